@@ -1,0 +1,115 @@
+// Package plan reads plan files: what tasks there are, what blocks them, how each
+// is checked, and within which limits they run. It knows files and positions; it
+// starts nothing and knows nothing of runs.
+package plan
+
+import (
+	"encoding/json"
+	"time"
+
+	"wavex/budget"
+	"wavex/dag"
+)
+
+// Plan is a validated plan: every blocker exists, there is no cycle, and every
+// value is in range. Only Load and Parse make one.
+type Plan struct {
+	Path   string // as the user gave it; "" when parsed from memory
+	Digest string // sha256 of the file's bytes, hex
+
+	Version  int
+	Name     string
+	Request  string
+	Budget   Limits
+	Parallel int    // 0: not given
+	Schedule string // "waves" (default) or "eager"
+	Defaults Settings
+	Criteria []Condition
+	MustNot  []Condition
+	Tasks    []Task
+	Rehearse json.RawMessage // plan-level block for the rehearsal agent; opaque here
+
+	// Graph holds the tasks' edges; its node i is Tasks[i].
+	Graph *dag.Graph
+}
+
+// Limits are the plan's own limits; a nil field was not given. A flag wins over them.
+type Limits struct {
+	USD        *budget.USD   // micro-dollars for the run
+	Iterations *int          // attempts; 0 means unlimited
+	WallClock  time.Duration // 0: none
+}
+
+// Task is one unit of work.
+type Task struct {
+	ID            string // as written; unique after normalisation
+	Subject       string // imperative, one line
+	Description   string
+	ActiveForm    string // present continuous, for progress lines
+	Prompt        string // inline, or the content of the "@file" it named
+	Command       string // a shell command instead of an agent; "" for an agent
+	Files         []File
+	Verify        []Check
+	Criteria      []Condition
+	Aspects       []string
+	Reversibility string     // "2A" (default), "2B" or "1"
+	BudgetUSD     budget.USD // cap for one attempt; 0: derived from the run's budget
+	Estimate      Estimate
+	Metadata      map[string]json.RawMessage
+	Settings      *Settings       // overrides of the plan's defaults; nil: none
+	Rehearse      json.RawMessage // this task's block for the rehearsal agent; opaque here
+	Pos           Pos             // of the task in the plan file
+}
+
+// Pos is a place in the plan file; Line and Column count from 1, Column in bytes.
+type Pos struct{ Line, Column int }
+
+// File is a path that a task declares, relative to its directory, slash-separated.
+type File struct {
+	Path   string `json:"path"`
+	Action string `json:"action,omitempty"` // "create", "modify", "create or modify", "delete", "read"
+}
+
+// Writes tells whether the declaration promises an edit.
+func (f File) Writes() bool { return f.Action != "read" }
+
+// Check is one piece of evidence wavex obtains by itself. Exactly one form is set:
+// Run; or File alone (it exists); or File with Contains or Matches.
+type Check struct {
+	Run      string        `json:"run,omitempty"`
+	Timeout  time.Duration `json:"timeout,omitempty"` // of Run; 0: the default (10 minutes)
+	File     string        `json:"file,omitempty"`
+	Contains string        `json:"contains,omitempty"`
+	Matches  string        `json:"matches,omitempty"` // RE2
+}
+
+// Condition is a criterion or a mustNot: words, and, where it can be expressed, a check.
+type Condition struct {
+	Text         string `json:"text"`
+	Check        *Check `json:"check,omitempty"`
+	Verification string `json:"verification,omitempty"` // "execution output", "measurement", "observation", "assumption"
+}
+
+// Estimate is the author's guess of what one attempt takes.
+type Estimate struct {
+	Seconds float64
+	USD     budget.USD
+}
+
+// Settings are how an attempt is started; the zero value of a field means "not given".
+type Settings struct {
+	Model              string
+	FallbackModel      string
+	PermissionMode     string // one of the CLI's: acceptEdits, auto, bypassPermissions, default, dontAsk, plan
+	AllowedTools       []string
+	DisallowedTools    []string
+	Timeout            time.Duration // wall clock of one attempt
+	IdleTimeout        time.Duration // without any stream event
+	MaxRetries         *int
+	MaxTurns           int
+	Agent              string
+	AppendSystemPrompt string
+	MCPConfig          string // "" none (strict), "inherit", or a file
+	SettingSources     string // "" as the user has them; else the CLI's comma list
+	Dir                string // relative to the project directory
+}

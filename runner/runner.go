@@ -1,0 +1,146 @@
+// Package runner makes one attempt at one task: it starts the agent's process,
+// talks stream-json with it, tells how it ended, verifies the work and stops the
+// process cleanly. It decides nothing about what follows; that is the scheduler's.
+//
+// Request and Result are plain data that can travel, so that another way to make
+// an attempt is only another implementation of Attempt.
+package runner
+
+import (
+	"encoding/json"
+	"time"
+
+	"wavex/budget"
+	"wavex/internal/plan"
+	"wavex/internal/verify"
+)
+
+// Outcome is how an attempt ended: a closed set that everything keys on.
+type Outcome string
+
+// The outcomes. What follows each of them is the scheduler's table.
+const (
+	Done         Outcome = "done"         // result ok and every check passed
+	Wrong        Outcome = "wrong"        // a check failed, a promised edit is missing, or the agent reports failure
+	OverTurns    Outcome = "over-turns"   // --max-turns reached
+	TimedOut     Outcome = "timed-out"    // the attempt's wall clock
+	Stalled      Outcome = "stalled"      // no stream event for the idle time
+	OverCap      Outcome = "over-cap"     // the attempt's own money cap
+	Denied       Outcome = "denied"       // permission denials, and the checks fail
+	Throttled    Outcome = "throttled"    // 429, 529, 5xx, network, after the CLI's own retries
+	Limited      Outcome = "limited"      // a usage limit with a reset time
+	Unauthorised Outcome = "unauthorised" // 401, 403, out of credit
+	Broken       Outcome = "broken"       // the CLI is missing, too old, refuses a flag, cannot start
+	Truncated    Outcome = "truncated"    // no result line, or an unreadable one
+	Interrupted  Outcome = "interrupted"  // we stopped it
+)
+
+// Outcomes lists the closed set in the order of the table in docs/outcomes.md.
+var Outcomes = [...]Outcome{Done, Wrong, OverTurns, TimedOut, Stalled, OverCap, Denied,
+	Throttled, Limited, Unauthorised, Broken, Truncated, Interrupted}
+
+// Stuck tells whether the outcome raises the task's stuckCount.
+func (o Outcome) Stuck() bool {
+	switch o {
+	case Wrong, OverTurns, TimedOut, Stalled:
+		return true
+	}
+	return false
+}
+
+// Charged tells whether the attempt counts as an iteration: an agent had its turn,
+// and it was not taken away from it.
+func (o Outcome) Charged() bool {
+	switch o {
+	case Throttled, Limited, Unauthorised, Broken, Interrupted:
+		return false
+	}
+	return true
+}
+
+// Request is everything one attempt needs.
+type Request struct {
+	Run     string `json:"run"`     // run id
+	Task    string `json:"task"`    // task id as the plan spells it
+	Attempt int    `json:"attempt"` // from 1
+	Slot    int    `json:"slot"`    // 0..parallel-1, unique among running attempts
+
+	Dir    string `json:"dir"`               // absolute; where the agent and its checks work
+	LogDir string `json:"log_dir"`           // absolute; exists; prompt, stream, stderr and result go here
+	Base   string `json:"base,omitempty"`    // absolute file: digests of the declared files before the first attempt
+	Prompt string `json:"-"`                 // goes on stdin; written to LogDir/prompt.md
+	Shell  string `json:"command,omitempty"` // a command task: run this instead of an agent
+
+	Session string `json:"session"`          // UUID minted by the scheduler
+	Resume  bool   `json:"resume,omitempty"` // continue Session instead of opening it
+
+	Settings plan.Settings   `json:"settings"`      // resolved: the task's over the plan's
+	Cap      budget.USD      `json:"cap,omitempty"` // micro-dollars; 0: no cap
+	Files    []plan.File     `json:"files,omitempty"`
+	Checks   []plan.Check    `json:"checks,omitempty"`
+	Rehearse json.RawMessage `json:"rehearse,omitempty"` // for the rehearsal agent only
+}
+
+// Result is what an attempt did. It is recorded whole in the journal, so its texts
+// are bounded; the full ones are files in LogDir.
+type Result struct {
+	Outcome Outcome `json:"outcome"`
+	// Reason says in one line (at most 400 bytes) why the outcome is not done.
+	Reason string `json:"reason,omitempty"`
+	// Detail is the text worth showing to the next attempt: a check's output, the
+	// API's error. Head and tail, at most 4 KB.
+	Detail string `json:"detail,omitempty"`
+	// Report is the agent's last message, at most 4 KB. It is never trusted.
+	Report string `json:"report,omitempty"`
+	// Signature identifies the error across attempts: message and location with
+	// digits, paths and times stripped. "" when the outcome is done.
+	Signature string `json:"signature,omitempty"`
+
+	Session string     `json:"session,omitempty"` // as the CLI reports it
+	Cost    budget.USD `json:"cost"`              // micro-dollars of this attempt alone
+	// Priced says where Cost is from: "result" (the CLI's own figure), "stream"
+	// (usage lines and a price table), "cap" (unknown: counted at the cap), or ""
+	// (nothing was spent: no agent, or it never started).
+	Priced string `json:"priced,omitempty"`
+	Usage  Usage  `json:"usage"`
+	Turns  int    `json:"turns,omitempty"`
+
+	Started  time.Time     `json:"started"`
+	Duration time.Duration `json:"duration"` // wall clock, checks included
+
+	Checks  []verify.Evidence `json:"checks,omitempty"`
+	Vacuous bool              `json:"vacuous,omitempty"` // every check passed before the attempt already
+	Changed []string          `json:"changed,omitempty"` // declared files that differ from before the first attempt
+	Denials []Denial          `json:"denials,omitempty"`
+	Edits   map[string]int    `json:"edits,omitempty"` // edits per path (Edit, Write, MultiEdit, NotebookEdit), only counts above 1
+
+	ResetsAt      time.Time     `json:"resets_at,omitzero"`    // of a usage limit (limited only)
+	Notional      bool          `json:"notional,omitempty"`    // a subscription login: nobody is billed Cost
+	RetryAfter    time.Duration `json:"retry_after,omitempty"` // the API's own hint (throttled only)
+	ExitCode      int           `json:"exit_code"`
+	Contained     bool          `json:"contained"` // the sweep found nothing of the attempt alive afterwards
+	ClaudeVersion string        `json:"claude_version,omitempty"`
+}
+
+// Usage counts tokens, each API response once.
+type Usage struct {
+	Input      int64 `json:"input,omitempty"`
+	Output     int64 `json:"output,omitempty"`
+	CacheRead  int64 `json:"cache_read,omitempty"`
+	CacheWrite int64 `json:"cache_write,omitempty"`
+}
+
+// Denial is a tool call refused for want of permission, with the rule that would allow it.
+type Denial struct {
+	Tool string `json:"tool"`
+	Rule string `json:"rule"` // as --allowedTools takes it, for example Bash(go test:*)
+}
+
+// Observation is a sign of life of a running attempt, for displays. It changes nothing.
+type Observation struct {
+	Task    string
+	Attempt int
+	Kind    string     // "init", "tool", "text", "api_retry", "rate_limit", "checking"
+	Text    string     // one line: the tool and its target, or the first words
+	Cost    budget.USD // so far, a lower bound
+}
