@@ -1,0 +1,88 @@
+// Package counsel convenes panels of experts: it picks who is asked, puts the case
+// to them in parallel, and tallies their opinions into one verdict. It does not
+// know the scheduler, and it decides nothing about the run.
+package counsel
+
+import (
+	"wavex/budget"
+	"wavex/internal/verify"
+	"wavex/runner"
+)
+
+// Mode is what a panel is convened for.
+type Mode string
+
+// The modes.
+const (
+	Diagnose Mode = "diagnose" // a task is stuck
+	Light    Mode = "light"    // review of one wave; never blocks
+	Thorough Mode = "thorough" // review of the whole run, before the gate
+	Clarify  Mode = "clarify"  // a request is too vague
+)
+
+// Case is what a panel is told about a stuck task. It is plain data.
+type Case struct {
+	Run         string            `json:"run"`
+	Task        string            `json:"task"`
+	Subject     string            `json:"subject"`
+	Description string            `json:"description,omitempty"`
+	Attempt     int               `json:"attempt"` // the attempt that failed, from 1
+	Retries     int               `json:"retries"` // how many more are allowed
+	Outcome     runner.Outcome    `json:"outcome"`
+	Reason      string            `json:"reason"`
+	Detail      string            `json:"detail,omitempty"`
+	Report      string            `json:"report,omitempty"` // the agent's last words; untrusted
+	Checks      []verify.Evidence `json:"checks,omitempty"`
+	Diff        string            `json:"diff,omitempty"` // what the attempt changed, head and tail
+	Signature   string            `json:"signature,omitempty"`
+	History     []string          `json:"history,omitempty"`    // earlier attempts' reasons, oldest first
+	Earlier     []string          `json:"earlier,omitempty"`    // advice already followed, oldest first
+	Consulted   []string          `json:"consulted,omitempty"`  // experts already asked about this task
+	SameError   bool              `json:"same_error,omitempty"` // the signature is that of the attempt before
+	Aspects     []string          `json:"aspects,omitempty"`
+	Files       []string          `json:"files,omitempty"`
+	MustNot     []string          `json:"must_not,omitempty"`
+	Cap         budget.USD        `json:"cap"` // micro-dollars for the whole panel; 0: no cap
+	Dir         string            `json:"dir"`
+	LogDir      string            `json:"log_dir"`
+	Thorough    bool              `json:"thorough,omitempty"` // the third failure: a wider panel
+}
+
+// Action is what an expert would do next.
+type Action string
+
+// The actions.
+const (
+	Retry   Action = "retry"   // try again with the advice
+	Amend   Action = "amend"   // the task's words or checks are at fault
+	Split   Action = "split"   // too large for one attempt
+	Abandon Action = "abandon" // cannot be done as asked
+)
+
+// Opinion is one expert's answer.
+type Opinion struct {
+	Expert      string     `json:"expert"`
+	Diagnosis   string     `json:"diagnosis"`
+	Cause       string     `json:"cause"`
+	Approach    string     `json:"approach"`
+	Confidence  float64    `json:"confidence"` // 0 to 1
+	Falsifier   string     `json:"falsifier"`  // what would show the diagnosis to be wrong
+	Action      Action     `json:"action"`
+	Unavailable string     `json:"unavailable,omitempty"` // why there is no opinion
+	Cost        budget.USD `json:"cost"`
+}
+
+// Verdict is what a panel came to. When Unavailable is not empty there is no advice
+// and the retry goes on with the error alone.
+type Verdict struct {
+	Unavailable string     `json:"unavailable,omitempty"`
+	Analysis    string     `json:"analysis,omitempty"` // for <analysis>
+	Fix         string     `json:"fix,omitempty"`      // for <suggested_fix>
+	Action      Action     `json:"action,omitempty"`
+	Confidence  float64    `json:"confidence,omitempty"`
+	Agreement   float64    `json:"agreement,omitempty"` // 0 to 1: share of the panel behind the action taken
+	Tradeoff    bool       `json:"tradeoff,omitempty"`  // a genuine split: the dissent is as strong as the advice
+	Dissent     []string   `json:"dissent,omitempty"`
+	Opinions    []Opinion  `json:"opinions,omitempty"`
+	Cost        budget.USD `json:"cost"` // micro-dollars of all experts, also of those who failed
+}
