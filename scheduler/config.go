@@ -1,0 +1,41 @@
+package scheduler
+
+import (
+	"time"
+
+	"wavex/budget"
+)
+
+// Config is how a run is made. It is resolved once from flags, environment, plan
+// and defaults, and frozen in the journal.
+type Config struct {
+	Run      string `json:"run"`  // run id, also the mark of every process
+	Dir      string `json:"dir"`  // absolute project directory; tasks work here
+	Loop     string `json:"loop"` // absolute; usually Dir/.loop
+	Agent    string `json:"agent"`
+	Parallel int    `json:"parallel"` // attempts and panels side by side, at least 1
+	Schedule string `json:"schedule"` // "waves" or "eager"
+
+	Limits budget.Limits `json:"limits"`
+
+	MaxRetries   int           `json:"max_retries"`        // after the first try
+	Counsel      bool          `json:"counsel"`            // convene panels
+	Threshold    int           `json:"counsel_threshold"`  // stuckCount that convenes one
+	Holdout      float64       `json:"counsel_holdout"`    // share of stuck tasks that get no panel, to measure what panels are worth
+	RetrySession string        `json:"retry_session"`      // "same", "fresh", "auto"
+	FailFast     bool          `json:"fail_fast"`          // the first failed task stops the run
+	WaitForReset time.Duration `json:"wait_for_reset"`     // longest wait for a usage limit; 0: pause instead
+	SameError    int           `json:"breaker_same_error"` // consecutive; 0: off
+	SameUnmet    int           `json:"breaker_same_unmet"`
+	SameFile     int           `json:"breaker_same_file"` // edits of one file in one failed attempt
+}
+
+// DefaultConfig has the numbers of DESIGN.md; the identity fields are the caller's.
+func DefaultConfig() Config {
+	return Config{
+		Parallel: 4, Schedule: "waves", MaxRetries: 3,
+		Counsel: true, Threshold: 1, RetrySession: "auto",
+		SameError: 3, SameUnmet: 5, SameFile: 5,
+		Limits: budget.Limits{},
+	}
+}

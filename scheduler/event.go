@@ -1,0 +1,242 @@
+package scheduler
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"wavex/budget"
+	"wavex/counsel"
+	"wavex/runner"
+)
+
+// Event is one decision: a record of the journal and a line of the NDJSON output.
+// It carries the next state, so that replaying it needs no rule that may change.
+type Event struct {
+	Seq  int64     // position in the journal, from 1
+	Time time.Time // UTC
+	Body Body
+}
+
+// Body is what an event says. The set is closed: the types below.
+type Body interface {
+	// Type is the event's name in the journal and in the NDJSON output.
+	Type() string
+}
+
+// RunStarted opens a run. Config is frozen here: a resume uses it unless a flag
+// of the resume says otherwise.
+type RunStarted struct {
+	Config Config `json:"config"`
+	Plan   string `json:"plan"`   // path as given
+	Digest string `json:"digest"` // sha256 of the plan file
+	Name   string `json:"name,omitempty"`
+	Tasks  int    `json:"tasks"`
+	Waves  int    `json:"waves"`
+	Wavex  string `json:"wavex"` // version of wavex
+}
+
+// Resumed opens a further session of the same run, maybe under other limits and
+// with an edited plan.
+type Resumed struct {
+	Config Config `json:"config"`
+	Plan   string `json:"plan"`
+	Digest string `json:"digest"`
+	Tasks  int    `json:"tasks"`
+	Waves  int    `json:"waves"`
+}
+
+// WaveStarted says that a wave's tasks may start. Vain repetitions after a resume
+// are harmless.
+type WaveStarted struct {
+	Wave  int      `json:"wave"` // from 1
+	Of    int      `json:"of"`
+	Tasks []string `json:"tasks"` // not yet completed
+}
+
+// AttemptStarted reserves the money and the iteration, and is written before the
+// process exists.
+type AttemptStarted struct {
+	Task    string     `json:"task"`
+	Key     string     `json:"key"` // content key of the task (plan.Key)
+	Wave    int        `json:"wave"`
+	Attempt int        `json:"attempt"` // from 1, counting every start
+	Try     int        `json:"try"`     // from 1, counting first try and retries only
+	Why     string     `json:"why"`     // "first", "retry", "continue" (more money), "again" (not the task's fault)
+	Slot    int        `json:"slot"`
+	Session string     `json:"session"`
+	Resume  bool       `json:"resume,omitempty"` // continues the session
+	Cap     budget.USD `json:"cap,omitempty"`    // micro-dollars reserved; 0: no limit
+	Advised bool       `json:"advised,omitempty"` // counsel's advice is in the prompt
+}
+
+// AttemptEnded is one decision: how the attempt ended and all that follows from it.
+type AttemptEnded struct {
+	Task    string        `json:"task"`
+	Key     string        `json:"key"`
+	Attempt int           `json:"attempt"`
+	Result  runner.Result `json:"result"`
+	Charged bool          `json:"charged"` // counts as an iteration
+
+	Status    Status    `json:"status"` // of the task from now on
+	Stuck     int       `json:"stuck"`  // the task's stuckCount from now on
+	NotBefore time.Time `json:"not_before,omitzero"`
+	Continue  bool      `json:"continue,omitempty"` // the next attempt continues the session
+	Blocked   []string  `json:"blocked,omitempty"`  // tasks that can no longer start
+	Hold      time.Time `json:"hold,omitzero"`      // nothing starts before (usage limit, throttling)
+	Stop      *Stop     `json:"stop,omitempty"`     // start nothing more
+	Note      string    `json:"note,omitempty"`     // why this follows, for people
+}
+
+// CounselStarted convenes a panel for a stuck task.
+type CounselStarted struct {
+	Task     string     `json:"task"`
+	Attempt  int        `json:"attempt"` // the attempt that failed
+	Panel    int        `json:"panel"`   // from 1 within the task
+	Cap      budget.USD `json:"cap,omitempty"`
+	Thorough bool       `json:"thorough,omitempty"`
+}
+
+// CounselEnded brings the panel's verdict; the task is pending again.
+type CounselEnded struct {
+	Task    string          `json:"task"`
+	Panel   int             `json:"panel"`
+	Verdict counsel.Verdict `json:"verdict"`
+}
+
+// CounselSkipped says why a stuck task is retried without a panel.
+type CounselSkipped struct {
+	Task   string `json:"task"`
+	Reason string `json:"reason"` // "holdout", "no money", ...
+}
+
+// Draining says that nothing more starts; what runs may finish.
+type Draining struct {
+	Stop Stop `json:"stop"`
+}
+
+// Notice is worth showing and changes nothing.
+type Notice struct {
+	Level string `json:"level"` // "info", "warning"
+	Task  string `json:"task,omitempty"`
+	Text  string `json:"text"`
+}
+
+// RunEnded closes a session of a run.
+type RunEnded struct {
+	Status     string     `json:"status"` // complete, failed, paused, blocked, limited, interrupted
+	ExitCode   int        `json:"exit_code"`
+	Reason     string     `json:"reason,omitempty"`
+	ResumeAt   time.Time  `json:"resume_at,omitzero"`
+	Resume     string     `json:"resume,omitempty"` // the command that continues
+	Tasks      Counts     `json:"tasks"`
+	Cost       budget.USD `json:"cost"`     // micro-dollars
+	CostUSD    float64    `json:"cost_usd"` // the same in dollars
+	Iterations int        `json:"iterations"`
+}
+
+// Counts counts tasks by status.
+type Counts struct {
+	Completed int `json:"completed"`
+	Failed    int `json:"failed"`
+	Blocked   int `json:"blocked"`
+	Pending   int `json:"pending"`
+}
+
+// Stop is a decision to start nothing more.
+type Stop struct {
+	Status   string    `json:"status"` // as in RunEnded
+	ExitCode int       `json:"exit_code"`
+	Reason   string    `json:"reason"`
+	Breaker  string    `json:"breaker,omitempty"` // its name when one tripped
+	Limit    string    `json:"limit,omitempty"`   // money, iterations, tokens, wall-clock
+	ResumeAt time.Time `json:"resume_at,omitzero"`
+	Advice   string    `json:"advice,omitempty"` // what a person can do
+}
+
+func (RunStarted) Type() string     { return "run_started" }
+func (Resumed) Type() string        { return "run_resumed" }
+func (WaveStarted) Type() string    { return "wave_started" }
+func (AttemptStarted) Type() string { return "attempt_started" }
+func (AttemptEnded) Type() string   { return "attempt_ended" }
+func (CounselStarted) Type() string { return "counsel_started" }
+func (CounselEnded) Type() string   { return "counsel_ended" }
+func (CounselSkipped) Type() string { return "counsel_skipped" }
+func (Draining) Type() string       { return "draining" }
+func (Notice) Type() string         { return "notice" }
+func (RunEnded) Type() string       { return "run_ended" }
+
+// envelope is an event on disk and on stdout.
+type envelope struct {
+	V    int             `json:"v"`
+	Seq  int64           `json:"seq"`
+	Time time.Time       `json:"time"`
+	Type string          `json:"type"`
+	Data json.RawMessage `json:"data"`
+}
+
+// EventVersion is the version of the event format, in the journal and on stdout.
+const EventVersion = 1
+
+// MarshalJSON writes {"v","seq","time","type","data"}.
+func (e Event) MarshalJSON() ([]byte, error) {
+	data, err := json.Marshal(e.Body)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(envelope{V: EventVersion, Seq: e.Seq, Time: e.Time, Type: e.Body.Type(), Data: data})
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote. An unknown type or a newer version is
+// an error: a journal that cannot be replayed whole must not be continued.
+func (e *Event) UnmarshalJSON(b []byte) error {
+	var v envelope
+	if err := json.Unmarshal(b, &v); err != nil {
+		return err
+	}
+	if v.V != EventVersion {
+		return fmt.Errorf("event version %d; this wavex reads version %d", v.V, EventVersion)
+	}
+	body, err := decodeBody(v.Type, v.Data)
+	if err != nil {
+		return err
+	}
+	e.Seq, e.Time, e.Body = v.Seq, v.Time, body
+	return nil
+}
+
+func decodeBody(typ string, data []byte) (Body, error) {
+	switch typ {
+	case "run_started":
+		return decode[RunStarted](data)
+	case "run_resumed":
+		return decode[Resumed](data)
+	case "wave_started":
+		return decode[WaveStarted](data)
+	case "attempt_started":
+		return decode[AttemptStarted](data)
+	case "attempt_ended":
+		return decode[AttemptEnded](data)
+	case "counsel_started":
+		return decode[CounselStarted](data)
+	case "counsel_ended":
+		return decode[CounselEnded](data)
+	case "counsel_skipped":
+		return decode[CounselSkipped](data)
+	case "draining":
+		return decode[Draining](data)
+	case "notice":
+		return decode[Notice](data)
+	case "run_ended":
+		return decode[RunEnded](data)
+	}
+	return nil, fmt.Errorf("unknown event type %q", typ)
+}
+
+func decode[T Body](data []byte) (Body, error) {
+	var v T
+	if err := json.Unmarshal(data, &v); err != nil {
+		return nil, fmt.Errorf("event %s: %w", v.Type(), err)
+	}
+	return v, nil
+}

@@ -1,0 +1,96 @@
+package scheduler
+
+import (
+	"time"
+
+	"wavex/budget"
+	"wavex/counsel"
+	"wavex/dag"
+	"wavex/internal/plan"
+	"wavex/runner"
+)
+
+// Status is where a task stands.
+type Status string
+
+// The statuses. A task is ready, which is no status of its own, when it is pending
+// and all its blockers are completed.
+const (
+	Pending    Status = "pending"
+	InProgress Status = "in_progress" // an attempt is running
+	Advising   Status = "advising"    // stuck; a panel is due or running
+	Completed  Status = "completed"
+	Failed     Status = "failed"  // retries spent
+	Blocked    Status = "blocked" // a blocker failed
+)
+
+// Settled tells whether nothing more happens to the task in this session.
+func (s Status) Settled() bool { return s == Completed || s == Failed || s == Blocked }
+
+// Task is what a run knows about one task beyond the plan.
+type Task struct {
+	Status   Status
+	Key      string // content key
+	Wave     int    // from 1
+	Attempts int    // started, counting every start; also the number of the last one
+	Tries    int    // first try and retries; what MaxRetries bounds
+	Again    int    // starts in a row that ended through no fault of the task
+	Stuck    int    // stuckCount
+	Panels   int    // panels convened
+	Slot     int    // of the running attempt or panel; -1: none
+
+	NotBefore time.Time // backoff
+	Continue  bool      // the next attempt continues Session
+	Next      string    // why the next attempt: "first", "retry", "continue", "again"
+	Session   string
+
+	Last      *runner.Result // of the last attempt; nil before
+	Advice    *counsel.Verdict
+	Earlier   []string // advice already followed
+	Consulted []string // experts asked
+	History   []string // reasons of failed attempts, oldest first
+	SameError int      // attempts in a row with the signature of the last
+
+	Cost        budget.USD // attempts and panels
+	CounselCost budget.USD
+	Usage       runner.Usage
+	Took        time.Duration // of all attempts
+	Started     time.Time     // of the running attempt
+	Root        string        // of a blocked task: the task that failed
+}
+
+// State is everything a run knows. Only apply changes it; everything else reads.
+type State struct {
+	Plan   *plan.Plan
+	Config Config
+	Tasks  []Task
+	Wave   int // the wave that is open; 0 before the first
+	Waves  int
+	Ledger budget.Ledger
+	Unmet  []string // failing checks of the last stuck attempt, sorted
+	Same   int      // stuck attempts in a row with the same Unmet (the loop's breaker counter)
+
+	Began   time.Time // of this session of the run
+	Opened  time.Time // of the run
+	Hold    time.Time // nothing starts before
+	Stop    *Stop     // start nothing more
+	Ended   *RunEnded
+	Seq     int64
+	running int // attempts and panels
+
+	index    map[string]int32 // task id to node
+	frontier *dag.Frontier
+	queue    queue
+	files    fileLocks
+	slots    slots
+	Counts   Counts
+}
+
+// Running counts attempts and panels under way.
+func (s *State) Running() int { return s.running }
+
+// Index finds a task by the id the plan gives it.
+func (s *State) Index(id string) (int, bool) {
+	i, ok := s.index[id]
+	return int(i), ok
+}
