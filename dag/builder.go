@@ -1,0 +1,156 @@
+package dag
+
+// This file turns a heap of edges into the sorted rows of a Graph. It does not
+// judge them: a cycle is built as it is.
+
+import (
+	"fmt"
+	"math"
+)
+
+// maxIndex is the largest node number, and the largest number of edges.
+const maxIndex = math.MaxInt32 - 1
+
+// Builder collects edges. The zero value is ready. It is not safe for concurrent use.
+type Builder struct {
+	edges []edge
+}
+
+type edge struct{ task, blocker int32 }
+
+// NewBuilder returns a builder with room for that many edges; both figures are
+// hints and may be 0.
+func NewBuilder(tasks, edges int) *Builder {
+	_ = tasks // rows are sized by Build, which is told the exact number
+	return &Builder{edges: make([]edge, 0, max(edges, 0))}
+}
+
+// Edge says that task waits for blocker. It may be said twice, in any order, and
+// before it is known how many nodes there are. A negative number, or one that does
+// not fit an int32, panics: it never comes from a plan, only from a bug.
+func (b *Builder) Edge(task, blocker int) {
+	if uint(task) > maxIndex || uint(blocker) > maxIndex {
+		panic(fmt.Sprintf("dag: edge %d -> %d: node numbers are 0..%d", task, blocker, maxIndex))
+	}
+	b.edges = append(b.edges, edge{int32(task), int32(blocker)})
+}
+
+// Build makes the graph of nodes 0..tasks-1. Duplicate edges collapse; a self-edge
+// stays and is a cycle of one. An edge to a node that does not exist panics. The
+// builder keeps its edges and can build again.
+func (b *Builder) Build(tasks int) *Graph {
+	if uint(tasks) > maxIndex || len(b.edges) > maxIndex {
+		panic(fmt.Sprintf("dag: %d nodes and %d edges: the limit of each is %d", tasks, len(b.edges), maxIndex))
+	}
+	g := &Graph{nodes: tasks}
+	down := rows{make([]int32, tasks+1), make([]int32, len(b.edges))}
+	up := rows{make([]int32, tasks+1), make([]int32, len(b.edges))}
+
+	for _, e := range b.edges {
+		if int(e.task) >= tasks || int(e.blocker) >= tasks {
+			panic(fmt.Sprintf("dag: edge %d -> %d in a graph of %d nodes", e.task, e.blocker, tasks))
+		}
+		up.start[e.task+1]++
+		down.start[e.blocker+1]++
+	}
+	accumulate(up.start)
+	accumulate(down.start)
+
+	// Bucket by blocker, then walk the buckets in order: each row of up comes out
+	// sorted without a comparison.
+	at := make([]int32, tasks)
+	copy(at, down.start)
+	for _, e := range b.edges {
+		down.item[at[e.blocker]] = e.task
+		at[e.blocker]++
+	}
+	copy(at, up.start)
+	for blocker := range tasks {
+		for _, task := range down.row(blocker) {
+			up.item[at[task]] = int32(blocker)
+			at[task]++
+		}
+	}
+	up.item = collapse(up)
+
+	// Edges given task by task already lie sorted in down; otherwise transpose once
+	// more, which sorts them and drops the duplicates.
+	if len(up.item) != len(down.item) || !ascending(down) {
+		clear(down.start)
+		for _, blocker := range up.item {
+			down.start[blocker+1]++
+		}
+		accumulate(down.start)
+		down.item = down.item[:len(up.item)]
+		copy(at, down.start)
+		for task := range tasks {
+			for _, blocker := range up.row(task) {
+				down.item[at[blocker]] = int32(task)
+				at[blocker]++
+			}
+		}
+	}
+	g.up, g.down = up, down
+	g.order = g.sort(at)
+	return g
+}
+
+// accumulate turns counts, shifted by one, into the starts of rows.
+func accumulate(start []int32) {
+	for i := 1; i < len(start); i++ {
+		start[i] += start[i-1]
+	}
+}
+
+// collapse drops repeated neighbours from each row, in place, and returns the items left.
+func collapse(r rows) []int32 {
+	n, from := int32(0), int32(0)
+	for i := range len(r.start) - 1 {
+		to := r.start[i+1]
+		r.start[i] = n
+		for j := from; j < to; j++ {
+			if j == from || r.item[j] != r.item[j-1] {
+				// n <= j, and while n == j nothing was dropped yet: what is
+				// compared above is never something written over.
+				r.item[n] = r.item[j]
+				n++
+			}
+		}
+		from = to
+	}
+	r.start[len(r.start)-1] = n
+	return r.item[:n:n]
+}
+
+// ascending tells whether every row is strictly ascending.
+func ascending(r rows) bool {
+	for i := range len(r.start) - 1 {
+		row := r.row(i)
+		for j := 1; j < len(row); j++ {
+			if row[j-1] >= row[j] {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// sort returns the nodes with every node after all its blockers, as many as can be
+// ordered (Kahn). left is scratch space of one element a node.
+func (g *Graph) sort(left []int32) []int32 {
+	order := make([]int32, 0, g.nodes)
+	for i := range g.nodes {
+		left[i] = g.up.start[i+1] - g.up.start[i]
+		if left[i] == 0 {
+			order = append(order, int32(i))
+		}
+	}
+	for next := 0; next < len(order); next++ {
+		for _, d := range g.down.row(int(order[next])) {
+			if left[d]--; left[d] == 0 {
+				order = append(order, d)
+			}
+		}
+	}
+	return order
+}

@@ -1,0 +1,40 @@
+package dag
+
+import "math/bits"
+
+// Cone is everything that waits for i, directly or through others, ascending and
+// without i itself, even where i is on a cycle: what cannot run once i has failed.
+func (g *Graph) Cone(i int) []int {
+	seen := make([]uint64, (g.nodes+63)/64)
+	mark := func(n int32) bool {
+		word, bit := &seen[n>>6], uint64(1)<<(n&63)
+		fresh := *word&bit == 0
+		*word |= bit
+		return fresh
+	}
+	mark(int32(i))
+	todo := []int32{int32(i)}
+	count := 0
+	for len(todo) > 0 {
+		last := len(todo) - 1
+		n := int(todo[last])
+		todo = todo[:last]
+		for _, d := range g.Dependents(n) {
+			if mark(d) {
+				todo = append(todo, d)
+				count++
+			}
+		}
+	}
+	if count == 0 {
+		return nil
+	}
+	seen[i>>6] &^= uint64(1) << (i & 63)
+	cone := make([]int, 0, count)
+	for w, word := range seen {
+		for ; word != 0; word &= word - 1 {
+			cone = append(cone, w<<6+bits.TrailingZeros64(word))
+		}
+	}
+	return cone
+}

@@ -1,0 +1,213 @@
+package dag
+
+// This file finds witnesses of cycles. It knows nothing of how they are told to people.
+
+import "slices"
+
+// searchWork bounds, in edges looked at, how long Cycles searches for shorter cycles
+// over the whole graph: about a tenth of a second. Any component whose nodes times
+// edges stays below it is searched completely.
+const searchWork = 1 << 25
+
+// Cycles returns one shortest cycle for each strongly connected component that has
+// one, for all components, and nil when the graph is acyclic. A cycle lists each node
+// once; each is blocked by the next, and the last by the first. It starts at its
+// smallest node; among several shortest ones the lexicographically first is taken,
+// and cycles are sorted by their first node.
+//
+// The search is exact until it has looked at 2^25 edges in all, which components of
+// a few thousand edges never reach, and neither do big ones that few nodes hold
+// together. Beyond that each component still gets its shortest cycle through the
+// nodes searched so far, at least the shortest through its smallest node.
+func (g *Graph) Cycles() [][]int {
+	if g.acyclic() {
+		return nil
+	}
+	s := newCycleSearch(g)
+	var cycles [][]int
+	for _, members := range g.components() {
+		if c := s.shortest(members); c != nil {
+			cycles = append(cycles, c)
+		}
+	}
+	slices.SortFunc(cycles, func(a, b []int) int { return a[0] - b[0] })
+	return cycles
+}
+
+// components returns the strongly connected components among the nodes that could
+// not be ordered, each ascending, single nodes included (Tarjan, with a stack of its
+// own instead of the goroutine's).
+func (g *Graph) components() [][]int32 {
+	const done = int32(-1)
+	num := make([]int32, g.nodes) // 0: not seen; done: in a component, or ordered
+	for _, i := range g.order {
+		num[i] = done
+	}
+	low := make([]int32, g.nodes)
+	next := make([]int32, g.nodes) // the edge to look at next, into up.item
+	var path, open []int32         // the walk; nodes whose component is not known yet
+	var comps [][]int32
+	members := make([]int32, 0, g.nodes-len(g.order))
+	count := int32(0)
+	enter := func(v int32) {
+		count++
+		num[v], low[v], next[v] = count, count, g.up.start[v]
+		path, open = append(path, v), append(open, v)
+	}
+	for root := range g.nodes {
+		if num[root] != 0 {
+			continue
+		}
+		enter(int32(root))
+		for len(path) > 0 {
+			v := path[len(path)-1]
+			if next[v] < g.up.start[v+1] {
+				w := g.up.item[next[v]]
+				next[v]++
+				switch {
+				case num[w] == 0:
+					enter(w)
+				case num[w] != done:
+					low[v] = min(low[v], num[w])
+				}
+				continue
+			}
+			path = path[:len(path)-1]
+			if len(path) > 0 {
+				u := path[len(path)-1]
+				low[u] = min(low[u], low[v])
+			}
+			if low[v] != num[v] {
+				continue
+			}
+			from := len(members)
+			for {
+				w := open[len(open)-1]
+				open = open[:len(open)-1]
+				num[w] = done
+				members = append(members, w)
+				if w == v {
+					break
+				}
+			}
+			comp := members[from:len(members):len(members)]
+			slices.Sort(comp)
+			comps = append(comps, comp)
+		}
+	}
+	return comps
+}
+
+// cycleSearch holds what the searches of all components share.
+type cycleSearch struct {
+	g     *Graph
+	alive []bool  // in the component at hand, and not known to be off every cycle left
+	left  []int32 // blockers alive
+	seen  []int32 // 1 + the start of the search that reached the node last
+	from  []int32 // the node it was reached from
+	queue []int32
+	work  int // edges looked at
+}
+
+func newCycleSearch(g *Graph) *cycleSearch {
+	return &cycleSearch{g: g, alive: make([]bool, g.nodes), left: make([]int32, g.nodes),
+		seen: make([]int32, g.nodes), from: make([]int32, g.nodes)}
+}
+
+// shortest returns the shortest cycle of one component, or nil if it has none. The
+// members are tried in ascending order. A member that was tried is taken out, with
+// everything that loses its last blocker by that, so that a cycle is found from its
+// smallest node only, and a component that few nodes hold together falls apart soon.
+func (s *cycleSearch) shortest(members []int32) []int {
+	for _, m := range members {
+		s.alive[m] = true
+	}
+	defer func() {
+		for _, m := range members {
+			s.alive[m] = false
+		}
+	}()
+	for _, m := range members {
+		s.left[m] = 0
+		for _, b := range s.g.Blockers(int(m)) {
+			if b == m {
+				return []int{int(m)}
+			}
+			if s.alive[b] {
+				s.left[m]++
+			}
+		}
+	}
+	var best []int
+	for k, m := range members {
+		if k > 0 && s.work >= searchWork || len(best) == 2 {
+			break
+		}
+		if !s.alive[m] {
+			continue
+		}
+		if c := s.through(m, len(best)); c != nil {
+			best = c
+		}
+		s.remove(m)
+	}
+	return best
+}
+
+// through returns the shortest cycle from start over nodes alive, shorter than limit
+// where limit is not 0, or nil. Rows are ascending, so the first way to reach a node
+// is the lexicographically first of the shortest ways.
+func (s *cycleSearch) through(start int32, limit int) []int {
+	s.queue = append(s.queue[:0], start)
+	s.seen[start] = start + 1
+	length, layer := 1, 1 // nodes of a cycle closed now; where the current layer ends
+	for k := 0; k < len(s.queue); k++ {
+		if k == layer {
+			length, layer = length+1, len(s.queue)
+		}
+		if limit != 0 && length >= limit {
+			return nil
+		}
+		v := s.queue[k]
+		row := s.g.Blockers(int(v))
+		s.work += len(row)
+		for _, b := range row {
+			if b == start {
+				return s.trace(start, v, length)
+			}
+			if s.alive[b] && s.seen[b] != start+1 {
+				s.seen[b], s.from[b] = start+1, v
+				s.queue = append(s.queue, b)
+			}
+		}
+	}
+	return nil
+}
+
+// trace reads the way from start to last backwards.
+func (s *cycleSearch) trace(start, last int32, length int) []int {
+	cycle := make([]int, length)
+	for i := length - 1; i > 0; i-- {
+		cycle[i] = int(last)
+		last = s.from[last]
+	}
+	cycle[0] = int(start)
+	return cycle
+}
+
+// remove takes a node out, and whatever can be on no cycle without it.
+func (s *cycleSearch) remove(m int32) {
+	s.alive[m] = false
+	s.queue = append(s.queue[:0], m)
+	for k := 0; k < len(s.queue); k++ {
+		for _, d := range s.g.Dependents(int(s.queue[k])) {
+			if !s.alive[d] {
+				continue
+			}
+			if s.left[d]--; s.left[d] == 0 {
+				s.alive[d] = false
+				s.queue = append(s.queue, d)
+			}
+		}
+	}
+}
