@@ -1,0 +1,67 @@
+package journal
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gofrs/flock"
+	"github.com/google/renameio/v2/maybe"
+)
+
+// Holder says who holds a run lock.
+type Holder struct {
+	PID   int       `json:"pid"`
+	Host  string    `json:"host"`
+	Run   string    `json:"run,omitempty"`
+	Since time.Time `json:"since"`
+}
+
+// LockedError says that another wavex works in the folder.
+type LockedError struct {
+	Dir    string
+	Holder Holder // zero when it could not be read
+}
+
+func (e *LockedError) Error() string {
+	if e.Holder.PID == 0 {
+		return fmt.Sprintf("%s is in use by another wavex", e.Dir)
+	}
+	return fmt.Sprintf("%s is in use by wavex process %d on %s since %s; wait for it, or stop that process",
+		e.Dir, e.Holder.PID, e.Holder.Host, e.Holder.Since.Format(time.RFC3339))
+}
+
+// Lock is the right to write in a run folder. The system takes it back when the
+// process dies, so a dead holder never blocks anyone.
+type Lock struct{ f *flock.Flock }
+
+// TryLock takes the lock of dir for h or says who holds it (*LockedError).
+func TryLock(dir string, h Holder) (*Lock, error) {
+	f := flock.New(filepath.Join(dir, "lock"))
+	ok, err := f.TryLock()
+	if err != nil {
+		return nil, fmt.Errorf("locking %s: %w", dir, err)
+	}
+	info := filepath.Join(dir, "holder.json")
+	if !ok {
+		var held Holder
+		if b, err := os.ReadFile(info); err == nil {
+			_ = json.Unmarshal(b, &held)
+		}
+		return nil, &LockedError{Dir: dir, Holder: held}
+	}
+	b, err := json.Marshal(h)
+	if err == nil {
+		err = maybe.WriteFile(info, append(b, '\n'), 0o600)
+	}
+	if err != nil {
+		_ = f.Unlock()
+		return nil, fmt.Errorf("locking %s: %w", dir, err)
+	}
+	return &Lock{f}, nil
+}
+
+// Unlock gives the lock back.
+func (l *Lock) Unlock() error { return l.f.Unlock() }

@@ -1,0 +1,15 @@
+//go:build unix
+
+package journal
+
+import "os"
+
+// syncDir makes a new file's name durable.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.Sync()
+}
