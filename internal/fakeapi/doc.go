@@ -1,0 +1,29 @@
+// Package fakeapi is a scripted Messages API on loopback for tests against the real
+// claude CLI. A test says which conversation gets which replies; a reply with a
+// tool_use block makes the CLI really run the tool, so a script drives a real
+// process through real edits. What the server was asked is on record, can be waited
+// for without polling, and what it charged can be compared with what the CLI reports.
+//
+// It knows the wire format, as observed on claude 2.1.197, and nothing of wavex:
+// neither plans nor runs nor the CLI's own output. It serves tests only, and only
+// 127.0.0.1.
+//
+// # A script
+//
+// A Script is a list of agents. An Agent answers the requests its When matches, the
+// first agent that matches gets the request, and each request takes the agent's next
+// step. Steps that nobody asked for, requests that nobody answers, and requests
+// beyond the last step fail the test: a script that is not played as written proves
+// nothing.
+//
+//	srv := fakeapi.New(t, fakeapi.Script{Agents: []*fakeapi.Agent{
+//		{When: fakeapi.Prompt("Task: T-003"), Steps: []fakeapi.Reply{
+//			fakeapi.Use(fakeapi.Write("add.go", "package add\n")),
+//			fakeapi.Use(fakeapi.Bash("go test ./...")),
+//			fakeapi.Text("done"),
+//		}},
+//	}})
+//
+// The CLI's own retries are requests like any other: Fail(529, "overloaded").Times(3)
+// answers three of them.
+package fakeapi

@@ -1,0 +1,194 @@
+package fakeapi
+
+import (
+	"encoding/json"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Request is one request the server got. Its body is decoded at the first question
+// about it. The methods are safe for concurrent use.
+type Request struct {
+	N      int       // order of arrival, from 0
+	Time   time.Time // of arrival
+	Method string
+	Path   string // with its query
+	Header http.Header
+	Body   []byte
+
+	once sync.Once
+	msg  message
+	err  error
+}
+
+// ToolResult is the outcome of one tool call, as the CLI hands it to the model.
+type ToolResult struct {
+	ID    string // the tool_use id it answers
+	Text  string
+	Error bool // is_error
+}
+
+type message struct {
+	Model    string          `json:"model"`
+	Stream   bool            `json:"stream"`
+	System   content         `json:"system"`
+	Messages []turn          `json:"messages"`
+	Tools    []tool          `json:"tools"`
+	Metadata json.RawMessage `json:"metadata"`
+}
+
+type turn struct {
+	Role    string  `json:"role"`
+	Content content `json:"content"`
+}
+
+type tool struct {
+	Name string `json:"name"`
+}
+
+type block struct {
+	Type      string  `json:"type"`
+	Text      string  `json:"text"`
+	Name      string  `json:"name"`
+	ToolUseID string  `json:"tool_use_id"`
+	Content   content `json:"content"`
+	IsError   bool    `json:"is_error"`
+}
+
+// content is a string or a list of blocks; the API takes both.
+type content []block
+
+func (c *content) UnmarshalJSON(data []byte) error {
+	if len(data) > 0 && data[0] == '"' {
+		var s string
+		if err := json.Unmarshal(data, &s); err != nil {
+			return err
+		}
+		*c = content{{Type: "text", Text: s}}
+		return nil
+	}
+	return json.Unmarshal(data, (*[]block)(c))
+}
+
+func (c content) text() string {
+	var parts []string
+	for _, b := range c {
+		if b.Type == "text" {
+			parts = append(parts, b.Text)
+		}
+	}
+	return strings.Join(parts, "\n")
+}
+
+func (r *Request) decode() *message {
+	r.once.Do(func() { r.err = json.Unmarshal(r.Body, &r.msg) })
+	return &r.msg
+}
+
+// Err tells why the body is not a Messages request, or nil.
+func (r *Request) Err() error { r.decode(); return r.err }
+
+// Model is the model asked for.
+func (r *Request) Model() string { return r.decode().Model }
+
+// Streaming tells whether the answer is wanted as server-sent events.
+func (r *Request) Streaming() bool { return r.decode().Stream }
+
+// System is the text of the system prompt, its blocks joined by newlines.
+func (r *Request) System() string { return r.decode().System.text() }
+
+// Tools are the names of the tools the request offers.
+func (r *Request) Tools() []string {
+	var names []string
+	for _, t := range r.decode().Tools {
+		names = append(names, t.Name)
+	}
+	return names
+}
+
+// FirstUser is the text of the first user message: the prompt, and what the CLI
+// puts around it. A resumed session keeps its first message.
+func (r *Request) FirstUser() string {
+	for _, t := range r.decode().Messages {
+		if t.Role == "user" {
+			return t.Content.text()
+		}
+	}
+	return ""
+}
+
+// LastUser is the text of the last user message, without tool results.
+func (r *Request) LastUser() string {
+	if t := r.last(); t != nil {
+		return t.Content.text()
+	}
+	return ""
+}
+
+// Users is the text of every user message, joined by newlines.
+func (r *Request) Users() string {
+	var parts []string
+	for _, t := range r.decode().Messages {
+		if t.Role == "user" {
+			parts = append(parts, t.Content.text())
+		}
+	}
+	return strings.Join(parts, "\n")
+}
+
+// Turn counts the model's replies so far in this conversation: 0 in a new session.
+// A retry of the CLI has the same Turn as the request it repeats.
+func (r *Request) Turn() int {
+	n := 0
+	for _, t := range r.decode().Messages {
+		if t.Role == "assistant" {
+			n++
+		}
+	}
+	return n
+}
+
+// ToolResults are the results in the last user message, in order.
+func (r *Request) ToolResults() []ToolResult {
+	t := r.last()
+	if t == nil {
+		return nil
+	}
+	var out []ToolResult
+	for _, b := range t.Content {
+		if b.Type == "tool_result" {
+			out = append(out, ToolResult{ID: b.ToolUseID, Text: b.Content.text(), Error: b.IsError})
+		}
+	}
+	return out
+}
+
+var uuid = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
+
+// Session is the CLI's session id, or "". The CLI (2.1.197) sends it as a header.
+func (r *Request) Session() string {
+	return uuid.FindString(r.Header.Get("X-Claude-Code-Session-Id"))
+}
+
+var cwd = regexp.MustCompile(`(?m)[Ww]orking directory: (.+)$`)
+
+// Dir is the working directory that the CLI's system prompt names, or "".
+func (r *Request) Dir() string {
+	if m := cwd.FindStringSubmatch(r.System() + "\n" + r.FirstUser()); m != nil {
+		return strings.TrimSpace(m[1])
+	}
+	return ""
+}
+
+func (r *Request) last() *turn {
+	ts := r.decode().Messages
+	for i := len(ts) - 1; i >= 0; i-- {
+		if ts[i].Role == "user" {
+			return &ts[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,313 @@
+package fakeapi
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"wavex/budget"
+)
+
+// TB is the part of testing.TB that New needs.
+type TB interface {
+	Helper()
+	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any)
+	Cleanup(func())
+}
+
+// Server is a running scripted API. All methods are safe for concurrent use.
+type Server struct {
+	play *play
+	http *http.Server
+	url  string
+	done chan struct{} // closed by Close: held replies give up
+	gone chan struct{} // closed when the listener's goroutine has ended
+	once sync.Once
+
+	mu       sync.Mutex
+	news     chan struct{} // closed and replaced at every request
+	requests []*Request
+	charges  []charge
+	flying   int
+	peak     int
+}
+
+type charge struct {
+	model string
+	usage Usage
+}
+
+// New starts a server that ends with the test, and fails the test when the script was
+// not played as written.
+func New(t TB, s Script) *Server {
+	t.Helper()
+	srv, err := Start(s)
+	if err != nil {
+		t.Fatalf("starting the scripted API: %v", err)
+		return nil
+	}
+	t.Cleanup(func() {
+		for _, fault := range srv.Close() {
+			t.Errorf("scripted API: %s", fault)
+		}
+	})
+	return srv
+}
+
+// Start is New without a test: the caller closes it.
+func Start(s Script) (*Server, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("listening on loopback: %w", err)
+	}
+	srv := &Server{play: newPlay(s), url: "http://" + l.Addr().String(),
+		done: make(chan struct{}), gone: make(chan struct{}), news: make(chan struct{})}
+	srv.http = &http.Server{Handler: srv, ReadHeaderTimeout: 10 * time.Second}
+	go func() {
+		defer close(srv.gone)
+		_ = srv.http.Serve(l) // always http.ErrServerClosed: nobody but Close ends it
+	}()
+	return srv, nil
+}
+
+// URL is the base address, for ANTHROPIC_BASE_URL.
+func (s *Server) URL() string { return s.url }
+
+// Close lets held replies go, ends every connection, waits, and returns how the
+// script was not played as written: empty when all is well.
+func (s *Server) Close() []string {
+	s.once.Do(func() {
+		close(s.done)
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		defer cancel()
+		if err := s.http.Shutdown(ctx); err != nil {
+			_ = s.http.Close() // a client that never read its answer
+		}
+		<-s.gone
+	})
+	return s.play.faults()
+}
+
+// Requests are all requests so far, in order of arrival.
+func (s *Server) Requests() []*Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]*Request(nil), s.requests...)
+}
+
+// Messages are the requests for a message so far that match (nil: all).
+func (s *Server) Messages(match Match) []*Request {
+	var out []*Request
+	for _, r := range s.Requests() {
+		if isMessage(r) && (match == nil || match(r)) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// Wait returns the first request, past or future, that matches. It ends with the
+// context's error when none came.
+func (s *Server) Wait(ctx context.Context, match Match) (*Request, error) {
+	for next := 0; ; {
+		s.mu.Lock()
+		seen, news := s.requests, s.news
+		s.mu.Unlock()
+		for ; next < len(seen); next++ {
+			if match(seen[next]) {
+				return seen[next], nil
+			}
+		}
+		select {
+		case <-news:
+		case <-ctx.Done():
+			return nil, fmt.Errorf("waiting for a request (%d came, none matched): %w", len(seen), context.Cause(ctx))
+		}
+	}
+}
+
+// Peak is the highest number of message requests that were in flight at once.
+func (s *Server) Peak() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.peak
+}
+
+// Charged sums, by the script's prices, what the server charged: the input with
+// message_start, the rest with message_delta. Errors cost nothing. A model without a
+// price is a fault of the script.
+func (s *Server) Charged() budget.USD {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var pico int64
+	for _, c := range s.charges {
+		price, ok := s.play.script.Prices.Of(c.model)
+		if !ok {
+			s.play.blame("no price for model %q", c.model)
+		}
+		pico += price.pico(c.usage)
+	}
+	return round(pico)
+}
+
+// ServeHTTP answers one request of the CLI.
+func (s *Server) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
+	body, err := io.ReadAll(hr.Body)
+	if err != nil {
+		return // the client left while sending
+	}
+	r := &Request{Time: time.Now(), Method: hr.Method, Path: hr.URL.RequestURI(), Header: hr.Header, Body: body}
+	message := isMessage(r)
+	s.record(r, message)
+	if message {
+		defer s.landed()
+	}
+	switch {
+	case message:
+		s.message(hr.Context(), w, r)
+	case r.Method == http.MethodPost && path(r) == "/v1/messages/count_tokens":
+		writeJSON(w, http.StatusOK, object{"input_tokens": len(body) / 4})
+	default:
+		writeError(w, http.StatusNotFound, "no such endpoint here")
+	}
+}
+
+func (s *Server) record(r *Request, message bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r.N = len(s.requests)
+	s.requests = append(s.requests, r)
+	if message {
+		s.flying++
+		s.peak = max(s.peak, s.flying)
+	}
+	close(s.news)
+	s.news = make(chan struct{})
+}
+
+func (s *Server) landed() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.flying--
+}
+
+func (s *Server) charge(model string, u Usage) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.charges = append(s.charges, charge{model, u})
+}
+
+// message plays the script's next step for r.
+func (s *Server) message(ctx context.Context, w http.ResponseWriter, r *Request) {
+	if err := r.Err(); err != nil {
+		s.play.blame("request %d: body is not a Messages request: %v", r.N, err)
+		writeError(w, http.StatusBadRequest, "unreadable body")
+		return
+	}
+	reply, ok := s.play.next(r)
+	if !ok {
+		writeError(w, http.StatusBadRequest, "the script has no reply for this request")
+		return
+	}
+	if reply.Do != nil {
+		made := reply.Do(r)
+		if made.Hold == nil {
+			made.Hold, made.After = reply.Hold, reply.After
+		}
+		reply = made
+	}
+	if !s.pause(ctx, reply.Delay) {
+		return
+	}
+	if reply.After == 0 && !s.pass(ctx, reply) {
+		panic(http.ErrAbortHandler)
+	}
+	for k, v := range reply.Header {
+		w.Header().Set(k, v)
+	}
+	w.Header().Set("Request-Id", fmt.Sprintf("req_%04d", r.N))
+	if reply.Status != 0 && reply.Status != http.StatusOK {
+		writeError(w, reply.Status, reply.Message)
+		return
+	}
+	a := concrete(reply, r)
+	if !r.Streaming() {
+		s.charge(a.model, a.usage)
+		writeJSON(w, http.StatusOK, a.message(a.blocks, a.stop, a.usage))
+		return
+	}
+	s.stream(ctx, w, a, reply)
+}
+
+func (s *Server) stream(ctx context.Context, w http.ResponseWriter, a answer, reply Reply) {
+	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-cache")
+	w.WriteHeader(http.StatusOK)
+	for i, e := range a.events() {
+		if i > 0 && i == reply.After && !s.pass(ctx, reply) {
+			panic(http.ErrAbortHandler)
+		}
+		if e.write(w) != nil {
+			return // the client left
+		}
+		switch e.name {
+		case "message_start":
+			s.charge(a.model, a.opening())
+		case "message_delta":
+			rest := a.usage
+			s.charge(a.model, Usage{Output: rest.Output - a.opening().Output})
+		}
+	}
+}
+
+// pass waits at the reply's gate; false means that the connection is to be cut: the
+// caller panics with ErrAbortHandler, which is how net/http closes a connection
+// without an orderly end, as a broken network does.
+func (s *Server) pass(ctx context.Context, reply Reply) bool {
+	if reply.Hold != nil {
+		select {
+		case <-reply.Hold.open:
+		case <-ctx.Done():
+			return false
+		case <-s.done:
+			return false
+		}
+	}
+	return !reply.Cut
+}
+
+func (s *Server) pause(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return true
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+	case <-s.done:
+	}
+	return false
+}
+
+func isMessage(r *Request) bool { return r.Method == http.MethodPost && path(r) == "/v1/messages" }
+
+func path(r *Request) string { p, _, _ := strings.Cut(r.Path, "?"); return p }
+
+func writeError(w http.ResponseWriter, status int, message string) {
+	writeJSON(w, status, object{"type": "error", "error": object{"type": errorType(status), "message": message}})
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(v) // fails only when the client left
+}

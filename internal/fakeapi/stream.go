@@ -1,0 +1,137 @@
+package fakeapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+)
+
+// event is one server-sent event of a streamed message.
+type event struct {
+	name string
+	data any
+}
+
+type object = map[string]any
+
+// answer is a reply made concrete for one request.
+type answer struct {
+	id     string
+	model  string
+	stop   string
+	usage  Usage
+	blocks []object
+}
+
+func concrete(reply Reply, r *Request) answer {
+	a := answer{id: fmt.Sprintf("msg_%04d", r.N), model: reply.Model, stop: reply.Stop, usage: reply.Usage}
+	if a.model == "" {
+		a.model = r.Model()
+	}
+	if a.usage == (Usage{}) {
+		a.usage = defaultUsage
+	}
+	if a.stop == "" {
+		a.stop = "end_turn"
+		if len(reply.Tools) > 0 {
+			a.stop = "tool_use"
+		}
+	}
+	if reply.Text != "" || len(reply.Tools) == 0 {
+		a.blocks = append(a.blocks, object{"type": "text", "text": reply.Text})
+	}
+	for i, t := range reply.Tools {
+		a.blocks = append(a.blocks, object{"type": "tool_use", "id": fmt.Sprintf("toolu_%04d_%d", r.N, i),
+			"name": t.Name, "input": t.input(r)})
+	}
+	return a
+}
+
+// opening is the usage that message_start tells: all input, and the one token of
+// output that the API counts by then.
+func (a answer) opening() Usage {
+	u := a.usage
+	u.Output = min(u.Output, 1)
+	return u
+}
+
+func (u Usage) object() object {
+	return object{"input_tokens": u.Input, "output_tokens": u.Output,
+		"cache_read_input_tokens": u.CacheRead, "cache_creation_input_tokens": u.CacheWrite}
+}
+
+func (a answer) message(content []object, stop any, u Usage) object {
+	return object{"id": a.id, "type": "message", "role": "assistant", "model": a.model, "content": content,
+		"stop_reason": stop, "stop_sequence": nil, "usage": u.object()}
+}
+
+// events is the answer as a stream. Texts and inputs come in two deltas where they
+// are long enough, so that a reader that takes the first for the whole is found out.
+func (a answer) events() []event {
+	evs := []event{{"message_start", object{"type": "message_start",
+		"message": a.message([]object{}, nil, a.opening())}}}
+	for i, b := range a.blocks {
+		start, field, whole := object{"type": "text", "text": ""}, "text", ""
+		kind := "text_delta"
+		if b["type"] == "tool_use" {
+			start = object{"type": "tool_use", "id": b["id"], "name": b["name"], "input": object{}}
+			kind, field = "input_json_delta", "partial_json"
+			data, _ := json.Marshal(b["input"]) // maps of strings, numbers and the like: cannot fail
+			whole = string(data)
+		} else {
+			whole = b["text"].(string)
+		}
+		evs = append(evs, event{"content_block_start", object{"type": "content_block_start", "index": i, "content_block": start}})
+		for _, part := range halves(whole) {
+			evs = append(evs, event{"content_block_delta", object{"type": "content_block_delta", "index": i,
+				"delta": object{"type": kind, field: part}}})
+		}
+		evs = append(evs, event{"content_block_stop", object{"type": "content_block_stop", "index": i}})
+	}
+	return append(evs,
+		event{"message_delta", object{"type": "message_delta",
+			"delta": object{"stop_reason": a.stop, "stop_sequence": nil}, "usage": a.usage.object()}},
+		event{"message_stop", object{"type": "message_stop"}})
+}
+
+// halves cuts at a rune's start.
+func halves(s string) []string {
+	for i := range s {
+		if i >= 8 && i >= len(s)/2 {
+			return []string{s[:i], s[i:]}
+		}
+	}
+	return []string{s}
+}
+
+func (e event) write(w http.ResponseWriter) error {
+	data, err := json.Marshal(e.data)
+	if err != nil {
+		return fmt.Errorf("encoding %s: %w", e.name, err)
+	}
+	if _, err := fmt.Fprintf(w, "event: %s\ndata: %s\n\n", e.name, data); err != nil {
+		return err
+	}
+	return http.NewResponseController(w).Flush()
+}
+
+// errorType is the API's name for a status.
+func errorType(status int) string {
+	switch status {
+	case 400:
+		return "invalid_request_error"
+	case 401:
+		return "authentication_error"
+	case 403:
+		return "permission_error"
+	case 404:
+		return "not_found_error"
+	case 413:
+		return "request_too_large"
+	case 429:
+		return "rate_limit_error"
+	case 529:
+		return "overloaded_error"
+	}
+	return "api_error"
+}
