@@ -1,0 +1,96 @@
+package proc
+
+import (
+	"os"
+	"runtime"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+const fionread = unix.TIOCINQ
+
+// system is what a Process needs on Linux.
+type system struct {
+	pidfd int // -1 where the kernel has none
+}
+
+// pin keeps the goroutine, and so the forking thread, until the process has ended.
+func pin() func() {
+	runtime.LockOSThread()
+	return runtime.UnlockOSThread
+}
+
+// begin forks: a group of its own, and SIGKILL from the kernel when wavex dies.
+func (p *Process) begin() error {
+	p.pidfd = -1
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL, PidFD: &p.pidfd}
+	if err := p.cmd.Start(); err != nil {
+		return err
+	}
+	p.pid = p.cmd.Process.Pid
+	return nil
+}
+
+// awaitExit returns when the process has exited; it is not reaped yet.
+func (p *Process) awaitExit() {
+	if p.pidfd >= 0 && p.awaitPidfd() {
+		return
+	}
+	for {
+		var info unix.Siginfo
+		if err := unix.Waitid(unix.P_PID, p.pid, &info, unix.WEXITED|unix.WNOWAIT, nil); err != unix.EINTR {
+			return
+		}
+	}
+}
+
+// awaitPidfd waits through Go's poller, so that no thread sits in a system call
+// and keeps a processor from others until the scheduler notices.
+func (p *Process) awaitPidfd() bool {
+	if err := unix.SetNonblock(p.pidfd, true); err != nil {
+		_ = unix.Close(p.pidfd)
+		return false
+	}
+	f := os.NewFile(uintptr(p.pidfd), "pidfd")
+	defer f.Close()
+	rc, err := f.SyscallConn()
+	if err != nil {
+		return false
+	}
+	gone := false
+	err = rc.Read(func(fd uintptr) bool {
+		var info unix.Siginfo
+		err := unix.Waitid(unix.P_PIDFD, int(fd), &info, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG, nil)
+		gone = err == nil && info.Signo != 0
+		return gone || (err != nil && err != unix.EINTR)
+	})
+	return err == nil && gone
+}
+
+func (p *Process) terminate() error { return unix.Kill(-p.pid, unix.SIGTERM) }
+func (p *Process) kill() error      { return unix.Kill(-p.pid, unix.SIGKILL) }
+func (p *Process) giveUp()          {}
+
+// finish sweeps, then reaps.
+func (p *Process) finish() Exit {
+	_ = p.kill() // the pid is still ours: it is not reaped
+	p.mu.Lock()
+	_ = p.cmd.Wait() // returns at once; how it went is in ProcessState
+	p.reaped = true
+	p.mu.Unlock()
+	e := exitOf(p.cmd.ProcessState)
+	e.Contained = true
+	return e
+}
+
+func exitOf(st *os.ProcessState) Exit {
+	e := Exit{Code: st.ExitCode(), CPU: st.UserTime() + st.SystemTime()}
+	if ws, ok := st.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+		e.Signal = unix.SignalName(ws.Signal())
+	}
+	if ru, ok := st.SysUsage().(*syscall.Rusage); ok {
+		e.MaxRSS = ru.Maxrss << 10
+	}
+	return e
+}

@@ -1,0 +1,58 @@
+//go:build unix && !linux
+
+package proc
+
+import (
+	"os"
+	"runtime"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+const fionread = unix.TIOCOUTQ // placeholder
+
+type system struct{}
+
+func pin() func() { return func() {} }
+
+func (p *Process) begin() error {
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := p.cmd.Start(); err != nil {
+		return err
+	}
+	p.pid = p.cmd.Process.Pid
+	return nil
+}
+
+// awaitExit also reaps: there is no way here to wait without that.
+func (p *Process) awaitExit() {
+	_ = p.cmd.Wait()
+	p.mu.Lock()
+	p.reaped = true
+	p.mu.Unlock()
+}
+
+func (p *Process) terminate() error { return unix.Kill(-p.pid, unix.SIGTERM) }
+func (p *Process) kill() error      { return unix.Kill(-p.pid, unix.SIGKILL) }
+func (p *Process) giveUp()          {}
+
+func (p *Process) finish() Exit {
+	e := exitOf(p.cmd.ProcessState)
+	e.Contained = true
+	return e
+}
+
+func exitOf(st *os.ProcessState) Exit {
+	e := Exit{Code: st.ExitCode(), CPU: st.UserTime() + st.SystemTime()}
+	if ws, ok := st.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+		e.Signal = unix.SignalName(ws.Signal())
+	}
+	if ru, ok := st.SysUsage().(*syscall.Rusage); ok {
+		e.MaxRSS = int64(ru.Maxrss)
+		if runtime.GOOS != "darwin" {
+			e.MaxRSS <<= 10 // kilobytes everywhere but on macOS
+		}
+	}
+	return e
+}

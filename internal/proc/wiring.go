@@ -1,0 +1,90 @@
+package proc
+
+import (
+	"io"
+	"os"
+)
+
+// wiring connects the standard streams of a process that is about to start: it
+// knows which ends are the child's and which are ours.
+type wiring struct {
+	child  []*os.File // closed by us once the child has them
+	ours   []*os.File // closed when the start fails
+	copies []copying
+}
+
+type copying struct {
+	from *outlet
+	to   io.Writer
+}
+
+// run copies until the output ends or the writer fails; then the child sees a closed pipe.
+func (c copying) run() {
+	_, _ = io.Copy(c.to, c.from)
+	c.from.discard()
+}
+
+func (w *wiring) connect(p *Process, s Spec) error {
+	if s.Stdin {
+		r, ours, err := os.Pipe()
+		if err != nil {
+			return err
+		}
+		w.child, w.ours = append(w.child, r), append(w.ours, ours)
+		p.cmd.Stdin, p.Stdin = r, ours
+	}
+	if s.Combined != nil {
+		f, _, err := w.outlet(p, s.Combined)
+		if err != nil {
+			return err
+		}
+		p.cmd.Stdout, p.cmd.Stderr = f, f
+		return nil
+	}
+	f, o, err := w.outlet(p, nil)
+	if err != nil {
+		return err
+	}
+	p.cmd.Stdout, p.Stdout = f, o
+	if s.Stderr != nil {
+		f, _, err := w.outlet(p, s.Stderr)
+		if err != nil {
+			return err
+		}
+		p.cmd.Stderr = f
+	}
+	return nil
+}
+
+// outlet returns what the child writes to: the writer itself when it is a file,
+// else a pipe. With a nil writer the outlet is for Process.Stdout.
+func (w *wiring) outlet(p *Process, to io.Writer) (*os.File, *outlet, error) {
+	if f, ok := to.(*os.File); ok {
+		return f, nil, nil
+	}
+	r, theirs, err := os.Pipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	w.child, w.ours = append(w.child, theirs), append(w.ours, r)
+	o := newOutlet(r)
+	p.outlets = append(p.outlets, o)
+	if to != nil {
+		w.copies = append(w.copies, copying{from: o, to: to})
+	}
+	return theirs, o, nil
+}
+
+func (w *wiring) closeChild() {
+	for _, f := range w.child {
+		_ = f.Close()
+	}
+	w.child = nil
+}
+
+func (w *wiring) abandon() {
+	w.closeChild()
+	for _, f := range w.ours {
+		_ = f.Close()
+	}
+}
