@@ -4,10 +4,23 @@
 package counsel
 
 import (
+	"context"
+	"encoding/json"
+	"slices"
+
 	"wavex/budget"
 	"wavex/internal/verify"
 	"wavex/runner"
 )
+
+// Caller puts one question to a model. A panel calls Ask once per expert, from
+// several goroutines at the same time, and once more for a chair. Ask may block; it
+// returns promptly when ctx ends or when the question's own Timeout has passed, and
+// it says in the Answer what was spent, also when there is no answer. *runner.Agent
+// (the claude CLI) and *API (the Messages API) are the implementations.
+type Caller interface {
+	Ask(ctx context.Context, q runner.Question) runner.Answer
+}
 
 // Mode is what a panel is convened for.
 type Mode string
@@ -46,6 +59,7 @@ type Case struct {
 	Dir         string            `json:"dir"`
 	LogDir      string            `json:"log_dir"`
 	Thorough    bool              `json:"thorough,omitempty"` // the third failure: a wider panel
+	Rehearse    json.RawMessage   `json:"rehearse,omitempty"` // handed to each question as it is; for the rehearsal agent only
 }
 
 // Action is what an expert would do next.
@@ -58,6 +72,11 @@ const (
 	Split   Action = "split"   // too large for one attempt
 	Abandon Action = "abandon" // cannot be done as asked
 )
+
+// rank orders the actions from the mildest to the most drastic; an unknown one is -1.
+func (a Action) rank() int {
+	return slices.Index([]Action{Retry, Amend, Split, Abandon}, a)
+}
 
 // Opinion is one expert's answer.
 type Opinion struct {
@@ -80,9 +99,10 @@ type Verdict struct {
 	Fix         string     `json:"fix,omitempty"`      // for <suggested_fix>
 	Action      Action     `json:"action,omitempty"`
 	Confidence  float64    `json:"confidence,omitempty"`
-	Agreement   float64    `json:"agreement,omitempty"` // 0 to 1: share of the panel behind the action taken
+	Agreement   float64    `json:"agreement,omitempty"` // 0 to 1: share of those who answered behind this action and a similar approach
 	Tradeoff    bool       `json:"tradeoff,omitempty"`  // a genuine split: the dissent is as strong as the advice
 	Dissent     []string   `json:"dissent,omitempty"`
-	Opinions    []Opinion  `json:"opinions,omitempty"`
-	Cost        budget.USD `json:"cost"` // micro-dollars of all experts, also of those who failed
+	Opinions    []Opinion  `json:"opinions,omitempty"` // in the order the experts were chosen
+	Chair       *Opinion   `json:"chair,omitempty"`    // the chair's ruling, where one was called
+	Cost        budget.USD `json:"cost"`               // micro-dollars of all experts and the chair, also of those who failed
 }

@@ -1,0 +1,94 @@
+// This file words a verdict: for the retry prompt (the texts of <analysis> and
+// <suggested_fix>; escaping them is the prompt's business), for displays, and for
+// the next panel. It decides nothing.
+
+package counsel
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// analysis is the text for <analysis>.
+func analysis(lead Opinion, v Verdict) string {
+	var b strings.Builder
+	b.WriteString(lead.Diagnosis)
+	if lead.Cause != "" && lead.Cause != lead.Diagnosis {
+		b.WriteString("\nCause: " + lead.Cause)
+	}
+	if testable(lead.Falsifier) > 0 {
+		b.WriteString("\nCheck this first; the diagnosis is wrong if: " + lead.Falsifier)
+	}
+	if len(v.Dissent) > 0 {
+		if v.Tradeoff {
+			b.WriteString("\nThe experts are split, a genuine tradeoff. The other view:")
+		} else {
+			b.WriteString("\nA minority sees it differently:")
+		}
+		for _, d := range v.Dissent {
+			b.WriteString("\n- " + d)
+		}
+	}
+	return headTail(b.String(), maxAnalysis)
+}
+
+// fix is the text for <suggested_fix>; rival is the dissent of equal strength, if any.
+func fix(lead Opinion, rival *Opinion) string {
+	var b strings.Builder
+	switch lead.Action {
+	case Amend:
+		// The agent must not take this as leave to edit its own checks.
+		b.WriteString("The experts hold that the task's own words or checks are at fault. Those are not yours to change: " +
+			"do what can be done within them, and report plainly where they are wrong. Their proposal: ")
+	case Split:
+		b.WriteString("The experts hold that this is too much for one attempt. Do the parts in order, each verified before the next: ")
+	case Abandon:
+		b.WriteString("The experts doubt that this can be done as asked. Do not force it; report plainly what stands in the way. Their advice: ")
+	}
+	b.WriteString(lead.Approach)
+	if rival != nil {
+		b.WriteString("\nIf the evidence speaks against that, the other way is: " + rival.Approach)
+	}
+	return headTail(b.String(), maxFix)
+}
+
+// Line is the verdict in one line of at most 300 bytes, for displays and journals.
+// It holds no control characters.
+func (v Verdict) Line() string {
+	if v.Unavailable != "" {
+		return oneLine("counsel unavailable: "+v.Unavailable, 300)
+	}
+	experts := v.Experts()
+	agree := fmt.Sprintf("%d of %d agree", int(math.Round(v.Agreement*float64(len(experts)))), len(experts))
+	if v.Tradeoff {
+		agree += ", a genuine tradeoff"
+	}
+	by := strings.Join(experts, ", ")
+	if v.Chair != nil && v.Chair.Unavailable == "" {
+		by += "; chair ruled"
+	}
+	return oneLine(fmt.Sprintf("counsel (%s): %s, %s, confidence %.2f, %s: %s",
+		by, v.Action, agree, v.Confidence, v.Cost.Spent(), v.Fix), 300)
+}
+
+// Advice is the advice in one line of at most 400 bytes, for Case.Earlier of the next
+// panel; "" when there was none.
+func (v Verdict) Advice() string {
+	if v.Unavailable != "" {
+		return ""
+	}
+	return oneLine(string(v.Action)+": "+v.Fix, 400)
+}
+
+// Experts lists those who answered, for Case.Consulted of the next panel. One who
+// was unavailable was not consulted and may be asked again.
+func (v Verdict) Experts() []string {
+	var names []string
+	for _, o := range v.Opinions {
+		if o.Unavailable == "" {
+			names = append(names, o.Expert)
+		}
+	}
+	return names
+}

@@ -1,0 +1,121 @@
+// This file tells kinds: what kind of failure a case is, by its outcome and by what
+// the failed checks printed, and what kinds of files it is about. Kinds choose
+// experts and group statistics, nothing else hangs on them, so that a word matched
+// by mistake costs little.
+
+package counsel
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"wavex/runner"
+)
+
+// anyFailure in a profile fits every failure, weakly.
+const anyFailure = "any"
+
+// Kinds that do not come from words in an output.
+const (
+	kindUnchanged = "unchanged" // files were to be edited and nothing changed
+	kindRepeated  = "repeated"  // the same error again, or a third failure
+)
+
+type kindRule struct {
+	kind  string
+	words *regexp.Regexp // on lower-case text
+}
+
+func kindRules() []kindRule {
+	rule := func(kind, pattern string) kindRule { return kindRule{kind, regexp.MustCompile(pattern)} }
+	return []kindRule{
+		rule("compile", `undefined: |cannot use |syntax ?error|build failed|does not compile|compilation (error|failed)|error ts\d|error\[e\d|cannot find symbol|undeclared|imported and not used|declared and not used`),
+		rule("test", `--- fail|\bfail\b|\btests? failed|\bfailures?\b|assert|\bnot ok\b|\bexpected\b|\bgot:? `),
+		rule("lint", `\blint|\bvet:|gofmt|eslint|\bruff\b|staticcheck|shellcheck|prettier|clippy|flake8`),
+		rule("panic", `\bpanic:|segmentation fault|sigsegv|traceback|nil pointer|nullpointer|uncaught|unhandled|core dumped|stack overflow`),
+		rule("race", `data race|deadlock|concurrent map|race condition`),
+		rule("slow", `timed? ?out\b|deadline exceeded|too slow|\bbenchmark|ns/op`),
+		rule("memory", `out of memory|\boom\b|oomkilled|cannot allocate|heap (limit|space)|signal: killed`),
+		rule("missing", `no such file|command not found|\benoent\b|does not exist|executable file not found|file not found`),
+		rule("dependency", `go\.sum|go\.mod|npm err|module ?not ?found|cannot find (module|package)|no matching version|unresolved import|no module named|peer dep|unmet dependency`),
+		rule("permission", `permission denied|\beacces\b|\beperm\b|forbidden|unauthori[sz]ed|access denied|not permitted`),
+		rule("network", `connection refused|\beconnrefused\b|dial tcp|no route to host|name resolution|could not resolve|connection reset`),
+		rule("data", `\bsql|migration|constraint|foreign key|duplicate key|duplicate entry|no such (table|column)|encoding|utf-?8`),
+		rule("format", `\bjson\b|\byaml\b|\btoml\b|unmarshal|unexpected token|invalid character|schema|malformed|parse error`),
+	}
+}
+
+// FailureKinds lists the kinds of failure that profiles may name, "any" aside.
+func FailureKinds() []string {
+	var kinds []string
+	for _, r := range kindRules() {
+		kinds = append(kinds, r.kind)
+	}
+	for _, o := range []runner.Outcome{runner.Wrong, runner.OverTurns, runner.TimedOut, runner.Stalled} {
+		kinds = append(kinds, string(o))
+	}
+	return append(kinds, kindUnchanged, kindRepeated)
+}
+
+// Kinds tells what kinds of failure the case is, sorted. It looks at the outcome, the
+// reason, and what the failed checks printed; never at the agent's own words.
+func Kinds(c Case) []string {
+	var text strings.Builder
+	text.WriteString(c.Reason + "\n" + c.Detail + "\n")
+	failed := false
+	for _, ev := range c.Checks {
+		if !ev.Passed {
+			failed = true
+			text.WriteString(ev.Reason + "\n" + ev.Output + "\n")
+		}
+	}
+	lower := strings.ToLower(text.String())
+	kinds := []string{string(c.Outcome)}
+	for _, r := range kindRules() {
+		if r.words.MatchString(lower) {
+			kinds = append(kinds, r.kind)
+		}
+	}
+	if c.Outcome == runner.Wrong && c.Diff == "" && len(c.Files) > 0 && !failed {
+		kinds = append(kinds, kindUnchanged)
+	}
+	if c.SameError || c.Thorough || len(c.History) >= 2 {
+		kinds = append(kinds, kindRepeated)
+	}
+	return normal(kinds)
+}
+
+// fileKinds tells what kinds of files the paths are: extensions without the dot,
+// the whole name of a file without one, and "test" and "ci". Sorted.
+func fileKinds(files []string) []string {
+	var kinds []string
+	for _, f := range files {
+		f = strings.ToLower(strings.ReplaceAll(f, `\`, "/"))
+		base := path.Base(f)
+		if ext := path.Ext(base); ext != "" && ext != "." {
+			kinds = append(kinds, ext[1:])
+			// main.d.ts is d.ts as well as ts; Dockerfile.dev is a dockerfile.
+			if stem := strings.TrimSuffix(base, ext); strings.HasSuffix(stem, ".d") {
+				kinds = append(kinds, "d"+ext)
+			} else if stem != "" {
+				kinds = append(kinds, stem)
+			}
+		} else {
+			kinds = append(kinds, base)
+		}
+		if strings.Contains(base, "_test.") || strings.Contains(base, ".test.") || strings.HasPrefix(base, "test_") ||
+			strings.Contains("/"+f, "/tests/") || strings.Contains("/"+f, "/test/") {
+			kinds = append(kinds, "test")
+		}
+		if strings.Contains(base, ".spec.") || strings.Contains(base, "_spec.") {
+			kinds = append(kinds, "spec")
+		}
+		if strings.Contains("/"+f, "/.github/") || base == ".gitlab-ci.yml" || base == "jenkinsfile" {
+			kinds = append(kinds, "ci")
+		}
+	}
+	slices.Sort(kinds)
+	return slices.Compact(kinds)
+}

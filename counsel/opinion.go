@@ -1,0 +1,99 @@
+// This file is the form of an opinion on the wire: its schema, and the reading of
+// what a model answered. It trusts nothing that it reads.
+
+package counsel
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"wavex/runner"
+)
+
+// OpinionSchema is the JSON Schema of an expert's answer. It is small because every
+// call pays for it; lengths are bounded on reading instead.
+const OpinionSchema = `{"type":"object","properties":{` +
+	`"diagnosis":{"type":"string"},` +
+	`"cause":{"type":"string"},` +
+	`"approach":{"type":"string"},` +
+	`"confidence":{"type":"number","minimum":0,"maximum":1},` +
+	`"falsifier":{"type":"string"},` +
+	`"action":{"enum":["retry","amend","split","abandon"]}},` +
+	`"required":["diagnosis","cause","approach","confidence","falsifier","action"],` +
+	`"additionalProperties":false}`
+
+// maxWords bounds each text of an opinion, in bytes: it ends in a prompt and in the journal.
+const maxWords = 1200
+
+// reply is what OpinionSchema describes. Pointers tell absence from emptiness.
+type reply struct {
+	Diagnosis  *string  `json:"diagnosis"`
+	Cause      *string  `json:"cause"`
+	Approach   *string  `json:"approach"`
+	Confidence *float64 `json:"confidence"`
+	Falsifier  *string  `json:"falsifier"`
+	Action     *Action  `json:"action"`
+}
+
+// opine turns an answer into an opinion, unavailable with its reason where the call
+// failed or the answer is nonsense. The cost is counted either way.
+func opine(expert string, a runner.Answer) Opinion {
+	o := Opinion{Expert: expert, Cost: max(0, a.Cost)}
+	if a.Outcome != runner.Done {
+		o.Unavailable = string(a.Outcome)
+		if o.Unavailable == "" {
+			o.Unavailable = "no outcome"
+		}
+		if a.Reason != "" {
+			o.Unavailable += ": " + oneLine(a.Reason, 300)
+		}
+		return o
+	}
+	if err := o.read(a.Structured); err != nil {
+		return Opinion{Expert: expert, Cost: o.Cost, Unavailable: "unusable answer: " + err.Error()}
+	}
+	return o
+}
+
+// read fills the opinion. Its errors never quote the answer: it is untrusted, and
+// they end in displays.
+func (o *Opinion) read(data json.RawMessage) error {
+	if len(data) == 0 {
+		return errors.New("it is empty")
+	}
+	var r reply
+	if err := json.Unmarshal(data, &r); err != nil {
+		return errors.New("it is not the JSON asked for")
+	}
+	switch {
+	case r.Confidence == nil:
+		return errors.New("it has no confidence")
+	case math.IsNaN(*r.Confidence) || *r.Confidence < 0 || *r.Confidence > 1:
+		return fmt.Errorf("its confidence %v is not between 0 and 1", *r.Confidence)
+	case r.Action == nil || r.Action.rank() < 0:
+		return errors.New("its action is none of retry, amend, split, abandon")
+	}
+	for _, f := range []struct {
+		name string
+		from *string
+		to   *string
+		need bool
+	}{
+		{"diagnosis", r.Diagnosis, &o.Diagnosis, true},
+		{"cause", r.Cause, &o.Cause, false},
+		{"approach", r.Approach, &o.Approach, true},
+		{"falsifier", r.Falsifier, &o.Falsifier, false},
+	} {
+		if f.from != nil {
+			*f.to = headTail(strings.TrimSpace(plain(*f.from)), maxWords)
+		}
+		if f.need && *f.to == "" {
+			return fmt.Errorf("its %s is empty", f.name)
+		}
+	}
+	o.Confidence, o.Action = *r.Confidence, *r.Action
+	return nil
+}

@@ -1,0 +1,194 @@
+// This file convenes a panel: it asks the chosen experts in parallel, each within
+// its share of the money, and hands their opinions to the tally. It decides nothing
+// about the run, and starts no process itself.
+
+package counsel
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/sourcegraph/conc/panics"
+	"github.com/sourcegraph/conc/pool"
+
+	"wavex/budget"
+	"wavex/runner"
+)
+
+// Panel asks experts about a case. Its zero value lacks only the Caller.
+type Panel struct {
+	Caller  Caller
+	Experts *Roster       // nil: the embedded ones
+	Chair   bool          // where the experts disagree, one more call weighs their opinions
+	Timeout time.Duration // wall clock of one call; 0: 5 minutes
+	Model   string        // "": the caller's own choice
+	Tools   []string      // read-only tools the experts may use; empty: none, which is what a lean call costs least with
+}
+
+const (
+	defaultTimeout = 5 * time.Minute
+	// stopGrace is what a caller gets beyond Timeout to end its call in its own way,
+	// which tells the cost; only then is it cut off.
+	stopGrace = 30 * time.Second
+)
+
+const chairName = "chair"
+
+//go:embed chair.md
+var chairProfile string
+
+var (
+	errSlow  = errors.New("no answer in time")
+	errFunds = errors.New("the cap cannot be shared among the experts")
+)
+
+// Diagnose asks a panel why a task is stuck. It asks 2 experts, or 3 where the case
+// is Thorough, in parallel, each with an equal share of the case's cap (with Chair, the
+// chair's share is set aside too). It returns when all calls have ended. An expert whose
+// call fails, times out, panics or answers nonsense is unavailable, with the reason
+// and the cost in its opinion; when nobody answers, Verdict.Unavailable says why.
+func (p *Panel) Diagnose(ctx context.Context, c Case) Verdict {
+	roster := p.Experts
+	if roster == nil {
+		var err error
+		if roster, err = BuiltIn(); err != nil {
+			return Verdict{Unavailable: err.Error()}
+		}
+	}
+	experts := Pick(roster, c)
+	if len(experts) == 0 {
+		return Verdict{Unavailable: "no experts are left: all are blocked"}
+	}
+	seats := len(experts)
+	if p.Chair && seats > 1 {
+		seats++
+	}
+	share, err := shareOf(c.Cap, seats)
+	if err != nil {
+		return Verdict{Unavailable: err.Error()}
+	}
+
+	prompt := brief(c)
+	questions := make([]runner.Question, len(experts))
+	for i, e := range experts {
+		questions[i] = p.question(c, e.Name, e.Body, prompt, share)
+	}
+	v := Tally(p.ask(ctx, experts, questions))
+	if p.Chair && v.Unavailable == "" && v.Agreement < 1 {
+		v = p.rule(ctx, c, v, share)
+	}
+	return v
+}
+
+// shareOf is one seat's part of the cap; a cap of 0 is none. A share that rounds to
+// nothing is an error, because a question's cap of 0 would mean no cap at all.
+func shareOf(limit budget.USD, seats int) (budget.USD, error) {
+	if limit == 0 {
+		return 0, nil
+	}
+	share := limit / budget.USD(seats)
+	if share <= 0 {
+		return 0, fmt.Errorf("%w: %s for %d calls", errFunds, limit, seats)
+	}
+	return share, nil
+}
+
+func (p *Panel) question(c Case, name, profile, prompt string, share budget.USD) runner.Question {
+	system := profile + "\n\n" + frame
+	if len(p.Tools) == 0 {
+		system += noTools
+	}
+	logs := ""
+	if c.LogDir != "" {
+		logs = filepath.Join(c.LogDir, name)
+	}
+	return runner.Question{
+		Name: "counsel/" + name, Dir: c.Dir, LogDir: logs,
+		System: system, Prompt: prompt, Schema: json.RawMessage(OpinionSchema),
+		Tools: p.Tools, Model: p.Model, Cap: share, Timeout: p.timeout(), Rehearse: c.Rehearse,
+	}
+}
+
+func (p *Panel) timeout() time.Duration {
+	if p.Timeout > 0 {
+		return p.Timeout
+	}
+	return defaultTimeout
+}
+
+// ask puts the questions in parallel and waits for all; opinion i answers question i.
+func (p *Panel) ask(ctx context.Context, experts []Expert, qs []runner.Question) []Opinion {
+	// Written by index: conc v0.3.0's ResultPool returns results as they end.
+	opinions := make([]Opinion, len(qs))
+	panel := pool.New().WithMaxGoroutines(len(qs))
+	for i := range qs {
+		panel.Go(func() { opinions[i] = p.call(ctx, experts[i].Name, qs[i]) })
+	}
+	panel.Wait()
+	return opinions
+}
+
+// call asks one expert. It does not panic when the caller does.
+func (p *Panel) call(ctx context.Context, name string, q runner.Question) Opinion {
+	if ctx.Err() != nil {
+		return Opinion{Expert: name, Unavailable: string(runner.Interrupted)}
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, q.Timeout+stopGrace, errSlow)
+	defer cancel()
+	var answer runner.Answer
+	if caught := panics.Try(func() { answer = p.Caller.Ask(ctx, q) }); caught != nil {
+		// What was spent is unknown: counted at the cap, as for any call that died.
+		return Opinion{Expert: name, Cost: q.Cap, Unavailable: "the call panicked: " + oneLine(fmt.Sprint(caught.Value), 200)}
+	}
+	if answer.Outcome == runner.Interrupted && context.Cause(ctx) == errSlow {
+		answer.Outcome, answer.Reason = runner.TimedOut, fmt.Sprintf("no answer within %s", q.Timeout)
+	}
+	return opine(name, answer)
+}
+
+// rule has a chair weigh the opinions. Where the chair is unavailable the tally stands.
+func (p *Panel) rule(ctx context.Context, c Case, v Verdict, share budget.USD) Verdict {
+	var views []section
+	for _, o := range v.Opinions {
+		if o.Unavailable == "" {
+			views = append(views, section{
+				fmt.Sprintf("opinion of the %s: %s, confidence %.2f", o.Expert, o.Action, o.Confidence),
+				fmt.Sprintf("%s\nCause: %s\nApproach: %s\nWrong if: %s", o.Diagnosis, o.Cause, o.Approach, o.Falsifier), 1300})
+		}
+	}
+	q := p.question(c, chairName, chairProfile, brief(c, views...), share)
+	return v.ruled(p.call(ctx, chairName, q))
+}
+
+// ruled is the verdict under a chair's opinion. Agreement is the share of the experts
+// who side with the chair, the others are the dissent; Tradeoff stays what it was among
+// the experts.
+func (v Verdict) ruled(chair Opinion) Verdict {
+	v.Cost += chair.Cost
+	v.Chair = &chair
+	if chair.Unavailable != "" {
+		return v
+	}
+	v.Action, v.Confidence = chair.Action, chair.Confidence
+	v.Dissent = nil
+	answered, with := 0, 0
+	for _, o := range v.Opinions {
+		if o.Unavailable != "" {
+			continue
+		}
+		answered++
+		if o.Action == chair.Action && alike(o.Approach, chair.Approach) {
+			with++
+		} else {
+			v.Dissent = append(v.Dissent, dissent(o))
+		}
+	}
+	v.Agreement = float64(with) / float64(answered)
+	v.Analysis, v.Fix = analysis(chair, v), fix(chair, nil)
+	return v
+}

@@ -1,0 +1,138 @@
+// This file chooses whom to ask: a pure function of the case and the roster. It
+// calls nobody.
+
+package counsel
+
+import (
+	"slices"
+	"strings"
+)
+
+// How many experts a diagnosis asks.
+const (
+	panelSize    = 2
+	thoroughSize = 3
+)
+
+// Points for what an expert and a case share. What somebody chosen before covers
+// already counts a quarter: a panel that agrees with itself is money for nothing.
+const (
+	pointsKind   = 8
+	pointsAspect = 12
+	pointsFile   = 6
+	pointsAny    = 3
+	coveredShare = 4
+)
+
+// Pick chooses the experts for a case: 2, or 3 for Thorough, fewer where the roster
+// has fewer. They are the best fit with distinct views, best first; the same case and
+// roster give the same choice. After the same error twice, those already consulted
+// come last, the longest ago first; a thorough panel has at least one who was not consulted yet,
+// if there is one.
+func Pick(r *Roster, c Case) []Expert {
+	size := panelSize
+	if c.Thorough {
+		size = thoroughSize
+	}
+	pool := r.Experts()
+	tags := caseTags(c)
+	consulted := func(e Expert) int { return slices.Index(c.Consulted, e.Name) } // -1: never
+
+	var picked []Expert
+	if c.SameError {
+		fresh := slices.DeleteFunc(slices.Clone(pool), func(e Expert) bool { return consulted(e) >= 0 })
+		picked = greedy(nil, fresh, tags, size, c.Consulted)
+		// Not enough new views: those asked before, the longest ago first.
+		for _, name := range c.Consulted {
+			i := slices.IndexFunc(pool, func(e Expert) bool { return e.Name == name })
+			if i >= 0 && len(picked) < size && !has(picked, name) {
+				picked = append(picked, pool[i])
+			}
+		}
+		return picked
+	}
+
+	picked = greedy(nil, pool, tags, size, c.Consulted)
+	if c.Thorough && len(picked) > 0 && !slices.ContainsFunc(picked, func(e Expert) bool { return consulted(e) < 0 }) {
+		fresh := slices.DeleteFunc(slices.Clone(pool), func(e Expert) bool { return consulted(e) >= 0 })
+		kept := picked[:len(picked)-1]
+		if with := greedy(kept, fresh, tags, len(kept)+1, nil); len(with) > len(kept) {
+			picked = with
+		}
+	}
+	return picked
+}
+
+// greedy adds to picked, one by one, whoever of pool gains most, until there are size.
+// Ties: who was not consulted, then the name.
+func greedy(picked, pool []Expert, tags map[string]int, size int, consulted []string) []Expert {
+	picked = slices.Clone(picked)
+	for len(picked) < size {
+		best, bestGain := -1, -1
+		for i, e := range pool {
+			if has(picked, e.Name) {
+				continue
+			}
+			g := gain(e, picked, tags)
+			better := g > bestGain
+			if g == bestGain && best >= 0 {
+				was, is := slices.Contains(consulted, pool[best].Name), slices.Contains(consulted, e.Name)
+				better = was && !is || was == is && strings.Compare(e.Name, pool[best].Name) < 0
+			}
+			if better {
+				best, bestGain = i, g
+			}
+		}
+		if best < 0 {
+			break
+		}
+		picked = append(picked, pool[best])
+	}
+	return picked
+}
+
+// gain is what e adds to those picked already.
+func gain(e Expert, picked []Expert, tags map[string]int) int {
+	sum := 0
+	for tag := range expertTags(e) {
+		points := tags[tag]
+		if slices.ContainsFunc(picked, func(p Expert) bool { return expertTags(p)[tag] }) {
+			points /= coveredShare
+		}
+		sum += points
+	}
+	return sum
+}
+
+// caseTags are the case's features with their points.
+func caseTags(c Case) map[string]int {
+	tags := map[string]int{"kind " + anyFailure: pointsAny}
+	for _, k := range Kinds(c) {
+		tags["kind "+k] = pointsKind
+	}
+	for _, a := range normal(c.Aspects) {
+		tags["aspect "+a] = pointsAspect
+	}
+	for _, f := range fileKinds(c.Files) {
+		tags["file "+f] = pointsFile
+	}
+	return tags
+}
+
+func expertTags(e Expert) map[string]bool {
+	tags := map[string]bool{}
+	for _, k := range e.Failures {
+		tags["kind "+k] = true
+	}
+	for _, a := range e.Aspects {
+		tags["aspect "+a] = true
+	}
+	for _, f := range e.Files {
+		tags["file "+f] = true
+	}
+	return tags
+}
+
+func has(experts []Expert, name string) bool {
+	return slices.ContainsFunc(experts, func(e Expert) bool { return e.Name == name })
+}

@@ -1,0 +1,228 @@
+// This file reads one expert's profile: front matter between two lines of "---",
+// then a body that becomes the system prompt. It knows no case.
+
+package counsel
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+)
+
+// maxBody bounds a profile's body, in bytes: it is paid for in every call, and a
+// whole request stays bounded (see maxPrompt).
+const maxBody = 1500
+
+// Expert is one profile: a role, and how that role thinks. Aspects, Failures and
+// Files say when to ask it.
+type Expert struct {
+	Name     string   // lower case, digits and dashes; also a folder's name under the log folder
+	Aspects  []string // what a task is about: "security", "data"
+	Failures []string // kinds of failure, from FailureKinds; "any" fits every failure, weakly
+	Files    []string // kinds of files: extensions without the dot, or "test", "ci", "dockerfile"
+	Body     string   // how it thinks
+	Source   string   // the file it comes from, as errors name it
+}
+
+// ProfileError is a mistake in an expert's profile.
+type ProfileError struct {
+	File    string
+	Line    int // from 1
+	Problem string
+}
+
+func (e *ProfileError) Error() string {
+	return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Problem)
+}
+
+// parseProfile reads a profile. Its errors are all *ProfileError.
+func parseProfile(file string, data []byte) (Expert, error) {
+	bad := func(line int, format string, args ...any) (Expert, error) {
+		return Expert{}, &ProfileError{file, line, fmt.Sprintf(format, args...)}
+	}
+	text := string(bytes.ToValidUTF8(data, []byte("\uFFFD")))
+	text = strings.TrimPrefix(strings.ReplaceAll(text, "\r\n", "\n"), "\uFEFF")
+	lines := strings.Split(text, "\n")
+	if strings.TrimRight(lines[0], " \t") != "---" {
+		return bad(1, "a profile starts with front matter: a line ---, then name, aspects, failures, files, then another line ---")
+	}
+	end := -1
+	for i := 1; i < len(lines); i++ {
+		if strings.TrimRight(lines[i], " \t") == "---" {
+			end = i
+			break
+		}
+	}
+	if end < 0 {
+		return bad(1, "the front matter has no end; close it with a line ---")
+	}
+
+	e := Expert{Source: file}
+	if err := readFront(&e, strings.Join(lines[1:end], "\n")); err != nil {
+		// The front matter begins on line 2 of the file.
+		return bad(max(1, err.line)+1, "%s", err.problem)
+	}
+	if e.Name == "" {
+		return bad(1, "the profile has no name; write one, such as `name: %s`", suggestName(file))
+	}
+	e.Body = strings.TrimSpace(strings.Join(lines[end+1:], "\n"))
+	if e.Body == "" {
+		return bad(end+1, "the profile says nothing below its front matter; write how this expert thinks")
+	}
+	if len(e.Body) > maxBody {
+		return bad(end+2, "the text has %d bytes; at most %d, since every call pays for it", len(e.Body), maxBody)
+	}
+	return e, nil
+}
+
+type frontError struct {
+	line    int // within the front matter, from 1
+	problem string
+}
+
+// readFront reads the keys one by one rather than by decoding into a struct, so
+// that each complaint has the line it is about.
+func readFront(e *Expert, text string) *frontError {
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	file, err := parser.ParseBytes([]byte(text), 0)
+	if err != nil {
+		fe := &frontError{1, "the front matter is not YAML"}
+		if ye, ok := errors.AsType[yaml.Error](err); ok {
+			fe.problem += ": " + oneLine(ye.GetMessage(), 200)
+			if tok := ye.GetToken(); tok != nil && tok.Position != nil {
+				fe.line = tok.Position.Line
+			}
+		}
+		return fe
+	}
+	if len(file.Docs) != 1 {
+		return &frontError{1, "the front matter is not one list of keys"}
+	}
+	var pairs []*ast.MappingValueNode
+	switch n := file.Docs[0].Body.(type) {
+	case *ast.MappingNode:
+		pairs = n.Values
+	case *ast.MappingValueNode:
+		pairs = []*ast.MappingValueNode{n}
+	case nil, *ast.NullNode, *ast.CommentGroupNode:
+		return nil
+	default:
+		return &frontError{1, "the front matter is not a list of keys; write `name: ...` and so on"}
+	}
+	for _, pair := range pairs {
+		if fe := readKey(e, pair); fe != nil {
+			return fe
+		}
+	}
+	return nil
+}
+
+func readKey(e *Expert, pair *ast.MappingValueNode) *frontError {
+	line := 1
+	if tok := pair.Key.GetToken(); tok != nil && tok.Position != nil {
+		line = tok.Position.Line
+	}
+	key := pair.Key.String()
+	words, ok := scalars(pair.Value)
+	if !ok {
+		return &frontError{line, fmt.Sprintf("%s is a word or a list of words, such as [a, b]", oneLine(key, 40))}
+	}
+	switch key {
+	case "name":
+		if len(words) != 1 || !validName(words[0]) {
+			return &frontError{line, "name is one word of lower-case letters, digits and dashes, at most 32"}
+		}
+		e.Name = words[0]
+	case "aspects":
+		e.Aspects = normal(words)
+	case "failures":
+		e.Failures = normal(words)
+		known := FailureKinds()
+		for _, w := range e.Failures {
+			if w != anyFailure && !slices.Contains(known, w) {
+				return &frontError{line, fmt.Sprintf("no kind of failure is called %q; there are: %s, %s",
+					oneLine(w, 40), anyFailure, strings.Join(known, ", "))}
+			}
+		}
+	case "files":
+		e.Files = normal(words)
+		for i, w := range e.Files {
+			e.Files[i] = strings.TrimPrefix(strings.TrimPrefix(w, "*"), ".")
+		}
+	default:
+		return &frontError{line, fmt.Sprintf("no key is called %q; there are: name, aspects, failures, files", oneLine(key, 40))}
+	}
+	return nil
+}
+
+// scalars reads a word, a list of words, or words between commas.
+func scalars(n ast.Node) ([]string, bool) {
+	switch n := n.(type) {
+	case nil, *ast.NullNode:
+		return nil, true
+	case *ast.SequenceNode:
+		var out []string
+		for _, v := range n.Values {
+			s, ok := scalar(v)
+			if !ok {
+				return nil, false
+			}
+			out = append(out, s)
+		}
+		return out, true
+	default:
+		s, ok := scalar(n)
+		if !ok {
+			return nil, false
+		}
+		return strings.Split(s, ","), true
+	}
+}
+
+func scalar(n ast.Node) (string, bool) {
+	switch n := n.(type) {
+	case *ast.StringNode:
+		return strings.TrimSpace(n.Value), true
+	case ast.ScalarNode: // a number, true: taken as it is written
+		if tok := n.GetToken(); tok != nil {
+			return strings.TrimSpace(tok.Value), true
+		}
+	}
+	return "", false
+}
+
+// normal makes words comparable: lower case, dashes for blanks, sorted, each once.
+func normal(words []string) []string {
+	var out []string
+	for _, w := range words {
+		w = strings.Join(strings.Fields(strings.ToLower(w)), "-")
+		if w != "" {
+			out = append(out, w)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func validName(s string) bool {
+	ok, err := regexp.MatchString(`^[a-z][a-z0-9-]{0,31}$`, s)
+	return ok && err == nil && s != chairName
+}
+
+func suggestName(file string) string {
+	name := strings.TrimSuffix(strings.ToLower(path.Base(strings.ReplaceAll(file, `\`, "/"))), ".md")
+	if validName(name) {
+		return name
+	}
+	return "my-expert"
+}

@@ -1,0 +1,145 @@
+// This file gathers the experts: those built in, and the user's own, which replace
+// or join them. It reads files; it chooses nobody.
+
+package counsel
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+//go:embed profiles/*.md
+var profiles embed.FS
+
+// Roster is the experts who may be asked, by name. It is not changed after it was
+// made, and may be shared.
+type Roster struct {
+	experts []Expert // sorted by name
+}
+
+// Experts lists the roster by name. The slice is the caller's.
+func (r *Roster) Experts() []Expert {
+	if r == nil {
+		return nil
+	}
+	return slices.Clone(r.experts)
+}
+
+// BuiltIn is the roster of the embedded experts.
+func BuiltIn() (*Roster, error) { return LoadRoster("", nil) }
+
+// LoadRoster gathers the embedded experts and those in dir (each *.md file but
+// README.md and names that begin with a dot; usually .loop/experts), where one of
+// the same name replaces an embedded one. dir may be "" or missing. The experts named
+// in blocked are never asked; a name nobody bears is an error, since a misspelt block
+// blocks nobody. Mistakes in profiles are *ProfileError, all of them joined.
+func LoadRoster(dir string, blocked []string) (*Roster, error) {
+	byName := map[string]Expert{}
+	var errs []error
+
+	entries, err := profiles.ReadDir("profiles")
+	if err != nil {
+		return nil, fmt.Errorf("reading the embedded experts: %w", err)
+	}
+	for _, entry := range entries {
+		name := "profiles/" + entry.Name()
+		data, err := profiles.ReadFile(name)
+		if err != nil {
+			return nil, fmt.Errorf("reading the embedded experts: %w", err)
+		}
+		e, err := parseProfile(name, data)
+		if err != nil {
+			return nil, fmt.Errorf("reading the embedded experts: %w", err)
+		}
+		byName[e.Name] = e
+	}
+
+	own := map[string]Expert{}
+	files, err := ownProfiles(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("reading an expert's profile: %w", err))
+			continue
+		}
+		e, err := parseProfile(file, data)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		if first, dup := own[e.Name]; dup {
+			errs = append(errs, &ProfileError{file, nameLine(data),
+				fmt.Sprintf("%s has the name %q as well; give one of them another", first.Source, e.Name)})
+			continue
+		}
+		own[e.Name], byName[e.Name] = e, e
+	}
+
+	r := &Roster{}
+	for _, e := range byName {
+		r.experts = append(r.experts, e)
+	}
+	slices.SortFunc(r.experts, func(a, b Expert) int { return strings.Compare(a.Name, b.Name) })
+	for _, b := range normal(blocked) {
+		if _, ok := byName[b]; !ok {
+			errs = append(errs, fmt.Errorf("blocked experts: nobody is called %q; there are: %s",
+				oneLine(b, 40), strings.Join(r.names(), ", ")))
+		}
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	block := normal(blocked)
+	r.experts = slices.DeleteFunc(r.experts, func(e Expert) bool { return slices.Contains(block, e.Name) })
+	return r, nil
+}
+
+func (r *Roster) names() []string {
+	names := make([]string, len(r.experts))
+	for i, e := range r.experts {
+		names[i] = e.Name
+	}
+	return names
+}
+
+// ownProfiles lists the profile files of dir in the order of their names.
+func ownProfiles(dir string) ([]string, error) {
+	if dir == "" {
+		return nil, nil
+	}
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the experts: %w", err)
+	}
+	var files []string
+	for _, e := range entries {
+		name := e.Name()
+		if e.IsDir() || strings.HasPrefix(name, ".") || !strings.HasSuffix(name, ".md") || strings.EqualFold(name, "README.md") {
+			continue
+		}
+		files = append(files, filepath.Join(dir, name))
+	}
+	return files, nil
+}
+
+// nameLine is the line of the name in a profile that was read without complaint.
+func nameLine(data []byte) int {
+	for i, line := range strings.Split(string(data), "\n") {
+		if strings.HasPrefix(strings.TrimSpace(line), "name") {
+			return i + 1
+		}
+	}
+	return 1
+}

@@ -1,0 +1,195 @@
+// This file makes one verdict of several opinions: a pure function that does not
+// depend on their order. It asks nobody and knows no case.
+
+package counsel
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// rivalShare: dissent is as strong as the advice when as many stand behind it and
+// its best weight is at least this part of the leader's.
+const rivalShare = 0.75
+
+// Bounds of a verdict's texts, in bytes.
+const (
+	maxAnalysis = 4000
+	maxFix      = 3000
+	maxDissent  = 600
+)
+
+// Tally makes a verdict of the opinions. The action most experts want is taken, and
+// of its opinions the camp of most similar approaches; a tie goes to the most
+// confident and most testable opinion (one whose falsifier is concrete). That opinion leads: its words
+// are the advice, its confidence is the verdict's. Agreement is the camp's share of those who
+// answered; every other answer is kept as dissent. Opinions keeps the order given,
+// with confidences clamped to 0..1 (NaN is 0); nothing else depends on that order.
+func Tally(opinions []Opinion) Verdict {
+	v := Verdict{Opinions: slices.Clone(opinions)}
+	var answered []Opinion
+	for i := range v.Opinions {
+		o := &v.Opinions[i]
+		v.Cost += o.Cost
+		o.Confidence = clamp(o.Confidence)
+		if o.Unavailable != "" {
+			continue
+		}
+		if o.Action.rank() < 0 {
+			o.Action = Retry
+		}
+		answered = append(answered, *o)
+	}
+	if len(answered) == 0 {
+		v.Unavailable = nobody(v.Opinions)
+		return v
+	}
+	slices.SortFunc(answered, better)
+
+	camps := campsOf(answered)
+	camp := camps[0]
+	lead := camp[0]
+	v.Action, v.Confidence = lead.Action, lead.Confidence
+	v.Agreement = float64(len(camp)) / float64(len(answered))
+
+	var rival *Opinion
+	for _, other := range camps[1:] {
+		votes := len(other)
+		if other[0].Action != lead.Action {
+			votes = count(answered, other[0].Action)
+		}
+		if votes >= len(camp) && weight(other[0]) >= rivalShare*weight(lead) && rival == nil {
+			v.Tradeoff, rival = true, &other[0]
+		}
+		for _, o := range other {
+			v.Dissent = append(v.Dissent, dissent(o))
+		}
+	}
+	v.Analysis, v.Fix = analysis(lead, v), fix(lead, rival)
+	return v
+}
+
+// campsOf groups opinions of the same action and similar approaches, the camp to
+// follow first. ops are sorted by better; so is each camp. Likeness is taken as
+// transitive, so that the grouping does not depend on who is looked at first.
+func campsOf(ops []Opinion) [][]Opinion {
+	label := make([]int, len(ops))
+	for i := range ops {
+		label[i] = i
+	}
+	for i := range ops {
+		for j := range i {
+			if label[i] != label[j] && ops[i].Action == ops[j].Action && alike(ops[i].Approach, ops[j].Approach) {
+				from, to := max(label[i], label[j]), min(label[i], label[j])
+				for k := range label {
+					if label[k] == from {
+						label[k] = to
+					}
+				}
+			}
+		}
+	}
+	var camps [][]Opinion
+	for l := range ops {
+		var camp []Opinion
+		for i, o := range ops {
+			if label[i] == l {
+				camp = append(camp, o)
+			}
+		}
+		if camp != nil {
+			camps = append(camps, camp)
+		}
+	}
+	slices.SortStableFunc(camps, func(a, b []Opinion) int {
+		if a[0].Action != b[0].Action {
+			return cmp.Or(
+				cmp.Compare(count(ops, b[0].Action), count(ops, a[0].Action)),
+				better(best(ops, a[0].Action), best(ops, b[0].Action)))
+		}
+		return cmp.Or(cmp.Compare(len(b), len(a)), better(a[0], b[0]))
+	})
+	return camps
+}
+
+func count(ops []Opinion, a Action) int {
+	n := 0
+	for _, o := range ops {
+		if o.Action == a {
+			n++
+		}
+	}
+	return n
+}
+
+// best is the first of sorted opinions that wants the action.
+func best(ops []Opinion, a Action) Opinion {
+	return ops[slices.IndexFunc(ops, func(o Opinion) bool { return o.Action == a })]
+}
+
+// better sorts the most confident, most testable opinion first. It is a total order
+// up to equal opinions: the milder action, then the texts break ties.
+func better(a, b Opinion) int {
+	return cmp.Or(
+		cmp.Compare(weight(b), weight(a)),
+		cmp.Compare(b.Confidence, a.Confidence),
+		cmp.Compare(a.Action.rank(), b.Action.rank()),
+		strings.Compare(a.Expert, b.Expert),
+		strings.Compare(a.Approach, b.Approach),
+		strings.Compare(a.Diagnosis, b.Diagnosis),
+		strings.Compare(a.Cause, b.Cause),
+		strings.Compare(a.Falsifier, b.Falsifier))
+}
+
+// weight is confidence that is discounted where nothing could show it to be wrong.
+func weight(o Opinion) float64 {
+	return o.Confidence * [...]float64{0.5, 0.8, 1}[testable(o.Falsifier)]
+}
+
+// testable grades a falsifier: 0 says nothing, 1 says something, 2 names a thing
+// that can be looked at (a command, a file, a value).
+func testable(s string) int {
+	f := strings.Fields(s)
+	if len(f) < 3 {
+		return 0
+	}
+	switch strings.Trim(strings.ToLower(f[0]), ".,:;") {
+	case "none", "nothing", "n/a", "unknown", "unsure":
+		return 0
+	}
+	for _, w := range f {
+		inner := strings.Trim(w, ".,:;!?()\"'")
+		if strings.ContainsFunc(w, unicode.IsDigit) || strings.ContainsAny(w, "`=<>") || strings.Contains(w, "()") ||
+			strings.ContainsAny(inner, "/_.") {
+			return 2
+		}
+	}
+	return 1
+}
+
+func clamp(f float64) float64 {
+	if math.IsNaN(f) {
+		return 0
+	}
+	return min(1, max(0, f))
+}
+
+func nobody(ops []Opinion) string {
+	if len(ops) == 0 {
+		return "nobody was asked"
+	}
+	var why []string
+	for _, o := range ops {
+		why = append(why, o.Expert+": "+o.Unavailable)
+	}
+	slices.Sort(why)
+	return oneLine("no expert answered: "+strings.Join(why, "; "), 800)
+}
+
+func dissent(o Opinion) string {
+	return oneLine(fmt.Sprintf("%s (%s, %.2f): %s", o.Expert, o.Action, o.Confidence, o.Approach), maxDissent)
+}
