@@ -31,11 +31,16 @@ type Plan struct {
 
 	// Graph holds the tasks' edges; its node i is Tasks[i].
 	Graph *dag.Graph
+
+	ids index // of Tasks, for Lookup
 }
+
+// NoLimit is what Limits.USD points to for "none": spend without a limit of wavex's own.
+const NoLimit budget.USD = -1
 
 // Limits are the plan's own limits; a nil field was not given. A flag wins over them.
 type Limits struct {
-	USD        *budget.USD   // micro-dollars for the run
+	USD        *budget.USD   // micro-dollars for the run; NoLimit for "none"
 	Iterations *int          // attempts; 0 means unlimited
 	WallClock  time.Duration // 0: none
 }

@@ -1,0 +1,49 @@
+package plan
+
+// This file measures loading, on plans a test makes. See also TestBigPlan.
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func BenchmarkLoad(b *testing.B) {
+	for _, size := range []struct {
+		name string
+		n    int
+	}{{"1k", 1000}, {"100k", 100_000}, {"1M", 1_000_000}} {
+		b.Run(size.name, func(b *testing.B) {
+			if size.n > 100_000 && testing.Short() {
+				b.Skip("short")
+			}
+			file := filepath.Join(b.TempDir(), "plan.json")
+			data := bigPlan(size.n)
+			if err := os.WriteFile(file, data, 0o600); err != nil {
+				b.Fatal(err)
+			}
+			b.SetBytes(int64(len(data)))
+			data = nil
+			b.ReportAllocs()
+			for b.Loop() {
+				p, ds, err := Load(file)
+				if err != nil || p == nil {
+					b.Fatal(ds, err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkJSONTokens is the part of Load that is jsontext's.
+func BenchmarkJSONTokens(b *testing.B) {
+	src := string(bigPlan(100_000))
+	b.SetBytes(int64(len(src)))
+	b.ReportAllocs()
+	for b.Loop() {
+		s := newJSONSource(src)
+		for s.next().kind != kindBad {
+			continue
+		}
+	}
+}

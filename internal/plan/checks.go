@@ -1,0 +1,197 @@
+package plan
+
+// This file reads what proves a task: checks, criteria, and the files it declares. It
+// runs nothing and looks at no file.
+
+import (
+	"path"
+	"regexp"
+	"strings"
+)
+
+var (
+	verifications = [...]string{"execution output", "measurement", "observation", "assumption"}
+	actions       = [...]string{"create", "modify", "create or modify", "delete", "read"}
+)
+
+func checkFields() []field[Check] {
+	return []field[Check]{
+		{"run", func(d *decoder, c *Check, t token) { d.word(&c.Run, t) }},
+		{"timeout", func(d *decoder, c *Check, t token) { d.duration(&c.Timeout, t) }},
+		{"file", func(d *decoder, c *Check, t token) { d.local(&c.File, t) }},
+		{"contains", func(d *decoder, c *Check, t token) {
+			s, ok := d.str(t)
+			if ok && s == "" {
+				d.errorf(t.at, CodeBadValue, "must not be empty; leave it out to check that the file exists")
+			}
+			c.Contains = s
+		}},
+		{"matches", func(d *decoder, c *Check, t token) {
+			s, ok := d.str(t)
+			if !ok {
+				return
+			}
+			if s == "" {
+				d.errorf(t.at, CodeBadValue, "must not be empty; leave it out to check that the file exists")
+			} else if _, err := regexp.Compile(s); err != nil {
+				d.errorf(t.at, CodeBadPattern, "%s; write it in RE2 syntax (https://golang.org/s/re2syntax)", err)
+			}
+			c.Matches = s
+		}},
+	}
+}
+
+// check reads one check: a command as a string, or an object.
+func (d *decoder) check(t token) (Check, bool) {
+	var c Check
+	if t.kind == kindString {
+		d.word(&c.Run, t)
+		return c, c.Run != ""
+	}
+	if t.kind != kindObject {
+		d.wrongType(t, "a command or a check object")
+		d.src.skip(t)
+		return c, false
+	}
+	before := d.errors
+	set, _ := d.checkShape.decode(d, &c, t)
+	if d.errors > before {
+		return c, false
+	}
+	has := func(name string) bool { return d.checkShape.had(set, name) }
+	switch {
+	case has("run") && (has("file") || has("contains") || has("matches")):
+		d.errorf(t.at, CodeConflict, "a check is a command or a file, not both; split it into two checks")
+	case has("contains") && has("matches"):
+		d.errorf(t.at, CodeConflict, "contains and matches exclude each other; split it into two checks")
+	case has("timeout") && !has("run"):
+		d.errorf(t.at, CodeConflict, "timeout belongs to run; a file is looked at once")
+	case !has("run") && !has("file"):
+		d.errorf(t.at, CodeMissingField, `a check needs run or file, like {"run": "go test ./..."} or {"file": "README.md"}`)
+	default:
+		return c, true
+	}
+	return c, false
+}
+
+// verify reads a task's checks: a list, or one of them.
+func (d *decoder) verify(t token) []Check {
+	if t.kind != kindArray {
+		if c, ok := d.check(t); ok {
+			d.checks.list = append(d.checks.list, c)
+		}
+		return d.checks.take()
+	}
+	d.list(t, "a list of checks", func(_ int, e token) {
+		if c, ok := d.check(e); ok {
+			d.checks.list = append(d.checks.list, c)
+		}
+	})
+	return d.checks.take()
+}
+
+// tail finds the command in a description that ends in "Verify: COMMAND", on a line of
+// its own or behind other words (LEDGER S0-01); "" when there is none.
+func tail(description string) string {
+	s := strings.TrimRight(description, " \t\r\n")
+	s = s[strings.LastIndexByte(s, '\n')+1:]
+	i := strings.LastIndex(s, "Verify:")
+	if i < 0 || (i > 0 && !strings.ContainsRune(" \t*_-([", rune(s[i-1]))) {
+		return ""
+	}
+	s = strings.TrimSpace(strings.TrimLeft(s[i+len("Verify:"):], "*_"))
+	for len(s) >= 2 && s[0] == '`' && s[len(s)-1] == '`' {
+		s = strings.TrimSpace(s[1 : len(s)-1])
+	}
+	if strings.IndexByte(s, 0) >= 0 {
+		return ""
+	}
+	return s
+}
+
+func conditionFields() []field[Condition] {
+	evidence := func(d *decoder, c *Condition, t token) {
+		if c.Check != nil {
+			d.errorf(t.at, CodeConflict, "verify and check are the same field; keep one")
+		}
+		if check, ok := d.check(t); ok {
+			c.Check = &check
+		}
+	}
+	return []field[Condition]{
+		{"text", func(d *decoder, c *Condition, t token) { d.word(&c.Text, t) }},
+		{"verify", evidence},
+		{"check", evidence},
+		{"verification", func(d *decoder, c *Condition, t token) { d.enum(&c.Verification, t, verifications[:]...) }},
+	}
+}
+
+// conditions reads criteria or mustNot: strings, or objects.
+func (d *decoder) conditions(dst *[]Condition, t token) {
+	d.list(t, "a list of criteria", func(_ int, e token) {
+		var c Condition
+		switch e.kind {
+		case kindString:
+			d.word(&c.Text, e)
+		case kindObject:
+			if set, _ := d.condShape.decode(d, &c, e); !d.condShape.had(set, "text") {
+				d.errorf(e.at, CodeMissingField, "a criterion needs text: what must be true, in words")
+			}
+		default:
+			d.wrongType(e, "a string or an object with text")
+			d.src.skip(e)
+		}
+		*dst = append(*dst, c)
+	})
+}
+
+func fileFields() []field[File] {
+	return []field[File]{
+		{"path", func(d *decoder, f *File, t token) { d.local(&f.Path, t) }},
+		{"action", func(d *decoder, f *File, t token) { d.enum(&f.Action, t, actions[:]...) }},
+	}
+}
+
+// fileList reads a task's files: strings, or objects.
+func (d *decoder) fileList(t token) []File {
+	d.list(t, "a list of files", func(_ int, e token) {
+		var f File
+		switch e.kind {
+		case kindString:
+			d.local(&f.Path, e)
+		case kindObject:
+			if set, _ := d.fileShape.decode(d, &f, e); !d.fileShape.had(set, "path") {
+				d.errorf(e.at, CodeMissingField, `a file needs path, like {"path": "src/a.go", "action": "modify"}`)
+			}
+		default:
+			d.wrongType(e, "a path or an object with path")
+			d.src.skip(e)
+		}
+		d.files.list = append(d.files.list, f)
+	})
+	return d.files.take()
+}
+
+// local reads a path that stays in the directory, slash-separated; it is stored clean,
+// so that two spellings of one file compare equal.
+func (d *decoder) local(dst *string, t token) {
+	var s string
+	if d.word(&s, t); s == "" {
+		return
+	}
+	switch {
+	case strings.ContainsRune(s, '\\'):
+		d.errorf(t.at, CodeBadPath, "%s contains a backslash; separate folders by / on every system", quote(s))
+	case s[0] == '/', s[0] == '~', len(s) > 1 && s[1] == ':':
+		d.errorf(t.at, CodeBadPath, "%s is absolute; write it relative to the task's directory", quote(s))
+	case strings.ContainsAny(s, "\r\n"):
+		d.errorf(t.at, CodeBadPath, "%s contains a line end", quote(s))
+	default:
+		clean := path.Clean(s)
+		if clean == ".." || strings.HasPrefix(clean, "../") {
+			d.errorf(t.at, CodeBadPath, "%s leaves the directory; name a path inside it", quote(s))
+			return
+		}
+		*dst = clean
+	}
+}

@@ -1,0 +1,47 @@
+package plan
+
+// This file makes big plans. It knows what a plan of a planner looks like: a subject, a
+// sentence or two, five blockers among the tasks before, and a command.
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+)
+
+// bigPlan is a valid JSON plan of n tasks, each but the first few blocked by 5 different
+// earlier ones; the same n gives the same bytes. About 240 bytes a task.
+func bigPlan(n int) []byte {
+	var b bytes.Buffer
+	b.Grow(n * 250)
+	r := rand.New(rand.NewPCG(1, 2))
+	fmt.Fprintf(&b, "{\n  \"version\": 1,\n  \"name\": \"big\",\n  \"tasks\": [\n")
+	for i := 1; i <= n; i++ {
+		fmt.Fprintf(&b, "    {\"id\": \"T-%06d\", \"subject\": \"Write part %d\", ", i, i)
+		fmt.Fprintf(&b, "\"description\": \"Write part %d of the module and its tests. Done when it builds.\", \"blockedBy\": [", i)
+		picked := [5]int{}
+		for k := 0; k < 5 && k < i-1; k++ {
+			p := 1 + r.IntN(i-1)
+			for again := true; again; {
+				again = false
+				for _, q := range picked[:k] {
+					if q == p {
+						p, again = 1+p%(i-1), true
+					}
+				}
+			}
+			picked[k] = p
+			if k > 0 {
+				b.WriteString(", ")
+			}
+			fmt.Fprintf(&b, "\"T-%06d\"", p)
+		}
+		fmt.Fprintf(&b, "], \"verify\": [\"go test ./part%d/...\"]}", i)
+		if i < n {
+			b.WriteByte(',')
+		}
+		b.WriteByte('\n')
+	}
+	b.WriteString("  ]\n}\n")
+	return b.Bytes()
+}

@@ -1,0 +1,122 @@
+package plan
+
+// This file compares task ids: 1, "1", "01", "T01" and "T-001" are one task (LEDGER
+// S0-04). It does not know edges.
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// maxID is the length of an id in bytes; ids name folders.
+const maxID = 100
+
+// index finds tasks by id. Numbered ids are kept apart: they are most of what big
+// plans have, and need no hashing of text.
+type index struct {
+	numbers map[uint64]int32
+	names   map[string]int32
+}
+
+// numbered gives the number of ids like 1, 01, T01, T-001; others are names.
+func numbered(id string) (uint64, bool) {
+	s := id
+	if len(s) > 1 && (s[0] == 'T' || s[0] == 't') {
+		if s = s[1:]; len(s) > 1 && s[0] == '-' {
+			s = s[1:]
+		}
+	}
+	if s == "" || len(s) > 64 {
+		return 0, false
+	}
+	var n uint64
+	for _, c := range []byte(s) {
+		if c < '0' || c > '9' || n > 1e17 {
+			return 0, false
+		}
+		n = n*10 + uint64(c-'0')
+	}
+	return n, true
+}
+
+// get returns the task with that id, in any spelling of its number. Names match
+// exactly: that they may not differ by case alone is for add to say.
+func (x *index) get(tasks []Task, id string) (int32, bool) {
+	if n, ok := numbered(id); ok {
+		i, ok := x.numbers[n]
+		return i, ok
+	}
+	i, ok := x.names[strings.ToLower(id)]
+	return i, ok && tasks[i].ID == id
+}
+
+// add enters task i, or returns the task that already has the id. Ids that differ by
+// case alone are the same: they name the same folder on macOS and Windows.
+func (x *index) add(id string, i int) (other int, ok bool) {
+	if n, isNumber := numbered(id); isNumber {
+		if at, taken := x.numbers[n]; taken {
+			return int(at), false
+		}
+		x.numbers[n] = int32(i)
+		return i, true
+	}
+	key := strings.ToLower(id)
+	if at, taken := x.names[key]; taken {
+		return int(at), false
+	}
+	x.names[key] = int32(i)
+	return i, true
+}
+
+// Lookup finds a task by its id, in any spelling: 1, 01, T01 and T-001 are the same.
+func (p *Plan) Lookup(id string) (int, bool) {
+	i, ok := p.ids.get(p.Tasks, id)
+	return int(i), ok
+}
+
+// id reads an id as it is written: a string, or a whole number.
+func (d *decoder) id(t token) (string, bool) {
+	switch t.kind {
+	case kindString:
+		return t.text, d.clean(t)
+	case kindNumber:
+		if _, err := strconv.ParseUint(t.text, 10, 64); err == nil {
+			return t.text, true
+		}
+		d.errorf(t.at, CodeBadID, "%s is no task id; use a whole number or a string", t.text)
+		return "", false
+	}
+	d.wrongType(t, "a task id (a string or a number)")
+	d.src.skip(t)
+	return "", false
+}
+
+// unfit says why an id cannot name a folder on every system, or "".
+func unfit(id string) string {
+	switch {
+	case id == "":
+		return "is empty"
+	case len(id) > maxID:
+		return fmt.Sprintf("is longer than %d bytes", maxID)
+	case id[0] == '.' || id[0] == '-':
+		return "begins with " + strconv.Quote(id[:1])
+	case strings.HasSuffix(id, "."), strings.TrimSpace(id) != id:
+		return "ends in a dot, or begins or ends with a space"
+	}
+	for _, r := range id {
+		if r < ' ' || r == 0x7f || strings.ContainsRune(`/\:*?"<>|`, r) {
+			return "contains " + strconv.QuoteRune(r)
+		}
+	}
+	base, _, _ := strings.Cut(id, ".")
+	base = strings.ToUpper(strings.TrimRight(base, " "))
+	switch base {
+	case "CON", "PRN", "AUX", "NUL":
+		return "is a reserved name on Windows"
+	}
+	if len(base) == 4 && (strings.HasPrefix(base, "COM") || strings.HasPrefix(base, "LPT")) && base[3] >= '0' && base[3] <= '9' {
+		return "is a reserved name on Windows"
+	}
+	return ""
+}

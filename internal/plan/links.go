@@ -1,0 +1,105 @@
+package plan
+
+// This file turns blockedBy into a graph and says what is wrong with it: unknown tasks,
+// self-edges, cycles. It keeps no list of blockers; edges go straight to the graph.
+
+import "strings"
+
+// blockerNames are the field's own name and what other tools call it (LEDGER S0-04).
+func blockerNames() []string {
+	return []string{"blockedBy", "addBlockedBy", "depends", "depends_on", "dependsOn", "dependencies"}
+}
+
+// reference is a blocker whose task had not been read when it was named.
+type reference struct {
+	at      place
+	id      string
+	task    int32
+	element int32 // its index in the list; -1 when it stood alone
+	name    uint8 // of the field, into blockerNames
+}
+
+// blockers reads the blockers of the current task: a list of ids, or one id.
+func (d *decoder) blockers(name uint8, t token) {
+	if t.kind == kindString || t.kind == kindNumber {
+		d.blocker(reference{task: int32(d.task), element: -1, name: name}, t)
+		return
+	}
+	d.list(t, "a list of task ids", func(i int, e token) {
+		d.blocker(reference{task: int32(d.task), element: int32(i), name: name}, e)
+	})
+}
+
+func (d *decoder) blocker(r reference, t token) {
+	id, ok := d.id(t)
+	if !ok {
+		return
+	}
+	if i, known := d.ids.get(d.plan.Tasks, id); known {
+		d.edge(r.task, i, r, t.at)
+		return
+	}
+	r.at, r.id = t.at, id
+	d.later = append(d.later, r)
+}
+
+func (d *decoder) edge(task, blocker int32, r reference, at place) {
+	if d.named[blocker] == task+1 {
+		d.report(at, SeverityWarning, CodeDuplicateBlocker, r.path(), "%s is already among the blockers of this task; once is enough", quote(d.plan.Tasks[blocker].ID))
+		return
+	}
+	d.named[blocker] = task + 1
+	d.edges.Edge(int(task), int(blocker))
+}
+
+func (r reference) path() []step {
+	p := []step{{name: "tasks"}, {index: int(r.task), element: true}, {name: blockerNames()[r.name]}}
+	if r.element >= 0 {
+		p = append(p, step{index: int(r.element), element: true})
+	}
+	return p
+}
+
+// link resolves what was left, builds the graph, and reports cycles.
+func (d *decoder) link() {
+	d.suggestions = 5_000_000
+	for _, r := range d.later {
+		i, ok := d.ids.get(d.plan.Tasks, r.id)
+		switch {
+		case !ok && d.errors >= maxReports:
+			d.errors++ // counted only; guessing is dear
+		case !ok:
+			d.report(r.at, SeverityError, CodeUnknownTask, r.path(), "unknown task %s in %s%s", quote(r.id), blockerNames()[r.name], d.hintID(r.id))
+		case i == r.task:
+			d.report(r.at, SeverityError, CodeSelfEdge, r.path(), "task %s is blocked by itself; remove the entry", quote(d.plan.Tasks[i].ID))
+		default:
+			d.edge(r.task, i, r, r.at)
+		}
+	}
+	d.later, d.named = nil, nil
+	d.plan.Graph = d.edges.Build(len(d.plan.Tasks))
+	d.edges = nil
+	for _, cycle := range d.plan.Graph.Cycles() {
+		path := []step{{name: "tasks"}, {index: cycle[0], element: true}}
+		d.report(d.places[cycle[0]], SeverityError, CodeCycle, path,
+			"cycle: %s; each waits for the next, so none can start: remove one of these from a blockedBy", d.cycleText(cycle))
+	}
+}
+
+// cycleText is "T-001 -> T-002 -> T-001"; the middle of a long cycle is left out.
+func (d *decoder) cycleText(cycle []int) string {
+	const ends = 10
+	var b strings.Builder
+	for k, i := range cycle {
+		if len(cycle) > 2*ends+1 && k == ends {
+			b.WriteString("... -> ")
+		}
+		if len(cycle) > 2*ends+1 && k >= ends && k < len(cycle)-ends {
+			continue
+		}
+		b.WriteString(d.plan.Tasks[i].ID)
+		b.WriteString(" -> ")
+	}
+	b.WriteString(d.plan.Tasks[cycle[0]].ID)
+	return b.String()
+}

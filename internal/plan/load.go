@@ -1,0 +1,241 @@
+package plan
+
+// This file is the way in: bytes to a plan and everything that is wrong with it. It
+// starts nothing and writes nothing.
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"wavex/dag"
+)
+
+// maxFile is the size of the largest plan file read, in bytes: four times a plan of a
+// million tasks.
+const maxFile = 1 << 30
+
+// ReadError is a plan file that cannot be read at all.
+type ReadError struct {
+	Path string
+	Err  error
+}
+
+func (e *ReadError) Error() string { return fmt.Sprintf("cannot read the plan: %v", e.Err) }
+
+// Unwrap gives the operating system's error.
+func (e *ReadError) Unwrap() error { return e.Err }
+
+// Options are for Parse; the zero value is fine for a plan that names no files.
+type Options struct {
+	// Dir is where the "@file" of prompts is looked up. With "" naming one is a mistake.
+	Dir string
+}
+
+// Load reads a plan file, JSON or YAML by its extension (.json, .yaml, .yml) and else by
+// its content. All mistakes are diagnostics, in the order of the file; the plan is nil
+// when one of them is an error. The error is a *ReadError, and means that there was
+// nothing to judge.
+func Load(path string) (*Plan, []Diagnostic, error) {
+	src, digest, err := read(path)
+	if err != nil {
+		return nil, nil, &ReadError{path, err}
+	}
+	p, ds := parse(path, src, digest, Options{Dir: filepath.Dir(path)})
+	if p != nil {
+		p.Path = path
+	}
+	return p, ds, nil
+}
+
+// Parse is Load for bytes in memory; name stands for the file in diagnostics and tells
+// the format by its extension.
+func Parse(name string, data []byte, opts Options) (*Plan, []Diagnostic) {
+	return parse(name, string(data), sha256.Sum256(data), opts)
+}
+
+// read returns the file as one string, which the plan's strings then share, and its digest.
+func read(path string) (src string, digest [sha256.Size]byte, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", digest, err
+	}
+	defer f.Close() // read only; nothing can be lost
+	var b strings.Builder
+	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+		if info.Size() > maxFile {
+			return "", digest, tooLarge(path)
+		}
+		b.Grow(int(info.Size()))
+	}
+	sum := sha256.New()
+	n, err := io.CopyBuffer(io.MultiWriter(&b, sum), struct{ io.Reader }{io.LimitReader(f, maxFile+1)}, make([]byte, 1<<18))
+	if err != nil {
+		return "", digest, err
+	}
+	if n > maxFile {
+		return "", digest, tooLarge(path)
+	}
+	sum.Sum(digest[:0])
+	return b.String(), digest, nil
+}
+
+func tooLarge(path string) error {
+	return fmt.Errorf("%s is larger than %d MB", path, maxFile>>20)
+}
+
+func parse(name, src string, digest [sha256.Size]byte, opts Options) (*Plan, []Diagnostic) {
+	src = strings.TrimPrefix(src, "\ufeff")
+	d := newDecoder(opts, src)
+	if isYAML(name, src) {
+		d.src = newYAMLSource(src)
+	} else {
+		d.src = newJSONSource(src)
+	}
+	d.read()
+	ds := d.diagnostics(name)
+	if d.errors > 0 {
+		return nil, ds
+	}
+	p := d.plan
+	p.Digest = hex.EncodeToString(digest[:])
+	p.ids = d.ids
+	return p, ds
+}
+
+// isYAML goes by the extension, and where that says nothing by the first character: a
+// JSON plan begins with a brace.
+func isYAML(name, src string) bool {
+	switch strings.ToLower(filepath.Ext(name)) {
+	case ".json":
+		return false
+	case ".yaml", ".yml":
+		return true
+	}
+	first := strings.TrimLeft(src, " \t\r\n")
+	return first != "" && first[0] != '{' && first[0] != '['
+}
+
+func newDecoder(opts Options, src string) *decoder {
+	// Room for the tasks at once: growing a slice of a million would need it twice.
+	// Memory that is not used is never touched.
+	room := min(strings.Count(src, `"id"`), len(src)/64)
+	return &decoder{
+		opts:          opts,
+		plan:          &Plan{Version: version, Schedule: "waves", Tasks: make([]Task, 0, room)},
+		planShape:     newShape("the plan", planFields()...),
+		taskShape:     newShape("a task", taskFields()...),
+		defaultsShape: newShape("defaults", settingsFields()...),
+		limitShape:    newShape("budget", limitFields()...),
+		checkShape:    newShape("a check", checkFields()...),
+		fileShape:     newShape("a file", fileFields()...),
+		condShape:     newShape("a criterion", conditionFields()...),
+		guessShape:    newShape("estimate", guessFields()...),
+		ids:           index{map[uint64]int32{}, map[string]int32{}},
+		edges:         dag.NewBuilder(room, 0),
+	}
+}
+
+// read decodes the whole plan and judges it.
+func (d *decoder) read() {
+	top := d.src.next()
+	set, ok := d.planShape.decode(d, d.plan, top)
+	if ok && d.src.problem() == nil {
+		d.src.finish()
+	}
+	broken := d.src.problem()
+	if broken != nil {
+		d.report(broken.at, SeverityError, broken.code, nil, "%s", broken.message)
+	}
+	switch {
+	case !ok || broken != nil:
+	case !d.planShape.had(set, "tasks"):
+		d.errorf(top.at, CodeEmptyPlan, `the plan has no tasks; add "tasks" with at least one`)
+	case len(d.plan.Tasks) == 0 && d.errors == 0:
+		d.errorf(top.at, CodeEmptyPlan, "the plan has no tasks; add at least one")
+	}
+	if broken == nil { // half a file would make known tasks look unknown
+		d.link()
+	}
+}
+
+// prompt is the content of an "@file", or what is wrong with it.
+type prompt struct {
+	text  string
+	wrong string
+}
+
+// maxPrompt bounds an "@file", in bytes.
+const maxPrompt = 16 << 20
+
+// prompt reads a prompt: words, or "@" and a file beside the plan. "@@" stands for an @.
+func (d *decoder) prompt(dst *string, t token) {
+	var s string
+	if d.word(&s, t); s == "" {
+		return
+	}
+	if strings.HasPrefix(s, "@@") {
+		*dst = s[1:]
+		return
+	}
+	name, isFile := strings.CutPrefix(s, "@")
+	if !isFile {
+		*dst = s
+		return
+	}
+	if strings.ContainsAny(name, "\r\n") || name == "" {
+		d.errorf(t.at, CodeMissingFile, `%s names no file; write "@@" for a prompt that begins with an @`, quote(s))
+		return
+	}
+	p, known := d.prompts[name]
+	if !known {
+		if d.prompts == nil {
+			d.prompts = map[string]prompt{}
+		}
+		p = readPrompt(d.opts.Dir, name)
+		d.prompts[name] = p
+	}
+	if p.wrong != "" {
+		d.errorf(t.at, CodeMissingFile, "prompt file %s: %s", quote(name), p.wrong)
+		return
+	}
+	*dst = p.text
+}
+
+func readPrompt(dir, name string) prompt {
+	file := filepath.FromSlash(name)
+	if !filepath.IsAbs(file) {
+		if dir == "" {
+			return prompt{wrong: "the plan has no directory to look in; put the words into prompt"}
+		}
+		file = filepath.Join(dir, file)
+	}
+	info, err := os.Stat(file)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return prompt{wrong: fmt.Sprintf("does not exist (looked for %s); paths count from the plan's folder", filepath.ToSlash(file))}
+	case err != nil:
+		return prompt{wrong: err.Error()}
+	case !info.Mode().IsRegular():
+		return prompt{wrong: "is not a regular file"}
+	case info.Size() > maxPrompt:
+		return prompt{wrong: fmt.Sprintf("is larger than %d MB", maxPrompt>>20)}
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return prompt{wrong: err.Error()}
+	}
+	text := strings.TrimPrefix(string(data), "\ufeff")
+	switch {
+	case strings.TrimSpace(text) == "":
+		return prompt{wrong: "is empty; write what the agent is to do"}
+	case strings.ToValidUTF8(text, "") != text || strings.IndexByte(text, 0) >= 0:
+		return prompt{wrong: "is not UTF-8 text"}
+	}
+	return prompt{text: text}
+}

@@ -1,0 +1,108 @@
+package plan
+
+// This file reads how attempts are started, as defaults or as a task's overrides, and
+// resolves the two. It does not turn settings into flags of the CLI.
+
+import "strings"
+
+// MCPInherit is the value of Settings.MCPConfig for the user's own MCP servers.
+const MCPInherit = "inherit"
+
+// mcpNone turns a default off for one task; resolved settings never show it.
+const mcpNone = "none"
+
+var permissionModes = [...]string{"acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "plan"}
+
+func settingsFields() []field[Settings] {
+	return []field[Settings]{
+		{"model", func(d *decoder, s *Settings, t token) { d.word(&s.Model, t) }},
+		{"fallbackModel", func(d *decoder, s *Settings, t token) { d.word(&s.FallbackModel, t) }},
+		{"permissionMode", func(d *decoder, s *Settings, t token) { d.enum(&s.PermissionMode, t, permissionModes[:]...) }},
+		{"allowedTools", func(d *decoder, s *Settings, t token) { d.words(&s.AllowedTools, t) }},
+		{"disallowedTools", func(d *decoder, s *Settings, t token) { d.words(&s.DisallowedTools, t) }},
+		{"timeout", func(d *decoder, s *Settings, t token) { d.duration(&s.Timeout, t) }},
+		{"idleTimeout", func(d *decoder, s *Settings, t token) { d.duration(&s.IdleTimeout, t) }},
+		{"maxRetries", func(d *decoder, s *Settings, t token) {
+			if n, ok := d.count(t, 0); ok {
+				s.MaxRetries = &n
+			}
+		}},
+		{"maxTurns", func(d *decoder, s *Settings, t token) {
+			if n, ok := d.count(t, 1); ok {
+				s.MaxTurns = n
+			}
+		}},
+		{"agent", func(d *decoder, s *Settings, t token) { d.word(&s.Agent, t) }},
+		{"appendSystemPrompt", func(d *decoder, s *Settings, t token) { d.word(&s.AppendSystemPrompt, t) }},
+		{"mcpConfig", mcpField},
+		{"mcp", mcpField},
+		{"settingSources", sourcesField},
+		{"dir", func(d *decoder, s *Settings, t token) { d.local(&s.Dir, t) }},
+	}
+}
+
+func mcpField(d *decoder, s *Settings, t token) {
+	if s.MCPConfig != "" {
+		d.errorf(t.at, CodeConflict, "mcp and mcpConfig are the same field; keep one")
+	}
+	d.word(&s.MCPConfig, t)
+}
+
+// sourcesField reads the CLI's comma list, or the same as a list.
+func sourcesField(d *decoder, s *Settings, t token) {
+	var list []string
+	at := t.at
+	d.words(&list, t)
+	if len(list) == 1 {
+		list = strings.Split(list[0], ",")
+	}
+	for i, name := range list {
+		list[i] = strings.TrimSpace(name)
+		switch list[i] {
+		case "user", "project", "local":
+		default:
+			d.errorf(at, CodeBadValue, `%s is not a settings source; use "user", "project" and "local", separated by commas`, quote(list[i]))
+			return
+		}
+	}
+	s.SettingSources = strings.Join(list, ",")
+}
+
+// Settings are how attempts of task i are started: the task's own where it has them,
+// otherwise the plan's defaults. A task's list replaces the default list, it does not
+// add to it; an empty list in a task is a list, and takes the default's away. The lists
+// are shared with the plan and must not be modified.
+func (p *Plan) Settings(i int) Settings {
+	s := p.Defaults
+	if own := p.Tasks[i].Settings; own != nil {
+		over(&s.Model, own.Model)
+		over(&s.FallbackModel, own.FallbackModel)
+		over(&s.PermissionMode, own.PermissionMode)
+		over(&s.Timeout, own.Timeout)
+		over(&s.IdleTimeout, own.IdleTimeout)
+		over(&s.MaxRetries, own.MaxRetries)
+		over(&s.MaxTurns, own.MaxTurns)
+		over(&s.Agent, own.Agent)
+		over(&s.AppendSystemPrompt, own.AppendSystemPrompt)
+		over(&s.MCPConfig, own.MCPConfig)
+		over(&s.SettingSources, own.SettingSources)
+		over(&s.Dir, own.Dir)
+		if own.AllowedTools != nil {
+			s.AllowedTools = own.AllowedTools
+		}
+		if own.DisallowedTools != nil {
+			s.DisallowedTools = own.DisallowedTools
+		}
+	}
+	if s.MCPConfig == mcpNone {
+		s.MCPConfig = ""
+	}
+	return s
+}
+
+func over[T comparable](dst *T, own T) {
+	var zero T
+	if own != zero {
+		*dst = own
+	}
+}

@@ -1,0 +1,75 @@
+package plan
+
+// This file guesses what somebody meant. It decides nothing: every guess is only text.
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/agnivade/levenshtein"
+)
+
+// hint is `; did you mean "x"?` for the nearest of the names, or a list of them when
+// none is near and they are few, or nothing.
+func hint(got string, names []string) string {
+	best, distance := "", 1+len(got)/3
+	low := strings.ToLower(got)
+	if len(got) <= 64 {
+		for _, n := range names {
+			if x := levenshtein.ComputeDistance(low, strings.ToLower(n)); x < distance || (x == distance && best == "") {
+				best, distance = n, x
+			}
+		}
+	}
+	switch {
+	case best != "":
+		return fmt.Sprintf("; did you mean %s?", quote(best))
+	case len(names) <= 8:
+		return "; use " + either(names)
+	}
+	return ""
+}
+
+// either is `"a", "b" or "c"`.
+func either(names []string) string {
+	var b strings.Builder
+	for i, n := range names {
+		switch {
+		case i == 0:
+		case i == len(names)-1:
+			b.WriteString(" or ")
+		default:
+			b.WriteString(", ")
+		}
+		b.WriteString(quote(n))
+	}
+	return b.String()
+}
+
+// hintID is hint over all task ids. It stops guessing when that has cost enough: a
+// big plan with one bad generator would otherwise compare for minutes.
+func (d *decoder) hintID(got string) string {
+	best, distance := "", 1+len(got)/4
+	if len(got) > 64 {
+		return ""
+	}
+	for i := range d.plan.Tasks {
+		id := d.plan.Tasks[i].ID
+		if d.suggestions--; d.suggestions < 0 {
+			return ""
+		}
+		if id == "" || len(id) > len(got)+distance || len(got) > len(id)+distance {
+			continue
+		}
+		if strings.EqualFold(id, got) {
+			return fmt.Sprintf("; did you mean %s?", quote(id))
+		}
+		if x := levenshtein.ComputeDistance(got, id); x < distance || (x == distance && best == "") {
+			best, distance = id, x
+		}
+	}
+	if best == "" {
+		return "; add that task, or remove the entry"
+	}
+	return fmt.Sprintf("; did you mean %s?", quote(best))
+}
