@@ -5,8 +5,8 @@ package dag
 import "slices"
 
 // searchWork bounds, in edges looked at, how long Cycles searches for shorter cycles
-// over the whole graph: about a tenth of a second. Any component whose nodes times
-// edges stays below it is searched completely.
+// over the whole graph: a few tenths of a second. A graph whose components' nodes
+// times edges sum up to less is searched completely.
 const searchWork = 1 << 25
 
 // Cycles returns one shortest cycle for each strongly connected component that has

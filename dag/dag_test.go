@@ -1,0 +1,198 @@
+package dag
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// graph builds from pairs of task and blocker.
+func graph(n int, edges ...[2]int) *Graph {
+	b := NewBuilder(n, len(edges))
+	for _, e := range edges {
+		b.Edge(e[0], e[1])
+	}
+	return b.Build(n)
+}
+
+func TestCycles(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name string
+		g    *Graph
+		want string
+	}{
+		{"empty", graph(0), "[]"},
+		{"no edges", graph(3), "[]"},
+		{"diamond", graph(4, [2]int{1, 0}, [2]int{2, 0}, [2]int{3, 1}, [2]int{3, 2}), "[]"},
+		{"self", graph(2, [2]int{1, 1}), "[[1]]"},
+		{"self beats a pair", graph(3, [2]int{0, 1}, [2]int{1, 0}, [2]int{1, 1}), "[[1]]"},
+		{"pair, said twice", graph(2, [2]int{0, 1}, [2]int{1, 0}, [2]int{0, 1}), "[[0 1]]"},
+		{"direction: each waits for the next", graph(3, [2]int{0, 2}, [2]int{2, 1}, [2]int{1, 0}), "[[0 2 1]]"},
+		{"short one inside a ring", graph(5, [2]int{0, 1}, [2]int{1, 2}, [2]int{2, 3}, [2]int{3, 4}, [2]int{4, 0}, [2]int{3, 2}), "[[2 3]]"},
+		{"two components, one waiting for the other", graph(6, [2]int{4, 5}, [2]int{5, 4}, [2]int{4, 2}, [2]int{1, 2}, [2]int{2, 1}, [2]int{0, 1}), "[[1 2] [4 5]]"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			if got := fmt.Sprint(c.g.Cycles()); got != c.want {
+				t.Errorf("cycles %s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+// A search that runs out of work must still name a true cycle of the component, and
+// end soon: here a ring walked in steps of 10 or 11, whose nodes are numbered all over
+// the place, so that taking some out does not open it. No cycle is shorter than n/11.
+func TestCyclesOfAHugeTangle(t *testing.T) {
+	t.Parallel()
+	const n, step, scramble = 200_000, 10, 7919
+	node := func(place int) int { return place % n * scramble % n }
+	b := NewBuilder(n, 2*n)
+	for i := range n {
+		b.Edge(node(i), node(i+step))
+		b.Edge(node(i), node(i+step+1))
+	}
+	g := b.Build(n)
+	comps := g.components()
+	if len(comps) != 1 || len(comps[0]) != n {
+		t.Fatalf("%d components", len(comps))
+	}
+	s := newCycleSearch(g)
+	c := s.shortest(comps[0])
+	if s.work < searchWork || s.work > searchWork+2*g.Edges() {
+		t.Errorf("looked at %d edges; the bound is %d", s.work, searchWork)
+	}
+	if c[0] != 0 || len(c) != (n+step)/(step+1) {
+		t.Errorf("cycle of %d nodes from %d, want %d from 0", len(c), c[0], (n+step)/(step+1))
+	}
+	for i, v := range c {
+		if !slices.Contains(g.Blockers(v), int32(c[(i+1)%len(c)])) {
+			t.Fatalf("no edge from %d to %d", v, c[(i+1)%len(c)])
+		}
+	}
+}
+
+// One edge back over a large layered plan makes one large component that a single
+// node holds together: found exactly, without reaching the bound, without recursion.
+func TestCyclesOfOneEdgeBack(t *testing.T) {
+	t.Parallel()
+	const n = 300_000
+	b := NewBuilder(n, 2*n)
+	for i := 1; i < n; i++ {
+		b.Edge(i, i-1)
+	}
+	b.Edge(1000, n-1)
+	b.Edge(n-1, 1500)
+	cycles := b.Build(n).Cycles()
+	if len(cycles) != 1 || len(cycles[0]) != 502 || cycles[0][0] != 1000 || cycles[0][1] != n-1 {
+		t.Errorf("%d cycles, the first of %d nodes", len(cycles), len(cycles[0]))
+	}
+}
+
+func TestWaves(t *testing.T) {
+	t.Parallel()
+	g := graph(4, [2]int{1, 0}, [2]int{2, 1}, [2]int{2, 0})
+	for _, c := range []struct {
+		name  string
+		floor []int
+		want  string
+	}{
+		{"levels", nil, "[1 2 3 1] 3"},
+		{"a floor of nothing", []int{0, -3, 1, 0}, "[1 2 3 1] 3"},
+		{"a floor pushes what waits", []int{2, 0, 0, 0}, "[2 3 4 1] 4"},
+		{"a floor never lowers", []int{1, 1, 1, 1}, "[1 2 3 1] 3"},
+		{"a gap where the floors leave one", []int{0, 0, 0, 9}, "[1 2 3 9] 9"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			wave, total := g.Waves(c.floor)
+			if got := fmt.Sprint(wave, total); got != c.want {
+				t.Errorf("waves %s, want %s", got, c.want)
+			}
+		})
+	}
+	if wave, total := graph(0).Waves(nil); len(wave) != 0 || total != 0 {
+		t.Errorf("waves of nothing: %v, %d", wave, total)
+	}
+}
+
+func TestCriticalPath(t *testing.T) {
+	t.Parallel()
+	// 0 <- 1 <- 3, 0 <- 2 <- 3, 4 alone
+	g := graph(5, [2]int{1, 0}, [2]int{2, 0}, [2]int{3, 1}, [2]int{3, 2})
+	table := func(w ...float64) func(int) float64 { return func(i int) float64 { return w[i] } }
+	for _, c := range []struct {
+		name   string
+		weight func(int) float64
+		want   string
+	}{
+		{"each 1, the smaller among equals", nil, "[0 1 3] 3"},
+		{"weights", table(1, 1, 5, 1, 2), "[0 2 3] 7"},
+		{"a heavy node alone", table(1, 1, 5, 1, 20), "[4] 20"},
+		{"nothing weighs anything", table(0, 0, 0, 0, 0), "[0 1 3] 0"},
+		{"what is no weight counts as 0", table(math.NaN(), -7, 1, 1, 1), "[0 2 3] 2"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			path, length := g.CriticalPath(c.weight)
+			if got := fmt.Sprint(path, length); got != c.want {
+				t.Errorf("critical path %s, want %s", got, c.want)
+			}
+		})
+	}
+	if path, length := graph(0).CriticalPath(nil); path != nil || length != 0 {
+		t.Errorf("critical path of nothing: %v, %v", path, length)
+	}
+}
+
+func TestBuilderBuildsAgain(t *testing.T) {
+	t.Parallel()
+	var b Builder
+	b.Edge(1, 0)
+	first := b.Build(2)
+	b.Edge(2, 1)
+	second := b.Build(3)
+	if first.Len() != 2 || first.Edges() != 1 || len(first.Dependents(1)) != 0 {
+		t.Errorf("the first graph changed: %d nodes, %d edges", first.Len(), first.Edges())
+	}
+	if second.Len() != 3 || second.Edges() != 2 {
+		t.Errorf("the second graph has %d nodes, %d edges", second.Len(), second.Edges())
+	}
+}
+
+func TestMistakesPanicInWords(t *testing.T) {
+	t.Parallel()
+	ring := graph(3, [2]int{0, 1}, [2]int{1, 0}, [2]int{2, 0})
+	for _, c := range []struct {
+		name string
+		do   func()
+		want string
+	}{
+		{"negative node", func() { new(Builder).Edge(-1, 0) }, "edge -1 -> 0"},
+		{"a node too large", func() { new(Builder).Edge(0, math.MaxInt32) }, "node numbers are"},
+		{"an edge to nowhere", func() { graph(2, [2]int{0, 2}) }, "edge 0 -> 2 in a graph of 2 nodes"},
+		{"negative size", func() { graph(-1) }, "-1 nodes"},
+		{"waves of a cycle", func() { ring.Waves(nil) }, "waves of a cyclic graph (3 of 3"},
+		{"critical path of a cycle", func() { ring.CriticalPath(nil) }, "cyclic"},
+		{"remaining of a cycle", func() { ring.Remaining(nil) }, "cyclic"},
+		{"floors of another graph", func() { graph(2).Waves([]int{1}) }, "one floor for each node"},
+		{"completed twice", func() {
+			f := NewFrontier(graph(2))
+			f.Complete(1)
+			f.Complete(1)
+		}, "node 1 is completed twice"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			defer func() {
+				if got := fmt.Sprint(recover()); !strings.Contains(got, c.want) {
+					t.Errorf("panic %q, want %q in it", got, c.want)
+				}
+			}()
+			c.do()
+		})
+	}
+}

@@ -1,0 +1,141 @@
+package dag
+
+import (
+	"slices"
+
+	"pgregory.net/rapid"
+)
+
+// naive is the graph as a matrix: slow, short, and checked by eye. The properties
+// compare the real one with it.
+type naive struct {
+	n     int
+	waits [][]bool // waits[task][blocker]
+}
+
+func newNaive(n int) naive {
+	m := naive{n, make([][]bool, n)}
+	for i := range m.waits {
+		m.waits[i] = make([]bool, n)
+	}
+	return m
+}
+
+// drawGraph draws edges, with repetitions and in any order, and builds both graphs
+// from them. Acyclic ones are relabelled, so that node numbers say nothing of order.
+func drawGraph(t *rapid.T, most int, acyclic bool) (*Graph, naive) {
+	n := rapid.IntRange(0, most).Draw(t, "nodes")
+	m := newNaive(n)
+	var b Builder
+	if n > 0 {
+		label := rapid.Permutation(upTo(n)).Draw(t, "labels")
+		for range rapid.IntRange(0, 3*n).Draw(t, "edges") {
+			x := rapid.IntRange(0, n-1).Draw(t, "x")
+			y := rapid.IntRange(0, n-1).Draw(t, "y")
+			if acyclic {
+				if x == y {
+					continue
+				}
+				x, y = label[max(x, y)], label[min(x, y)]
+			}
+			b.Edge(x, y)
+			m.waits[x][y] = true
+		}
+	}
+	return b.Build(n), m
+}
+
+func upTo(n int) []int {
+	s := make([]int, n)
+	for i := range s {
+		s[i] = i
+	}
+	return s
+}
+
+func (m naive) blockers(i int) []int {
+	var s []int
+	for j := range m.n {
+		if m.waits[i][j] {
+			s = append(s, j)
+		}
+	}
+	return s
+}
+
+func (m naive) dependents(i int) []int {
+	var s []int
+	for j := range m.n {
+		if m.waits[j][i] {
+			s = append(s, j)
+		}
+	}
+	return s
+}
+
+// closure tells which node waits for which, directly or through others (Warshall).
+func (m naive) closure() [][]bool {
+	c := make([][]bool, m.n)
+	for i := range c {
+		c[i] = slices.Clone(m.waits[i])
+	}
+	for k := range m.n {
+		for i := range m.n {
+			for j := range m.n {
+				c[i][j] = c[i][j] || c[i][k] && c[k][j]
+			}
+		}
+	}
+	return c
+}
+
+// cycles tries every simple path: for each set of nodes that wait for each other, the
+// first of the shortest cycles.
+func (m naive) cycles() [][]int {
+	c := m.closure()
+	var found [][]int
+	taken := make([]bool, m.n)
+	for root := range m.n {
+		if taken[root] || !c[root][root] {
+			continue
+		}
+		var best []int
+		var walk func(path []int)
+		walk = func(path []int) {
+			last := path[len(path)-1]
+			if m.waits[last][path[0]] && (best == nil || len(path) < len(best) ||
+				len(path) == len(best) && slices.Compare(path, best) < 0) {
+				best = slices.Clone(path)
+			}
+			for _, b := range m.blockers(last) {
+				if b > path[0] && !slices.Contains(path, b) {
+					walk(append(slices.Clone(path), b))
+				}
+			}
+		}
+		for i := root; i < m.n; i++ {
+			if i == root || c[root][i] && c[i][root] {
+				taken[i] = true
+				walk([]int{i})
+			}
+		}
+		found = append(found, best)
+	}
+	slices.SortFunc(found, slices.Compare)
+	return found
+}
+
+// paths lists every path from i to an end, in the order of execution.
+func (m naive) paths(i int) [][]int {
+	ends := m.dependents(i)
+	if len(ends) == 0 {
+		return [][]int{{i}}
+	}
+	var all [][]int
+	for _, d := range ends {
+		for _, p := range m.paths(d) {
+			all = append(all, append([]int{i}, p...))
+		}
+	}
+	return all
+}
