@@ -107,11 +107,12 @@ type cycleSearch struct {
 	from  []int32 // the node it was reached from
 	queue []int32
 	work  int // edges looked at
+	bound int // of work, after which no other start is tried
 }
 
 func newCycleSearch(g *Graph) *cycleSearch {
 	return &cycleSearch{g: g, alive: make([]bool, g.nodes), left: make([]int32, g.nodes),
-		seen: make([]int32, g.nodes), from: make([]int32, g.nodes)}
+		seen: make([]int32, g.nodes), from: make([]int32, g.nodes), bound: searchWork}
 }
 
 // shortest returns the shortest cycle of one component, or nil if it has none. The
@@ -140,7 +141,7 @@ func (s *cycleSearch) shortest(members []int32) []int {
 	}
 	var best []int
 	for k, m := range members {
-		if k > 0 && s.work >= searchWork || len(best) == 2 {
+		if k > 0 && s.work >= s.bound || len(best) == 2 {
 			break
 		}
 		if !s.alive[m] {
