@@ -1,0 +1,118 @@
+//go:build unix
+
+package e2e
+
+// What an allow rule allows: the checks of a task become rules, so a rule must allow
+// its command, and nothing else.
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"wavex/internal/fakeapi"
+)
+
+// denials runs commands one by one under rules and tells which were denied.
+func denials(t *testing.T, args []string, commands []string) map[string]bool {
+	t.Helper()
+	steps := []fakeapi.Reply{}
+	for _, c := range commands {
+		steps = append(steps, fakeapi.Use(fakeapi.Bash(c)))
+	}
+	srv := serve(t, append(steps, fakeapi.Text("done"))...)
+	dir := t.TempDir()
+	for _, name := range []string{"a", "b"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\necho out\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e := call(t, srv, setup{stdin: "go", dir: dir, args: append([]string{"--permission-mode", "acceptEdits"}, args...)})
+	denied := map[string]bool{}
+	for _, d := range e.result(t).Denials {
+		var in struct{ Command string }
+		if err := json.Unmarshal(d.Input, &in); err != nil {
+			t.Fatal(err)
+		}
+		denied[in.Command] = true
+	}
+	return denied
+}
+
+func flags(rules ...string) []string {
+	var args []string
+	for _, r := range rules {
+		args = append(args, "--allowedTools", r)
+	}
+	return args
+}
+
+// settings hands rules over in a list, where no comma or space can split them.
+func settings(t *testing.T, rules ...string) []string {
+	t.Helper()
+	data, err := json.Marshal(map[string]any{"permissions": map[string]any{"allow": rules}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []string{"--settings", string(data)}
+}
+
+// escaped is a rule for one command: a backslash and parentheses need a backslash.
+func escaped(command string) string {
+	return "Bash(" + strings.NewReplacer(`\`, `\\`, `(`, `\(`, `)`, `\)`).Replace(command) + ")"
+}
+
+func TestAllowRules(t *testing.T) {
+	t.Parallel()
+	exact := []string{`./a "$(./b x)" = y`, `test "$(./b)" = y`, `./a 'x)y'`, `./a \(x\)`, `./a "b\\c"`, `./a x, y`, `./a && ./b || ./a`,
+		`for i in 1 2; do ./a $i; done`, `! ./a z`, `FOO=1 ./a`, "./a <<EOF\nhi\nEOF", "./a 1\n./b 2"}
+	var rules []string
+	for _, c := range exact {
+		rules = append(rules, escaped(c))
+	}
+	for _, c := range []struct {
+		name    string
+		args    []string
+		allowed []string
+		denied  []string
+	}{
+		{name: "a command", args: flags("Bash(./a one)", "Bash(./b two)"),
+			// What the CLI takes apart: each part must be allowed, or harmless.
+			allowed: []string{"./a one", "./a one && ./b two", "./a one; ./b two", "./a one | ./b two", "./a one | tail -5",
+				"./a one 2>&1", "./a one > out.txt", "./a one && echo hi", "timeout 5 ./a one", "time ./a one"},
+			denied: []string{"./a", "./a one extra", "./a  one", "./a one && ./b three", "X=1 ./a one", "(./a one)", "./a one &",
+				"./a one > /outside.txt", "./a $(./b two)", "cd .. && ./a one"}},
+		{name: "a prefix", args: flags("Bash(./a:*)", "Bash(./b *)"),
+			allowed: []string{"./a", "./a x y", "./b", "./b x", "./a x && ./a y"},
+			denied:  []string{"./ab", "./a $(./c)", "./a && ./c"}},
+		{name: "a compound is no rule for its parts", args: flags("Bash(./a one && ./b two)"),
+			allowed: []string{"./a one && ./b two"},
+			denied:  []string{"./a one", "./b two", "./a one; ./b two", "./a one && ./b three"}},
+		{name: "an escaped rule in settings allows its command", args: settings(t, rules...), allowed: exact,
+			denied: []string{"./a z", "FOO=2 ./a", "./a x", "./a && ./b"}},
+		// The flag splits its value: a parenthesis followed by a space ends the rule.
+		{name: "the flag splits", args: flags(escaped(`test "$(./b)" = y`)), denied: []string{`test "$(./b)" = y`}},
+		// A star is a wildcard wherever it stands; :* at the end is a prefix, never itself.
+		{name: "stars", args: settings(t, escaped(`./a 'q*' z`), escaped(`./b x:*`)),
+			allowed: []string{`./a 'q*' z`, `./a 'qqq' z`, "./b x y"}, denied: []string{"./b x:*", "./b xy"}},
+		{name: "never by a rule", args: settings(t, escaped("(./a)"), escaped("./a &"), escaped("./a > /outside.txt")),
+			denied: []string{"(./a)", "./a &", "./a > /outside.txt"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			denied := denials(t, c.args, append(append([]string{}, c.allowed...), c.denied...))
+			for _, command := range c.allowed {
+				if denied[command] {
+					t.Errorf("denied: %s", command)
+				}
+			}
+			for _, command := range c.denied {
+				if !denied[command] {
+					t.Errorf("allowed: %s", command)
+				}
+			}
+		})
+	}
+}

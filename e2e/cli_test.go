@@ -1,0 +1,337 @@
+//go:build unix
+
+package e2e
+
+// Starts the real CLI, directly, in a scratch home with a chosen environment, and
+// reads what it prints. It knows the frame of the CLI's output, one JSON object a line,
+// and not what wavex makes of it.
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"wavex/internal/fakeapi"
+)
+
+// prices of the model that all tests name, as claude 2.1.197 computes them.
+var prices = fakeapi.Prices{
+	"claude-sonnet-4-5": {Input: 3_000_000, Output: 15_000_000, CacheRead: 300_000, CacheWrite: 3_750_000},
+}
+
+// model is what the tests ask for; it has a price above.
+const model = "claude-sonnet-4-5"
+
+// limit is the longest that any one process of a test may take.
+const limit = 40 * time.Second
+
+// Env is the whole environment of a CLI under test: a scratch home, the scripted
+// API, and nothing inherited but PATH and Go's build cache.
+func Env(t *testing.T, srv *fakeapi.Server, more ...string) []string {
+	t.Helper()
+	home := t.TempDir()
+	env := []string{
+		"HOME=" + home,
+		"CLAUDE_CONFIG_DIR=" + home + "/.claude",
+		"TMPDIR=" + t.TempDir(),
+		"PATH=" + os.Getenv("PATH"),
+		"ANTHROPIC_BASE_URL=" + srv.URL(),
+		"ANTHROPIC_API_KEY=anything",
+		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
+		"DISABLE_AUTOUPDATER=1",
+		"DISABLE_TELEMETRY=1",
+		"CLAUDE_CODE_MAX_RETRIES=1",
+		"GOCACHE=" + goCache(),
+		"GOPROXY=off",
+		"GOTELEMETRY=off",
+		"LC_ALL=C.UTF-8",
+	}
+	return append(env, more...)
+}
+
+var goCache = sync.OnceValue(func() string {
+	out, err := exec.Command("go", "env", "GOCACHE").Output()
+	if err != nil {
+		return os.TempDir()
+	}
+	return strings.TrimSpace(string(out))
+})
+
+// setup is how one CLI process is started.
+type setup struct {
+	args  []string // after: -p --verbose --output-format stream-json --model MODEL
+	stdin string   // the prompt; ignored when talk is set
+	talk  bool     // stream-json input: stdin stays open for say
+	dir   string   // "": a fresh folder
+	env   []string // "": Env
+}
+
+// proc is a running CLI.
+type proc struct {
+	t      *testing.T
+	cmd    *exec.Cmd
+	dir    string
+	in     io.WriteCloser
+	stderr bytes.Buffer
+
+	mu    sync.Mutex
+	lines []line
+	news  chan struct{} // closed and replaced at each line, closed for good at the end
+	ended bool
+	plain strings.Builder
+}
+
+// line is one JSON line of the CLI.
+type line struct {
+	Type, Subtype string
+	raw           json.RawMessage
+}
+
+// result is the last line of a run that has one.
+type result struct {
+	Subtype          string          `json:"subtype"`
+	IsError          bool            `json:"is_error"`
+	APIErrorStatus   *int            `json:"api_error_status"`
+	Result           string          `json:"result"`
+	Errors           []string        `json:"errors"`
+	NumTurns         int             `json:"num_turns"`
+	SessionID        string          `json:"session_id"`
+	TotalCostUSD     float64         `json:"total_cost_usd"`
+	Denials          []denial        `json:"permission_denials"`
+	StructuredOutput json.RawMessage `json:"structured_output"`
+	TerminalReason   string          `json:"terminal_reason"`
+}
+
+type denial struct {
+	Tool  string          `json:"tool_name"`
+	Input json.RawMessage `json:"tool_input"`
+}
+
+// ended is a CLI process that is over.
+type ended struct {
+	exit   int // 128+n for signal n
+	lines  []line
+	plain  string // stdout that is not JSON
+	stderr string
+	dir    string
+}
+
+// begin starts a CLI. It is killed, with its process group, when the test ends.
+func begin(t *testing.T, srv *fakeapi.Server, s setup) *proc {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	if err := shared.procs.Acquire(ctx, 1); err != nil {
+		cancel()
+		t.Fatalf("waiting for room for a CLI process: %v", err)
+	}
+	p := &proc{t: t, dir: s.dir, news: make(chan struct{})}
+	if p.dir == "" {
+		p.dir = t.TempDir()
+	}
+	args := []string{"-p", "--verbose", "--output-format", "stream-json", "--model", model}
+	if s.talk {
+		args = append(args, "--input-format", "stream-json")
+	}
+	p.cmd = exec.CommandContext(ctx, shared.claude, append(args, s.args...)...)
+	p.cmd.Dir = p.dir
+	if p.cmd.Env = s.env; s.env == nil {
+		p.cmd.Env = Env(t, srv)
+	}
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	p.cmd.Cancel = func() error { return syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) }
+	p.cmd.WaitDelay = 2 * time.Second
+	p.cmd.Stderr = &p.stderr
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.talk {
+		p.in, err = p.cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+	} else {
+		p.cmd.Stdin = strings.NewReader(s.stdin)
+	}
+	if err := p.cmd.Start(); err != nil {
+		t.Fatalf("starting the CLI: %v", err)
+	}
+	read := make(chan struct{})
+	go func() { defer close(read); p.read(out) }()
+	t.Cleanup(func() {
+		cancel()
+		<-read
+		_ = p.cmd.Wait() // a second Wait is refused, harmlessly
+		shared.procs.Release(1)
+	})
+	return p
+}
+
+func (p *proc) read(out io.Reader) {
+	r := bufio.NewReader(out)
+	for {
+		data, err := r.ReadBytes('\n')
+		p.mu.Lock()
+		var l line
+		if json.Unmarshal(data, &l) == nil && l.Type != "" {
+			l.raw = data
+			p.lines = append(p.lines, l)
+		} else {
+			p.plain.Write(data)
+		}
+		close(p.news)
+		p.news = make(chan struct{})
+		p.ended = err != nil
+		p.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+// say sends one user turn, or any other object, to a process started with talk.
+func (p *proc) say(v any) {
+	p.t.Helper()
+	if s, ok := v.(string); ok {
+		v = map[string]any{"type": "user", "message": map[string]any{"role": "user", "content": s}}
+	}
+	data, err := json.Marshal(v)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if _, err := p.in.Write(append(data, '\n')); err != nil {
+		p.t.Fatalf("talking to the CLI: %v", err)
+	}
+}
+
+// await returns the first line from number from on that matches, and its number.
+func (p *proc) await(from int, match func(line) bool) (line, int) {
+	p.t.Helper()
+	deadline := time.After(limit)
+	for {
+		p.mu.Lock()
+		lines, news, over := p.lines, p.news, p.ended
+		p.mu.Unlock()
+		for ; from < len(lines); from++ {
+			if match(lines[from]) {
+				return lines[from], from
+			}
+		}
+		if over {
+			p.t.Fatalf("the CLI ended before the line that was waited for\n%s", p.transcript())
+		}
+		select {
+		case <-news:
+		case <-deadline:
+			p.t.Fatalf("no such line within %v\n%s", limit, p.transcript())
+		}
+	}
+}
+
+func ofType(kind string) func(line) bool { return func(l line) bool { return l.Type == kind } }
+
+func (p *proc) signal(s syscall.Signal) {
+	p.t.Helper()
+	if err := p.cmd.Process.Signal(s); err != nil {
+		p.t.Fatalf("signalling the CLI: %v", err)
+	}
+}
+
+// end waits for the process and returns what it printed.
+func (p *proc) end() ended {
+	p.t.Helper()
+	if p.in != nil {
+		_ = p.in.Close()
+	}
+	p.drain()
+	err := p.cmd.Wait()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		p.t.Fatalf("waiting for the CLI: %v\n%s", err, p.transcript())
+	}
+	e := ended{exit: p.cmd.ProcessState.ExitCode(), stderr: p.stderr.String(), dir: p.dir}
+	if ws, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+		e.exit = 128 + int(ws.Signal())
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	e.lines, e.plain = p.lines, p.plain.String()
+	return e
+}
+
+// drain waits until stdout is closed, as exec wants before Wait.
+func (p *proc) drain() {
+	for {
+		p.mu.Lock()
+		news, over := p.news, p.ended
+		p.mu.Unlock()
+		if over {
+			return
+		}
+		<-news
+	}
+}
+
+func (p *proc) transcript() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var b strings.Builder
+	for _, l := range p.lines {
+		fmt.Fprintf(&b, "  %.300s\n", bytes.TrimSpace(l.raw))
+	}
+	fmt.Fprintf(&b, "plain stdout: %q", p.plain.String())
+	return b.String()
+}
+
+// call runs a CLI to its end.
+func call(t *testing.T, srv *fakeapi.Server, s setup) ended {
+	t.Helper()
+	return begin(t, srv, s).end()
+}
+
+// result is the run's result line; without one the test ends.
+func (e ended) result(t *testing.T) result {
+	t.Helper()
+	rs := e.results(t)
+	if len(rs) == 0 {
+		t.Fatalf("no result line; exit %d, stdout %q, stderr %q", e.exit, e.plain, e.stderr)
+	}
+	return rs[len(rs)-1]
+}
+
+func (e ended) results(t *testing.T) []result {
+	t.Helper()
+	var rs []result
+	for _, l := range e.lines {
+		if l.Type == "result" {
+			var r result
+			if err := json.Unmarshal(l.raw, &r); err != nil {
+				t.Fatalf("result line: %v", err)
+			}
+			rs = append(rs, r)
+		}
+	}
+	return rs
+}
+
+// of are the lines of a type and subtype ("": any).
+func (e ended) of(kind, subtype string) []line {
+	var out []line
+	for _, l := range e.lines {
+		if l.Type == kind && (subtype == "" || l.Subtype == subtype) {
+			out = append(out, l)
+		}
+	}
+	return out
+}

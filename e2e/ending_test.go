@@ -1,0 +1,234 @@
+//go:build unix
+
+package e2e
+
+// How a run of the CLI ends: the traps that wavex's classification rests on, each
+// provoked once, with the exit code and the last line observed on claude 2.1.197.
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"wavex/budget"
+	"wavex/internal/fakeapi"
+)
+
+// serve starts a scripted API with the tests' prices and one agent for everything.
+func serve(t *testing.T, steps ...fakeapi.Reply) *fakeapi.Server {
+	t.Helper()
+	return fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: []*fakeapi.Agent{{Steps: steps}}})
+}
+
+func TestEndings(t *testing.T) {
+	t.Parallel()
+	forever := func(r fakeapi.Reply) fakeapi.Reply { return r.Times(2) } // MAX_RETRIES=1: asked twice
+	reset := time.Now().Add(time.Hour).Truncate(time.Second)
+	for _, c := range []struct {
+		name    string
+		steps   []fakeapi.Reply
+		args    []string
+		oauth   bool // a subscription login
+		exit    int
+		subtype string
+		isError bool
+		status  int // api_error_status; 0: null
+		retries int // api_retry lines
+	}{
+		{name: "success", steps: []fakeapi.Reply{fakeapi.Text("hello")}, subtype: "success"},
+		{name: "401", steps: []fakeapi.Reply{forever(fakeapi.Fail(401, "invalid x-api-key"))},
+			exit: 1, subtype: "success", isError: true, status: 401, retries: 1},
+		{name: "403", steps: []fakeapi.Reply{fakeapi.Fail(403, "forbidden")},
+			exit: 1, subtype: "success", isError: true, status: 403},
+		{name: "400 out of credit", steps: []fakeapi.Reply{fakeapi.Fail(400, "Your credit balance is too low to access the Anthropic API.")},
+			exit: 1, subtype: "success", isError: true, status: 400},
+		{name: "429", steps: []fakeapi.Reply{forever(fakeapi.Fail(429, "slow down"))},
+			exit: 1, subtype: "success", isError: true, status: 429, retries: 1},
+		{name: "500", steps: []fakeapi.Reply{forever(fakeapi.Fail(500, "oops"))},
+			exit: 1, subtype: "success", isError: true, status: 500, retries: 1},
+		{name: "529", steps: []fakeapi.Reply{forever(fakeapi.Fail(529, "overloaded"))},
+			exit: 1, subtype: "success", isError: true, status: 529, retries: 1},
+		{name: "529 once", steps: []fakeapi.Reply{fakeapi.Fail(529, "overloaded"), fakeapi.Text("hello")},
+			subtype: "success", retries: 1},
+		{name: "max turns", args: []string{"--max-turns", "1"}, steps: []fakeapi.Reply{fakeapi.Use(fakeapi.Bash("pwd"))},
+			exit: 1, subtype: "error_max_turns", isError: true},
+		{name: "usage limit", oauth: true, steps: []fakeapi.Reply{fakeapi.UsageLimit("five_hour", reset)},
+			exit: 1, subtype: "success", isError: true, status: 429},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			srv := serve(t, c.steps...)
+			env := Env(t, srv)
+			if c.oauth {
+				env = slices.DeleteFunc(env, func(s string) bool { return strings.HasPrefix(s, "ANTHROPIC_API_KEY=") })
+				env = append(env, "CLAUDE_CODE_OAUTH_TOKEN=anything")
+			}
+			e := call(t, srv, setup{stdin: "go", args: c.args, env: env})
+			r := e.result(t)
+			status := 0
+			if r.APIErrorStatus != nil {
+				status = *r.APIErrorStatus
+			}
+			if e.exit != c.exit || r.Subtype != c.subtype || r.IsError != c.isError || status != c.status {
+				t.Errorf("exit %d, %s, is_error %v, api_error_status %d; want %d, %s, %v, %d\n%s",
+					e.exit, r.Subtype, r.IsError, status, c.exit, c.subtype, c.isError, c.status, r.Result)
+			}
+			if n := len(e.of("system", "api_retry")); n != c.retries {
+				t.Errorf("%d api_retry lines, want %d", n, c.retries)
+			}
+			if got := budget.FromFloat(r.TotalCostUSD); got != srv.Charged() {
+				t.Errorf("cost %s, the API charged %s", got, srv.Charged())
+			}
+			if c.oauth {
+				checkRejected(t, e, reset)
+			}
+		})
+	}
+}
+
+func checkRejected(t *testing.T, e ended, reset time.Time) {
+	t.Helper()
+	for _, l := range e.of("rate_limit_event", "") {
+		var v struct {
+			Info struct {
+				Status        string `json:"status"`
+				ResetsAt      int64  `json:"resetsAt"`
+				RateLimitType string `json:"rateLimitType"`
+			} `json:"rate_limit_info"`
+		}
+		if err := json.Unmarshal(l.raw, &v); err != nil {
+			t.Fatal(err)
+		}
+		if v.Info.Status == "rejected" && v.Info.ResetsAt == reset.Unix() && v.Info.RateLimitType == "five_hour" {
+			return
+		}
+	}
+	t.Errorf("no rate_limit_event says rejected until %d:\n%v", reset.Unix(), e.lines)
+}
+
+// The check of the cap comes after each response: the run overshoots by at most one.
+func TestMaxBudgetOvershootsByOneResponse(t *testing.T) {
+	t.Parallel()
+	use := fakeapi.Usage{Input: 9_000, Output: 200} // 0.030 dollars
+	srv := serve(t, fakeapi.Use(fakeapi.Bash("pwd")).Costing(use).Times(2))
+	e := call(t, srv, setup{stdin: "go", args: []string{"--max-budget-usd", "0.05"}})
+	r := e.result(t)
+	if e.exit != 1 || r.Subtype != "error_max_budget_usd" || !r.IsError || len(r.Errors) == 0 {
+		t.Errorf("exit %d, %s, is_error %v, errors %q", e.exit, r.Subtype, r.IsError, r.Errors)
+	}
+	if got := budget.FromFloat(r.TotalCostUSD); got != 60_000 || got != srv.Charged() {
+		t.Errorf("cost %s, the API charged %s, want $0.06", got, srv.Charged())
+	}
+	var raw struct {
+		Usage struct {
+			Input int64 `json:"input_tokens"`
+		} `json:"usage"`
+		ModelUsage map[string]struct {
+			Input int64 `json:"inputTokens"`
+		} `json:"modelUsage"`
+	}
+	if err := json.Unmarshal(e.of("result", "")[0].raw, &raw); err != nil {
+		t.Fatal(err)
+	}
+	// usage lacks the response that broke the cap; modelUsage has it.
+	if raw.Usage.Input != 9_000 || raw.ModelUsage[model].Input != 18_000 {
+		t.Errorf("usage %+v, want usage without the last response and the true modelUsage", raw)
+	}
+}
+
+// The CLI calls a run a success whose tool was denied.
+func TestDeniedToolExitsZero(t *testing.T) {
+	t.Parallel()
+	srv := serve(t, fakeapi.Use(fakeapi.Bash("make everything")), fakeapi.Text("could not"))
+	e := call(t, srv, setup{stdin: "go", args: []string{"--permission-mode", "acceptEdits"}})
+	r := e.result(t)
+	if e.exit != 0 || r.Subtype != "success" || r.IsError || len(r.Denials) != 1 || r.Denials[0].Tool != "Bash" {
+		t.Errorf("exit %d, %+v", e.exit, r)
+	}
+}
+
+func TestNothingToReadAtAll(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name string
+		s    setup
+		says string
+	}{
+		{"no prompt", setup{}, "Input must be provided"},
+		{"unknown flag", setup{stdin: "go", args: []string{"--no-such-flag"}}, "unknown option"},
+		{"unknown session", setup{stdin: "go", args: []string{"--resume", "00000000-0000-4000-8000-000000000000"}}, "No conversation found"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			e := call(t, serve(t), c.s)
+			if e.exit != 1 || len(e.of("result", "success")) > 0 || !strings.Contains(e.stderr+e.plain, c.says) {
+				t.Errorf("exit %d, %d lines, stdout %q, stderr %q", e.exit, len(e.lines), e.plain, e.stderr)
+			}
+		})
+	}
+}
+
+func TestBypassIsRefusedAsRoot(t *testing.T) {
+	t.Parallel()
+	srv := serve(t)
+	e := call(t, srv, setup{stdin: "go", args: []string{"--dangerously-skip-permissions"}})
+	if os.Geteuid() == 0 && (e.exit != 1 || len(e.lines) != 0 || !strings.Contains(e.stderr+e.plain, "root")) {
+		t.Errorf("exit %d, stdout %q, stderr %q", e.exit, e.plain, e.stderr)
+	}
+}
+
+func TestStructuredOutput(t *testing.T) {
+	t.Parallel()
+	srv := serve(t, fakeapi.Use(fakeapi.StructuredOutput(map[string]any{"verdict": "yes"})))
+	e := call(t, srv, setup{stdin: "go", args: []string{"--tools", "", "--system-prompt", "You judge.", "--json-schema",
+		`{"type":"object","properties":{"verdict":{"type":"string"}},"required":["verdict"],"additionalProperties":false}`}})
+	if r := e.result(t); e.exit != 0 || string(r.StructuredOutput) != `{"verdict":"yes"}` {
+		t.Errorf("exit %d, structured_output %s", e.exit, r.StructuredOutput)
+	}
+	// A lean call is small: no agent's prompt, no tools but this one.
+	if first := srv.Messages(nil)[0]; len(first.Body) > 4096 || !slices.Equal(first.Tools(), []string{"StructuredOutput"}) {
+		t.Errorf("%d bytes, tools %v", len(first.Body), first.Tools())
+	}
+}
+
+func TestAPromptOf400KB(t *testing.T) {
+	t.Parallel()
+	srv := serve(t, fakeapi.Text("read it"))
+	e := call(t, srv, setup{stdin: strings.Repeat("word ", 80_000) + "the end"})
+	if e.exit != 0 || !strings.HasSuffix(strings.TrimSpace(srv.Messages(nil)[0].FirstUser()), "the end") {
+		t.Errorf("exit %d", e.exit)
+	}
+}
+
+// A connection that breaks in the middle of an answer is tried again.
+func TestCutMidStream(t *testing.T) {
+	t.Parallel()
+	srv := serve(t, fakeapi.Text("lost words, never to be seen").CutAfter(3), fakeapi.Text("whole"))
+	e := call(t, srv, setup{stdin: "go"})
+	if r := e.result(t); e.exit != 0 || r.Result != "whole" {
+		t.Errorf("exit %d, %+v", e.exit, r)
+	}
+}
+
+func TestRealEdits(t *testing.T) {
+	t.Parallel()
+	srv := serve(t,
+		fakeapi.Use(fakeapi.Write("a.txt", "one\n"), fakeapi.Read("old.txt")),
+		fakeapi.Use(fakeapi.Edit("old.txt", "before", "after")),
+		fakeapi.Text("done"))
+	dir := t.TempDir()
+	old := filepath.Join(dir, "old.txt")
+	if err := os.WriteFile(old, []byte("before\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	e := call(t, srv, setup{stdin: "go", dir: dir, args: []string{"--permission-mode", "acceptEdits"}})
+	a, _ := os.ReadFile(filepath.Join(dir, "a.txt"))
+	b, _ := os.ReadFile(old)
+	if e.exit != 0 || string(a) != "one\n" || string(b) != "after\n" {
+		t.Errorf("exit %d, a.txt %q, old.txt %q", e.exit, a, b)
+	}
+}

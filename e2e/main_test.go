@@ -1,0 +1,118 @@
+//go:build unix
+
+package e2e
+
+// Prepares what all tests share: the CLI, the wavex binary, and a network namespace
+// with nothing but loopback, so that a test cannot reach the world by mistake.
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"golang.org/x/sync/semaphore"
+)
+
+// shared is set by TestMain before any test runs and never written again.
+var shared struct {
+	claude   string              // the CLI's executable
+	wavex    string              // the wavex executable; "" when it does not build
+	isolated bool                // in a network namespace of our own
+	procs    *semaphore.Weighted // CLI processes at once: each takes 200 MB and a second of CPU
+}
+
+// procLimit is how many CLI processes run at once.
+const procLimit = 3
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if flag.Lookup("test.list").Value.String() != "" {
+		os.Exit(m.Run())
+	}
+	code, err := prepare(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "e2e:", err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// prepare runs the tests inside a namespace where that is possible, else right here.
+// What needs the network (npm) or the module cache comes before.
+func prepare(m *testing.M) (int, error) {
+	if claude := os.Getenv(insideMark); claude != "" {
+		if err := loopbackUp(); err != nil {
+			return 0, fmt.Errorf("bringing loopback up in the namespace: %w", err)
+		}
+		shared.isolated = true
+		return run(m, claude, os.Getenv(insideWavex)), nil
+	}
+	root, err := filepath.Abs("..")
+	if err != nil {
+		return 0, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	claude, err := claudeBinary(ctx, root)
+	switch {
+	case errors.Is(err, errNoNPM) && os.Getenv("CI") == "":
+		fmt.Fprintf(os.Stderr, "\n*** e2e: SKIPPED, NOT TESTED: %v, so claude %s cannot be installed; "+
+			"nothing was tried against the real CLI ***\n\n", err, pinned)
+		return 0, nil
+	case err != nil:
+		return 0, fmt.Errorf("no claude CLI to test with: %w", err)
+	}
+	bin, err := os.MkdirTemp("", "wavex-e2e-")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = os.RemoveAll(bin) }()
+	wavex := filepath.Join(bin, "wavex")
+	build := exec.CommandContext(ctx, "go", "build", "-o", wavex, "./cmd/wavex")
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		// What needs no wavex binary is tested all the same; the rest fails.
+		fmt.Fprintf(os.Stderr, "e2e: building wavex: %v\n%s", err, out)
+		wavex = ""
+	}
+	if code, ok := inNamespace(claude, wavex); ok {
+		return code, nil
+	}
+	return run(m, claude, wavex), nil
+}
+
+// The marks by which the process in the namespace knows itself and its tools.
+const (
+	insideMark  = "WAVEX_E2E_INSIDE_CLAUDE"
+	insideWavex = "WAVEX_E2E_INSIDE_WAVEX"
+)
+
+func run(m *testing.M, claude, wavex string) int {
+	shared.claude, shared.wavex = claude, wavex
+	shared.procs = semaphore.NewWeighted(procLimit)
+	// More tests than processes: most of them wait for one.
+	if !given("test.parallel") {
+		_ = flag.Set("test.parallel", "8")
+	}
+	code := m.Run()
+	if code == 0 {
+		if err := goleak.Find(); err != nil {
+			fmt.Fprintln(os.Stderr, "e2e: goroutines left:", err)
+			code = 1
+		}
+	}
+	return code
+}
+
+func given(name string) bool {
+	found := false
+	flag.Visit(func(f *flag.Flag) { found = found || f.Name == name })
+	return found
+}

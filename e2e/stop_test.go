@@ -1,0 +1,216 @@
+//go:build unix
+
+package e2e
+
+// Stopping a CLI: what each way to stop it leaves behind, and what it says of the cost.
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"wavex/budget"
+	"wavex/internal/fakeapi"
+)
+
+// tool is a Bash tool call that runs until somebody ends it, and tells of its life
+// through a FIFO: its pid at the start, end of file at its death.
+type tool struct {
+	command string
+	fifo    string
+	pid     int
+	life    *os.File
+}
+
+func newTool(t *testing.T) *tool {
+	t.Helper()
+	fifo := filepath.Join(t.TempDir(), "life")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return &tool{fifo: fifo, command: "exec 3>" + fifo + "; echo $$ >&3; sleep 300 & wait"}
+}
+
+// started waits for the tool's pid; the tool is killed with its group at the test's end.
+func (l *tool) started(t *testing.T) {
+	t.Helper()
+	// Open for writing as well: no end of file before the tool is there.
+	first, err := os.OpenFile(l.fifo, os.O_RDWR|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = first.Close() }()
+	_ = first.SetReadDeadline(time.Now().Add(limit))
+	buf := make([]byte, 32)
+	n, err := first.Read(buf)
+	if err != nil {
+		t.Fatalf("the tool did not start: %v", err)
+	}
+	if l.pid, err = strconv.Atoi(strings.TrimSpace(string(buf[:n]))); err != nil {
+		t.Fatal(err)
+	}
+	if l.life, err = os.OpenFile(l.fifo, os.O_RDONLY|syscall.O_NONBLOCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		l.kill()
+		_ = l.life.Close()
+	})
+}
+
+func (l *tool) kill() {
+	if group, err := syscall.Getpgid(l.pid); err == nil {
+		_ = syscall.Kill(-group, syscall.SIGKILL)
+	}
+}
+
+// dies tells whether the tool and all its children are gone within d.
+func (l *tool) dies(d time.Duration) bool {
+	_ = l.life.SetReadDeadline(time.Now().Add(d))
+	_, err := l.life.Read(make([]byte, 1))
+	return errors.Is(err, io.EOF)
+}
+
+// interrupt is the control request that ends a turn.
+var interrupt = map[string]any{"type": "control_request", "request_id": "r1", "request": map[string]any{"subtype": "interrupt"}}
+
+var anyTool = []string{"--allowedTools", "Bash"}
+
+func TestInterruptWhileAToolRuns(t *testing.T) {
+	t.Parallel()
+	life := newTool(t)
+	srv := serve(t, fakeapi.Use(fakeapi.Bash(life.command)).Costing(fakeapi.Usage{Input: 1_000, Output: 1_000}), fakeapi.Text("second"))
+	p := begin(t, srv, setup{talk: true, args: anyTool})
+	p.say("first")
+	life.started(t)
+	p.say(interrupt)
+	l, at := p.await(0, ofType("result"))
+	var r result
+	if err := json.Unmarshal(l.raw, &r); err != nil {
+		t.Fatal(err)
+	}
+	if r.Subtype != "error_during_execution" || r.TerminalReason != "aborted_tools" || budget.FromFloat(r.TotalCostUSD) != 18_000 {
+		t.Errorf("%+v", r)
+	}
+	if !life.dies(5 * time.Second) {
+		t.Error("the tool lives on after the interrupt")
+	}
+	// The process goes on, with its context.
+	p.say("and now")
+	p.await(at+1, ofType("result"))
+	if e := p.end(); e.exit != 0 && e.exit != 1 || !strings.Contains(srv.Messages(nil)[1].Users(), "first") {
+		t.Errorf("exit %d", e.exit)
+	}
+}
+
+func TestInterruptWhileTheAPIAnswers(t *testing.T) {
+	t.Parallel()
+	srv := serve(t, fakeapi.Use(fakeapi.Bash("pwd")).Costing(fakeapi.Usage{Input: 1_000, Output: 1_000}),
+		fakeapi.Text("a long answer that is never finished").HeldAfter(3, fakeapi.NewGate()))
+	p := begin(t, srv, setup{talk: true})
+	p.say("first")
+	waitTurn(t, srv, 1)
+	p.say(interrupt)
+	p.await(0, ofType("result"))
+	e := p.end()
+	if r := e.result(t); r.Subtype != "error_during_execution" || budget.FromFloat(r.TotalCostUSD) < 18_000 {
+		t.Errorf("exit %d, %+v", e.exit, r)
+	}
+}
+
+// waitTurn waits for the request that has n replies behind it.
+func waitTurn(t *testing.T, srv *fakeapi.Server, n int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	if _, err := srv.Wait(ctx, func(r *fakeapi.Request) bool { return r.Err() == nil && r.Turn() == n }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestSignals(t *testing.T) {
+	t.Parallel()
+	// An ending is "exit subtype" of the result line, "-" where there is none. Where
+	// there are several, which one comes is a race inside the CLI.
+	const failed = "error_during_execution"
+	for _, c := range []struct {
+		name   string
+		signal syscall.Signal
+		tool   bool // while a tool runs, else while the API answers
+		ends   []string
+		lives  bool // the tool outlives the CLI
+	}{
+		{"SIGTERM, tool", syscall.SIGTERM, true, []string{"143 -"}, true},
+		{"SIGINT, tool", syscall.SIGINT, true, []string{"0 " + failed, "1 " + failed}, false},
+		{"SIGKILL, tool", syscall.SIGKILL, true, []string{"137 -"}, true},
+		{"SIGTERM, API", syscall.SIGTERM, false, []string{"143 -"}, false},
+		{"SIGINT, API", syscall.SIGINT, false, []string{"0 -", "0 " + failed}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			life := newTool(t)
+			gate := fakeapi.NewGate()
+			steps := []fakeapi.Reply{fakeapi.Text("held").Held(gate)}
+			if c.tool {
+				steps = []fakeapi.Reply{fakeapi.Use(fakeapi.Bash(life.command))}
+			}
+			after := fakeapi.Text("after the tool")
+			srv := fakeapi.New(t, fakeapi.Script{Agents: []*fakeapi.Agent{{Steps: steps, Then: &after}}})
+			p := begin(t, srv, setup{stdin: "go", args: anyTool})
+			if c.tool {
+				life.started(t)
+			} else {
+				waitTurn(t, srv, 0)
+			}
+			p.signal(c.signal)
+			e := p.end()
+			ends := "-"
+			if rs := e.results(t); len(rs) > 0 {
+				ends = rs[len(rs)-1].Subtype
+			}
+			if got := fmt.Sprintf("%d %s", e.exit, ends); !slices.Contains(c.ends, got) {
+				t.Errorf("ended %q, want one of %q", got, c.ends)
+			}
+			if !c.tool {
+				return
+			}
+			if c.lives {
+				// A session of its own: the CLI's process group does not reach it.
+				group, err := syscall.Getpgid(life.pid)
+				if err != nil || group == p.cmd.Process.Pid || life.dies(100*time.Millisecond) {
+					t.Errorf("the tool died with the CLI (group %d, %v); it used to live on", group, err)
+				}
+				life.kill()
+			}
+			if !life.dies(5 * time.Second) {
+				t.Error("the tool is still alive")
+			}
+		})
+	}
+}
+
+// After a SIGKILL the session resumes with what was written of it.
+func TestResumeAfterKill(t *testing.T) {
+	t.Parallel()
+	life := newTool(t)
+	srv := serve(t, fakeapi.Use(fakeapi.Bash(life.command)), fakeapi.Text("resumed"))
+	env, dir := Env(t, srv), t.TempDir()
+	p := begin(t, srv, setup{stdin: "remember me", env: env, dir: dir, args: append([]string{"--session-id", session}, anyTool...)})
+	life.started(t)
+	p.signal(syscall.SIGKILL)
+	p.end()
+	e := call(t, srv, setup{stdin: "go on", env: env, dir: dir, args: []string{"--resume", session}})
+	if e.exit != 0 || !strings.Contains(srv.Messages(nil)[1].Users(), "remember me") {
+		t.Errorf("exit %d, users %q, stderr %q", e.exit, srv.Messages(nil)[1].Users(), e.stderr)
+	}
+}
