@@ -1,0 +1,105 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"wavex/internal/plan"
+	"wavex/internal/proc"
+)
+
+// stopGrace is how long a check command has between the request to end and the kill.
+const stopGrace = 2 * time.Second
+
+// runCommand answers a check that is a command: it passes when the command exits 0.
+// When the time is up, or ctx ends, the whole tree of it is ended.
+func runCommand(ctx context.Context, dir string, env []string, c plan.Check, e *Evidence) {
+	limit := c.Timeout
+	if limit <= 0 {
+		limit = DefaultTimeout
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, ErrCheckTimeout)
+	defer cancel()
+	exit, out, err := Command(ctx, dir, env, c.Run, nil)
+	e.Output = out.String()
+	e.ExitCode = exit.Code
+	switch {
+	case errors.Is(err, ErrCheckTimeout):
+		e.ExitCode = -1
+		e.Reason = fmt.Sprintf("no end after %s", limit)
+	case ctx.Err() != nil && err != nil:
+		e.ExitCode = -1
+		e.Reason = OneLine("stopped: "+err.Error(), reasonMax)
+	case err != nil:
+		e.ExitCode = -1
+		e.Reason = OneLine(err.Error(), reasonMax)
+	case exit.Signal != "":
+		e.ExitCode = -1
+		e.Reason = "ended by " + exit.Signal
+	case exit.Code != 0:
+		e.Reason = fmt.Sprintf("exit code %d", exit.Code)
+	default:
+		e.Passed = true
+	}
+}
+
+// Command runs a shell command line in dir with exactly env and waits for its end
+// and for the sweep of what it left. When ctx ends first the command is asked to
+// end, then killed; the error is then context.Cause(ctx). Any other error says that
+// it could not be started. The excerpt keeps head and tail of stdout and stderr; also, when
+// not nil, receives all of both.
+func Command(ctx context.Context, dir string, env []string, command string, also io.Writer) (proc.Exit, *Excerpt, error) {
+	out := &Excerpt{}
+	both := tee{out, also}
+	p, err := proc.Start(proc.Spec{Argv: proc.Shell(command), Dir: dir, Env: env, Mark: mark(env), Combined: both})
+	if err != nil {
+		return proc.Exit{Code: -1, Contained: true}, out, err
+	}
+	select {
+	case <-p.Done():
+		return p.Wait(), out, nil
+	case <-ctx.Done():
+		select {
+		case <-p.Done(): // a command that has ended is not cut short
+			return p.Wait(), out, nil
+		default:
+		}
+	}
+	_ = p.Terminate() // already gone is as good
+	t := time.NewTimer(stopGrace)
+	defer t.Stop()
+	select {
+	case <-p.Done():
+	case <-t.C:
+		_ = p.Kill()
+	}
+	return p.Wait(), out, context.Cause(ctx)
+}
+
+// tee keeps an excerpt and passes everything on; an error of the other writer is
+// not the command's.
+type tee struct {
+	keep *Excerpt
+	also io.Writer
+}
+
+func (t tee) Write(b []byte) (int, error) {
+	if t.also != nil {
+		_, _ = t.also.Write(b) // a full disk must not fail the check
+	}
+	return t.keep.Write(b)
+}
+
+// mark finds the attempt's mark in the environment made for it.
+func mark(env []string) string {
+	for _, kv := range env {
+		if v, ok := strings.CutPrefix(kv, proc.AttemptVar+"="); ok {
+			return v
+		}
+	}
+	return ""
+}

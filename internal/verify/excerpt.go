@@ -1,0 +1,116 @@
+package verify
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// markRoom is kept free of text for the mark between head and tail.
+const markRoom = 48
+
+// Excerpt is a writer that keeps the head and the tail of what it is given, at most
+// Max bytes together with the mark between them. It never fails and never blocks, so
+// whoever writes a gigabyte to it is read to the end. It is not for several
+// goroutines at once. The zero value keeps 2 KB.
+type Excerpt struct {
+	Max int // bytes; 0: 2048
+
+	head  []byte
+	tail  []byte // a ring once full
+	at    int    // where the ring continues
+	total int64
+}
+
+func (e *Excerpt) max() int {
+	if e.Max <= 0 {
+		return 2048
+	}
+	return max(e.Max, 2*markRoom)
+}
+
+// Write takes all of b.
+func (e *Excerpt) Write(b []byte) (int, error) {
+	n := len(b)
+	e.total += int64(n)
+	half := e.max() / 2
+	if free := half - len(e.head); free > 0 {
+		k := min(free, len(b))
+		e.head = append(e.head, b[:k]...)
+		b = b[k:]
+	}
+	room := e.max() - half
+	if len(b) > room {
+		b = b[len(b)-room:]
+	}
+	if free := room - len(e.tail); free > 0 {
+		k := min(free, len(b))
+		e.tail = append(e.tail, b[:k]...)
+		b = b[k:]
+	}
+	for len(b) > 0 {
+		k := copy(e.tail[e.at:], b)
+		e.at = (e.at + k) % room
+		b = b[k:]
+	}
+	return n, nil
+}
+
+// Total is how many bytes were written.
+func (e *Excerpt) Total() int64 { return e.total }
+
+// String returns what was kept as valid UTF-8 without trailing blanks: all of it
+// when it fits, else head, a mark that counts what is missing, and tail.
+func (e *Excerpt) String() string {
+	tail := string(e.tail[e.at:]) + string(e.tail[:e.at])
+	if e.total <= int64(e.max()) {
+		return clean(string(e.head)+tail, e.max())
+	}
+	head := cutBack(string(e.head), len(e.head)-markRoom/2)
+	tail = cutFront(tail, markRoom/2)
+	head, tail = clean(head, len(head)), clean(tail, len(tail))
+	return head + fmt.Sprintf("\n... %d bytes left out ...\n", e.total-int64(len(head)+len(tail))) + tail
+}
+
+// Shorten returns s as an Excerpt of at most n bytes would show it.
+func Shorten(s string, n int) string {
+	e := Excerpt{Max: n}
+	_, _ = e.Write([]byte(s))
+	return e.String()
+}
+
+// OneLine returns the words of s on one line of at most n bytes.
+func OneLine(s string, n int) string {
+	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "?")), " ")
+	if len(s) <= n {
+		return s
+	}
+	return cutBack(s, n-3) + "..."
+}
+
+// clean makes valid UTF-8 of s, not longer than n bytes, with plain line ends.
+func clean(s string, n int) string {
+	s = strings.ToValidUTF8(strings.ReplaceAll(s, "\r\n", "\n"), "?")
+	return strings.TrimRight(cutBack(s, n), " \t\r\n")
+}
+
+// cutBack keeps at most n bytes from the front, whole runes only.
+func cutBack(s string, n int) string {
+	if n >= len(s) {
+		return s
+	}
+	n = max(n, 0)
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// cutFront drops at least n bytes from the front, whole runes only.
+func cutFront(s string, n int) string {
+	n = min(n, len(s))
+	for n < len(s) && !utf8.RuneStart(s[n]) {
+		n++
+	}
+	return s[n:]
+}
