@@ -19,6 +19,7 @@ type Config struct {
 	Limits budget.Limits `json:"limits"`
 
 	MaxRetries   int           `json:"max_retries"`        // after the first try
+	ForceRetries bool          `json:"force_retries"`      // MaxRetries holds for every task, whatever the plan says
 	Counsel      bool          `json:"counsel"`            // convene panels
 	Threshold    int           `json:"counsel_threshold"`  // stuckCount that convenes one
 	Holdout      float64       `json:"counsel_holdout"`    // share of stuck tasks that get no panel, to measure what panels are worth

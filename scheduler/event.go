@@ -65,8 +65,8 @@ type AttemptStarted struct {
 	Why     string     `json:"why"`     // "first", "retry", "continue" (more money), "again" (not the task's fault)
 	Slot    int        `json:"slot"`
 	Session string     `json:"session"`
-	Resume  bool       `json:"resume,omitempty"` // continues the session
-	Cap     budget.USD `json:"cap,omitempty"`    // micro-dollars reserved; 0: no limit
+	Resume  bool       `json:"resume,omitempty"`  // continues the session
+	Cap     budget.USD `json:"cap,omitempty"`     // micro-dollars reserved; 0: no limit
 	Advised bool       `json:"advised,omitempty"` // counsel's advice is in the prompt
 }
 

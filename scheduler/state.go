@@ -76,13 +76,15 @@ type State struct {
 	Stop    *Stop     // start nothing more
 	Ended   *RunEnded
 	Seq     int64
-	running int // attempts and panels
+	Fleet   Fleet // how many may run side by side just now
+	running int   // attempts and panels
 
 	index    map[string]int32 // task id to node
 	frontier *dag.Frontier
 	queue    queue
 	files    fileLocks
 	slots    slots
+	open     map[string]Body // attempts and panels started and not ended, by their ledger key
 	Counts   Counts
 }
 

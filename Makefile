@@ -1,0 +1,41 @@
+# Everything a developer or CI runs. `make check` is what must be green.
+GO     ?= go
+BIN    := bin/wavex
+FUZZ   ?= 5s
+
+.PHONY: build test lint e2e bench check fuzz cross generate clean
+
+build:
+	$(GO) build -o $(BIN) ./cmd/wavex
+
+# The whole suite under the race detector; the real CLI is installed by the e2e
+# tests themselves where npm is there.
+test:
+	$(GO) test -race -timeout 15m ./...
+
+e2e:
+	$(GO) test -race -count=1 -timeout 15m ./e2e/...
+
+lint:
+	@out=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$out" ]; then echo "not gofmt-ed:"; echo "$$out"; exit 1; fi
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+
+cross:
+	GOOS=darwin $(GO) vet ./...
+	GOOS=windows $(GO) vet ./...
+
+# A short run of every fuzz target; longer ones by hand with FUZZ=5m.
+fuzz:
+	@$(GO) list -f '{{.ImportPath}} {{.Dir}}' ./... | while read pkg dir; do \
+	  for f in $$(grep -ho '^func Fuzz[A-Za-z0-9_]*' $$dir/*_test.go 2>/dev/null | sed 's/func //'); do \
+	    echo "fuzz $$pkg $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZ) $$pkg || exit 1; \
+	  done; done
+
+bench:
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+check: lint cross test fuzz build
+
+clean:
+	rm -rf bin

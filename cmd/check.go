@@ -1,0 +1,171 @@
+package cmd
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"wavex/budget"
+	"wavex/internal/plan"
+)
+
+type checkOptions struct{ output string }
+
+func newCheck(std Stdio) *cobra.Command {
+	var o checkOptions
+	c := &cobra.Command{
+		Use:   "check PLAN",
+		Short: "Check a plan: mistakes, cycles, waves, critical path",
+		Long: `check reads a plan and reports every mistake with its file, line and column.
+For a plan that can run it shows the waves and the critical path, and warns of
+limits that cannot suffice, files that tasks of one wave share, and tasks
+without any check. It starts nothing and writes nothing.
+
+Exit status: 0 the plan can run, 2 it cannot.`,
+		Example: "  wavex check plan.json\n  wavex check plan.yaml --output json",
+		Args:    oneArg("a plan file"),
+		RunE:    func(_ *cobra.Command, args []string) error { return runCheck(args[0], o, std) },
+	}
+	outputFlag(c, &o.output)
+	return c
+}
+
+// checkReport is the JSON of `wavex check`.
+type checkReport struct {
+	OK           bool              `json:"ok"`
+	Tasks        int               `json:"tasks"`
+	Edges        int               `json:"edges"`
+	Waves        [][]string        `json:"waves"`
+	CriticalPath []string          `json:"criticalPath"`
+	Diagnostics  []plan.Diagnostic `json:"diagnostics"`
+}
+
+func runCheck(path string, o checkOptions, std Stdio) error {
+	p, diags, err := loadPlan(path)
+	if err != nil {
+		return err
+	}
+	r := checkReport{OK: p != nil, Waves: [][]string{}, CriticalPath: []string{}, Diagnostics: diags}
+	if p != nil {
+		r.Diagnostics = append(diags, limitWarnings(p, planLimits(p))...)
+		r.Tasks, r.Edges = len(p.Tasks), p.Graph.Edges()
+		r.Waves = waveIDs(p)
+		path, _ := p.Graph.CriticalPath(seconds(p))
+		for _, i := range path {
+			r.CriticalPath = append(r.CriticalPath, p.Tasks[i].ID)
+		}
+	}
+	if r.Diagnostics == nil {
+		r.Diagnostics = []plan.Diagnostic{}
+	}
+	if o.output == "json" {
+		err = json.NewEncoder(std.Out).Encode(r)
+	} else {
+		err = printCheck(std, p, r)
+	}
+	if err == nil && !r.OK {
+		err = exitCode(exitUsage)
+	}
+	return err
+}
+
+func printCheck(std Stdio, p *plan.Plan, r checkReport) error {
+	if p == nil {
+		fmt.Fprintln(std.Err, (&planError{r.Diagnostics}).Error())
+		return nil
+	}
+	for _, d := range r.Diagnostics {
+		fmt.Fprintln(std.Err, d.String())
+	}
+	width := 0
+	for _, w := range r.Waves {
+		width = max(width, len(w))
+	}
+	fmt.Fprintf(std.Out, "%s: %d tasks, %d edges, %d waves, at most %d side by side\n", p.Path, r.Tasks, r.Edges, len(r.Waves), width)
+	for i, w := range r.Waves {
+		fmt.Fprintf(std.Out, "wave %d: %s\n", i+1, clipList(w, 12))
+	}
+	_, err := fmt.Fprintf(std.Out, "critical path: %s\n", strings.Join(clip(r.CriticalPath, 20), " -> "))
+	return err
+}
+
+func clip(ids []string, n int) []string {
+	if len(ids) <= n {
+		return ids
+	}
+	return append(slices.Clone(ids[:n]), fmt.Sprintf("... %d more", len(ids)-n))
+}
+
+func clipList(ids []string, n int) string { return strings.Join(clip(ids, n), " ") }
+
+// loadPlan reads a plan; a file that cannot be read is the caller's mistake.
+func loadPlan(path string) (*plan.Plan, []plan.Diagnostic, error) {
+	p, diags, err := plan.Load(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, usage("there is no plan %s", path)
+	}
+	if err != nil {
+		return nil, nil, usage("reading the plan: %s", err)
+	}
+	return p, diags, nil
+}
+
+func waveIDs(p *plan.Plan) [][]string {
+	wave, total := p.Graph.Waves(nil)
+	out := make([][]string, total)
+	for i, w := range wave {
+		out[w-1] = append(out[w-1], p.Tasks[i].ID)
+	}
+	return out
+}
+
+// seconds weighs tasks by their estimate; without any estimate each counts alike.
+func seconds(p *plan.Plan) func(int) float64 {
+	if !slices.ContainsFunc(p.Tasks, func(t plan.Task) bool { return t.Estimate.Seconds > 0 }) {
+		return nil
+	}
+	return func(i int) float64 { return max(p.Tasks[i].Estimate.Seconds, 1) }
+}
+
+// planLimits are the limits a plain `wavex run` of the plan would have.
+func planLimits(p *plan.Plan) budget.Limits {
+	l := budget.Limits{USD: budget.DefaultUSD, Iterations: budget.DefaultIterations(len(p.Tasks)), Wall: p.Budget.WallClock}
+	if p.Budget.USD != nil {
+		l.USD, l.NoUSD = *p.Budget.USD, *p.Budget.USD == plan.NoLimit
+	}
+	if n := p.Budget.Iterations; n != nil {
+		l.Iterations, l.NoIterations = *n, *n == 0
+	}
+	return l
+}
+
+// limitWarnings names limits that cannot suffice however well everything goes.
+func limitWarnings(p *plan.Plan, l budget.Limits) []plan.Diagnostic {
+	var out []plan.Diagnostic
+	warn := func(code, format string, args ...any) {
+		out = append(out, plan.Diagnostic{Severity: plan.SeverityWarning, Code: code, Message: fmt.Sprintf(format, args...), File: p.Path, Line: 1, Column: 1})
+	}
+	if n := len(p.Tasks); !l.NoIterations && n > l.Iterations {
+		warn("short-iterations", "%d tasks need at least %d iterations, and the limit is %d", n, n, l.Iterations)
+	}
+	var need budget.USD
+	var secs float64
+	for i := range p.Tasks {
+		need += p.Tasks[i].Estimate.USD
+	}
+	if !l.NoUSD && need > l.USD {
+		warn("short-budget", "the tasks' estimates add up to %s, and the budget is %s", need, l.USD)
+	}
+	if w := seconds(p); w != nil {
+		_, secs = p.Graph.CriticalPath(func(i int) float64 { return p.Tasks[i].Estimate.Seconds })
+	}
+	if l.Wall > 0 && secs > l.Wall.Seconds() {
+		warn("short-time", "the critical path is estimated at %.0f s, and the limit is %s", secs, l.Wall)
+	}
+	return out
+}

@@ -1,0 +1,114 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"wavex/internal/journal"
+	"wavex/internal/plan"
+)
+
+// The exit codes; docs/exit-codes.md explains each.
+const (
+	exitComplete = 0
+	exitFailed   = 1   // finished, but some task failed or a gate refused
+	exitUsage    = 2   // usage, or an invalid plan
+	exitLimit    = 3   // paused at a limit
+	exitBreaker  = 4   // paused by a breaker or a mustNot
+	exitBlocked  = 5   // a person must act
+	exitReset    = 6   // paused until a usage limit resets
+	exitBug      = 70  // a bug in wavex
+	exitSIGINT   = 130 // interrupted
+	exitSIGTERM  = 143
+)
+
+// codesHelp closes the help of commands that run a plan.
+const codesHelp = `
+Exit status:
+  0    complete
+  1    finished, but some task failed
+  2    usage, or an invalid plan
+  3    paused at a limit (money, iterations, time)
+  4    paused by a breaker
+  5    blocked: a person must act (login, permission, missing CLI)
+  6    paused until a usage limit resets
+  70   a bug in wavex
+  130  interrupted (143 by SIGTERM)`
+
+// usageError is a mistake in how wavex was called.
+type usageError struct{ text string }
+
+func (e *usageError) Error() string { return e.text }
+
+func usage(format string, args ...any) error { return &usageError{fmt.Sprintf(format, args...)} }
+
+// blockedError is something a person has to put right outside of wavex.
+type blockedError struct{ err error }
+
+func (e *blockedError) Error() string { return e.err.Error() }
+func (e *blockedError) Unwrap() error { return e.err }
+
+// planError carries a plan's mistakes.
+type planError struct{ diags []plan.Diagnostic }
+
+func (e *planError) Error() string {
+	var b strings.Builder
+	errs := 0
+	for _, d := range e.diags {
+		fmt.Fprintln(&b, d.String())
+		if d.Severity == plan.SeverityError {
+			errs++
+		}
+	}
+	what := "mistakes"
+	if errs == 1 {
+		what = "mistake"
+	}
+	fmt.Fprintf(&b, "the plan has %d %s; nothing was started", errs, what)
+	return b.String()
+}
+
+// exitCode is an end that was already told to the user.
+type exitCode int
+
+func (c exitCode) Error() string { return fmt.Sprintf("exit status %d", int(c)) }
+
+// report tells an error to the user and gives its exit code. It is the only place
+// that knows both.
+func report(std Stdio, err error) int {
+	if err == nil {
+		return exitComplete
+	}
+	var (
+		code    exitCode
+		use     *usageError
+		bad     *planError
+		blocked *blockedError
+		locked  *journal.LockedError
+		version *journal.VersionError
+		corrupt *journal.CorruptError
+		write   *journal.WriteError
+		path    *fs.PathError
+	)
+	switch {
+	case errors.As(err, &code):
+		return int(code)
+	case errors.As(err, &bad):
+		fmt.Fprintln(std.Err, bad.Error())
+		return exitUsage
+	case errors.As(err, &use):
+		fmt.Fprintln(std.Err, "wavex: "+use.Error())
+		return exitUsage
+	case errors.As(err, &blocked), errors.As(err, &locked), errors.As(err, &version),
+		errors.As(err, &corrupt), errors.As(err, &write), errors.As(err, &path):
+		fmt.Fprintln(std.Err, "wavex: "+err.Error())
+		return exitBlocked
+	case strings.HasPrefix(err.Error(), "unknown command"): // cobra has no type for it
+		fmt.Fprintln(std.Err, "wavex: "+err.Error())
+		return exitUsage
+	}
+	fmt.Fprintf(std.Err, "wavex: internal error: %v\nthis is a bug in wavex; the run's journal is kept\n", err)
+	return exitBug
+}

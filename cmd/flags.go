@@ -1,0 +1,53 @@
+package cmd
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// outputFlag adds --output text|json.
+func outputFlag(c *cobra.Command, to *string) {
+	choiceFlag(c, to, "output", "text", []string{"text", "json"}, "how to print the result")
+}
+
+// choiceFlag adds a flag that takes one of a few words.
+func choiceFlag(c *cobra.Command, to *string, name, def string, choices []string, help string) {
+	*to = def
+	c.Flags().Var(&choice{to, choices}, name, help+": "+strings.Join(choices, ", "))
+	_ = c.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(choices, cobra.ShellCompDirectiveNoFileComp))
+}
+
+type choice struct {
+	to      *string
+	choices []string
+}
+
+func (c *choice) String() string { return *c.to }
+func (c *choice) Type() string   { return "word" }
+func (c *choice) Set(s string) error {
+	if !slices.Contains(c.choices, s) {
+		return usage("%q is not one of %s", s, strings.Join(c.choices, ", "))
+	}
+	*c.to = s
+	return nil
+}
+
+// oneArg wants exactly one argument and says which.
+func oneArg(what string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return usage("%s takes %s\nsee: %s --help", c.CommandPath(), what, c.CommandPath())
+		}
+		return nil
+	}
+}
+
+// noArgs wants none.
+func noArgs(c *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usage("%s takes no arguments\nsee: %s --help", c.CommandPath(), c.CommandPath())
+	}
+	return nil
+}

@@ -1,0 +1,55 @@
+// Package cmd is the command line of wavex: one file for each command, flags and
+// wiring, and the only switch from errors to exit codes. What a run does is
+// decided in package scheduler.
+package cmd
+
+import (
+	"context"
+	"io"
+
+	"github.com/spf13/cobra"
+)
+
+// Stdio is where the program reads and writes.
+type Stdio struct {
+	In  io.Reader
+	Out io.Writer // data: JSON, graphs, the schema
+	Err io.Writer // everything for people
+}
+
+// Main runs one command and gives its exit code.
+func Main(ctx context.Context, args []string, std Stdio) int {
+	app := newRoot(std)
+	app.SetArgs(args)
+	return report(std, app.ExecuteContext(ctx))
+}
+
+func newRoot(std Stdio) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "wavex",
+		Short: "Run a plan of tasks as waves of headless Claude Code processes",
+		Long: `wavex reads a plan of tasks, computes waves from their blockedBy edges, runs
+each wave's tasks as concurrent headless claude processes, verifies the work
+itself, and stops with everything on record.`,
+		Example: `  wavex check plan.json
+  wavex run plan.json
+  wavex run plan.json --agent rehearse`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	root.SetIn(std.In)
+	root.SetOut(std.Out)
+	root.SetErr(std.Err)
+	root.CompletionOptions.HiddenDefaultCmd = false
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return usage("%s\nsee: %s --help", err, c.CommandPath())
+	})
+	root.AddCommand(
+		newRun(std), newResume(std), newStatus(std),
+		newCheck(std), newGraph(std), newSchema(std), newVersion(std),
+		newAgent(std), newGuard(std),
+	)
+	return root
+}

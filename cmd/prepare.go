@@ -1,0 +1,285 @@
+package cmd
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/term"
+
+	"wavex/internal/journal"
+	"wavex/internal/plan"
+	"wavex/internal/ui"
+	"wavex/scheduler"
+)
+
+// session is one run or resume, wired and ready.
+type session struct {
+	opts   runOptions
+	std    Stdio
+	plan   *plan.Plan
+	config scheduler.Config
+	state  *scheduler.State
+	open   scheduler.Body
+	log    *journal.Log
+	lock   *journal.Lock
+	view   ui.View
+	agent  agent
+}
+
+// prepare reads everything, refuses what cannot run, and only then writes: a wrong
+// plan or a missing CLI leaves nothing behind.
+func prepare(ctx context.Context, o runOptions, std Stdio) (*session, error) {
+	r := &session{opts: o, std: std}
+	past, err := r.load()
+	if err != nil {
+		return nil, err
+	}
+	if r.agent, err = findAgent(ctx, o, r.config.Agent, r.plan); err != nil {
+		return nil, err
+	}
+	if err := r.refuseShort(); err != nil {
+		return nil, err
+	}
+	if err := r.openLoop(past); err != nil {
+		r.close()
+		return nil, err
+	}
+	r.view = r.newView()
+	return r, nil
+}
+
+// load reads the plan and the journal, and decides between a new run and a resume.
+func (r *session) load() (past []scheduler.Event, err error) {
+	o := r.opts
+	var dir string
+	if o.planPath == "" {
+		// resume without a plan: the journal of the current directory knows it.
+		if dir, err = os.Getwd(); err != nil {
+			return nil, err
+		}
+		if past, err = readEvents(filepath.Join(dir, ".loop")); err != nil {
+			return nil, err
+		}
+		last := lastRun(past)
+		if last == nil {
+			return nil, usage("there is no run in %s to resume; start one with: wavex run PLAN", filepath.Join(dir, ".loop"))
+		}
+		o.planPath = last.plan
+	}
+	p, diags, err := loadPlan(o.planPath)
+	if err != nil {
+		return nil, err
+	}
+	if p == nil {
+		return nil, &planError{diags}
+	}
+	for _, d := range diags {
+		if o.output == "text" {
+			fmt.Fprintln(r.std.Err, d.String())
+		}
+	}
+	r.plan = p
+	if dir == "" {
+		if dir, err = projectDir(p); err != nil {
+			return nil, err
+		}
+		if past, err = readEvents(filepath.Join(dir, ".loop")); err != nil {
+			return nil, err
+		}
+	}
+	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
+		return nil, usage("the project directory %s is not there; it is the plan's defaults.dir, relative to the plan", dir)
+	}
+	old, err := r.choose(past)
+	if err != nil {
+		return nil, err
+	}
+	if old == nil {
+		past = nil
+	}
+	r.config, err = resolve(o, p, dir, old)
+	return past, err
+}
+
+// past run, as far as choosing needs it.
+type lastSession struct {
+	config scheduler.Config
+	plan   string
+	digest string
+	ended  *scheduler.RunEnded
+}
+
+// lastRun finds the newest run in a journal; nil when there is none.
+func lastRun(events []scheduler.Event) *lastSession {
+	var last *lastSession
+	for _, e := range events {
+		switch b := e.Body.(type) {
+		case scheduler.RunStarted:
+			last = &lastSession{config: b.Config, plan: b.Plan, digest: b.Digest}
+		case scheduler.Resumed:
+			last.config, last.plan, last.digest, last.ended = b.Config, b.Plan, b.Digest, nil
+		case scheduler.RunEnded:
+			last.ended = &b
+		}
+	}
+	return last
+}
+
+// choose gives the configuration of the run to resume, or nil for a new run.
+func (r *session) choose(past []scheduler.Event) (*scheduler.Config, error) {
+	o, last := r.opts, lastRun(past)
+	if last == nil || last.ended != nil && last.ended.Status == "complete" {
+		if o.resuming || o.resume {
+			return nil, usage("there is no unfinished run; start one with: wavex run %s", r.plan.Path)
+		}
+		return nil, nil
+	}
+	same := last.digest == r.plan.Digest || samePath(last.plan, r.plan.Path)
+	switch {
+	case o.fresh:
+		return nil, nil
+	case o.ifUnfinished == "fail" && !o.resume:
+		return nil, usage("run %s of %s is unfinished; continue it with: wavex resume, or start over with --fresh", last.config.Run, last.plan)
+	case !same && !o.resuming && !o.resume:
+		return nil, usage("an unfinished run of another plan (%s) is here; --resume continues it with this plan, --fresh moves it aside", last.plan)
+	}
+	return &last.config, nil
+}
+
+func samePath(a, b string) bool {
+	x, err1 := filepath.Abs(a)
+	y, err2 := filepath.Abs(b)
+	return err1 == nil && err2 == nil && x == y
+}
+
+// refuseShort refuses limits that cannot suffice, before anything is spent.
+func (r *session) refuseShort() error {
+	if r.opts.allowShort || r.opts.resuming {
+		return nil
+	}
+	if w := limitWarnings(r.plan, r.config.Limits); len(w) > 0 {
+		return usage("%s; raise the limit, or go on with --allow-short", w[0].Message)
+	}
+	return nil
+}
+
+// openLoop takes the lock, opens the journal and brings the state up to it.
+func (r *session) openLoop(past []scheduler.Event) error {
+	loop := r.config.Loop
+	if r.opts.fresh {
+		if err := moveAside(loop); err != nil {
+			return err
+		}
+	}
+	if err := os.MkdirAll(loop, 0o755); err != nil {
+		return err
+	}
+	ignore := filepath.Join(loop, ".gitignore")
+	if _, err := os.Stat(ignore); errors.Is(err, os.ErrNotExist) {
+		if err := os.WriteFile(ignore, []byte("*\n"), 0o644); err != nil {
+			return err
+		}
+	}
+	host, _ := os.Hostname()
+	var err error
+	r.lock, err = journal.TryLock(loop, journal.Holder{PID: os.Getpid(), Host: host, Run: r.config.Run, Since: time.Now().UTC()})
+	if err != nil {
+		return err
+	}
+	log, records, err := journal.Open(filepath.Join(loop, "journal.jsonl"))
+	if err != nil {
+		return err
+	}
+	r.log = log
+	events, err := decodeEvents(records)
+	if err != nil {
+		return err
+	}
+	r.state = scheduler.NewState(r.plan)
+	if past == nil {
+		r.state.Seq = int64(len(events)) // a further run in the same journal
+		r.open = scheduler.RunStarted{Config: r.config, Plan: planPath(r.plan), Digest: r.plan.Digest, Name: r.plan.Name,
+			Tasks: len(r.plan.Tasks), Waves: r.state.Waves, Wavex: versionText()}
+		return nil
+	}
+	if err := r.state.Replay(events); err != nil {
+		return err
+	}
+	r.open = scheduler.Resumed{Config: r.config, Plan: planPath(r.plan), Digest: r.plan.Digest,
+		Tasks: len(r.plan.Tasks), Waves: r.state.Waves}
+	return nil
+}
+
+// moveAside keeps an old .loop under another name. A live run in it is refused.
+func moveAside(loop string) error {
+	if _, err := os.Stat(loop); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	lock, err := journal.TryLock(loop, journal.Holder{PID: os.Getpid(), Since: time.Now().UTC()})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = lock.Unlock() }()
+	to := fmt.Sprintf("%s.bak-%s", loop, runID(time.Now()))
+	if err := os.Rename(loop, to); err != nil {
+		return fmt.Errorf("moving %s aside: %w", loop, err)
+	}
+	return nil
+}
+
+func readEvents(loop string) ([]scheduler.Event, error) {
+	records, err := journal.Read(filepath.Join(loop, "journal.jsonl"))
+	if err != nil {
+		return nil, err
+	}
+	return decodeEvents(records)
+}
+
+func decodeEvents(records [][]byte) ([]scheduler.Event, error) {
+	events := make([]scheduler.Event, len(records))
+	for i, rec := range records {
+		if err := json.Unmarshal(rec, &events[i]); err != nil {
+			return nil, &blockedError{fmt.Errorf("journal record %d: %w; start over with --fresh, which moves .loop aside", i+1, err)}
+		}
+	}
+	return events, nil
+}
+
+func (r *session) newView() ui.View {
+	o := ui.Options{ASCII: r.opts.ascii, Status: r.opts.status}
+	if r.opts.output == "json" {
+		return ui.NDJSON(r.std.Out)
+	}
+	if f, ok := r.std.Err.(*os.File); ok && !r.opts.plain && term.IsTerminal(int(f.Fd())) {
+		o.Width = func() int { w, _, _ := term.GetSize(int(f.Fd())); return w }
+		o.Color = ui.Color(true, os.Getenv)
+		return ui.Terminal(r.std.Err, o)
+	}
+	return ui.Plain(r.std.Err, o)
+}
+
+// close gives back what prepare took.
+func (r *session) close() {
+	if r.log != nil {
+		_ = r.log.Close()
+	}
+	if r.lock != nil {
+		_ = r.lock.Unlock()
+	}
+}
+
+// planPath is where the plan is, whatever directory a resume is called from.
+func planPath(p *plan.Plan) string {
+	if abs, err := filepath.Abs(p.Path); err == nil {
+		return abs
+	}
+	return p.Path
+}
+
+func luck() float64 { return rand.Float64() }

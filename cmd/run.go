@@ -1,0 +1,144 @@
+package cmd
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// runOptions are the flags of run and resume. Values are as the user wrote them;
+// settings.go turns them into a scheduler.Config.
+type runOptions struct {
+	planPath string
+	resuming bool // the command is resume
+
+	agent    string
+	claude   string
+	scenario string
+
+	parallel   int
+	schedule   string
+	budget     string
+	iterations string
+	maxTokens  int64
+	wallClock  time.Duration
+	allowShort bool
+
+	maxRetries   int
+	retrySession string
+	failFast     bool
+	counsel      string
+	counselVia   string
+	threshold    int
+	holdout      float64
+	chair        bool
+	waitForReset string
+
+	resume       bool
+	fresh        bool
+	ifUnfinished string
+	onSignal     string
+
+	output string
+	plain  bool
+	ascii  bool
+	status bool
+
+	changed func(name string) bool // was the flag given
+}
+
+func newRun(std Stdio) *cobra.Command {
+	o := runOptions{}
+	c := &cobra.Command{
+		Use:   "run PLAN",
+		Short: "Run a plan",
+		Long: `run carries out a plan: wave by wave, each task by a headless claude process of
+its own, within the budget, and verified by wavex itself. What happens is kept in
+.loop/ of the project directory (the current one, or the plan's defaults.dir).
+An unfinished run of the same plan is continued.
+` + codesHelp,
+		Example: `  wavex run plan.json
+  wavex run plan.json -j 8 --budget 10
+  wavex run plan.json --agent rehearse      (no account, nothing real is asked)
+  wavex run plan.json --output json > events.ndjson`,
+		Args: oneArg("a plan file"),
+		RunE: func(c *cobra.Command, args []string) error {
+			o.planPath, o.changed = args[0], c.Flags().Changed
+			return runPlan(c.Context(), o, std)
+		},
+	}
+	runFlags(c, &o)
+	f := c.Flags()
+	f.BoolVar(&o.resume, "resume", false, "continue the unfinished run, also with another plan")
+	f.BoolVar(&o.fresh, "fresh", false, "start over: .loop is moved aside, never deleted")
+	choiceFlag(c, &o.ifUnfinished, "if-unfinished", "resume", []string{"resume", "fail"}, "when an unfinished run is there")
+	c.MarkFlagsMutuallyExclusive("resume", "fresh")
+	return c
+}
+
+func newResume(std Stdio) *cobra.Command {
+	o := runOptions{resuming: true, ifUnfinished: "resume"}
+	c := &cobra.Command{
+		Use:   "resume [PLAN]",
+		Short: "Continue the unfinished run",
+		Long: `resume continues the run in .loop/ of the current directory: completed tasks stay
+completed, interrupted ones start again, failed ones get another chance. The plan
+is the one the run was started with, read again: after an edit only the changed
+tasks and their dependents run again. Limits keep their values unless given;
++N raises one.
+` + codesHelp,
+		Example: `  wavex resume
+  wavex resume --budget +10
+  wavex resume --max-iterations +25`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				o.planPath = args[0]
+			}
+			o.changed = c.Flags().Changed
+			return runPlan(c.Context(), o, std)
+		},
+	}
+	runFlags(c, &o)
+	return c
+}
+
+func runFlags(c *cobra.Command, o *runOptions) {
+	f := c.Flags()
+	choiceFlag(c, &o.agent, "agent", "claude", []string{"claude", "rehearse"}, "who does the work")
+	f.StringVar(&o.claude, "claude", "", "path of the claude CLI (default: WAVEX_CLAUDE, else claude in PATH)")
+	f.StringVar(&o.scenario, "scenario", "", "a scenario file for the rehearsal agent")
+	f.IntVarP(&o.parallel, "parallel", "j", 0, "attempts side by side (default: the plan's, else 4 as memory allows)")
+	choiceFlag(c, &o.schedule, "schedule", "waves", []string{"waves", "eager"}, "barrier between waves, or none")
+	f.StringVar(&o.budget, "budget", "", "dollars for the whole run, +N more, or none (default: the plan's, else 25)")
+	f.StringVar(&o.iterations, "max-iterations", "", "attempts, +N more, or unlimited (default: by the number of tasks)")
+	f.Int64Var(&o.maxTokens, "max-tokens", 0, "tokens for the whole run")
+	f.DurationVar(&o.wallClock, "wall-clock", 0, "time for this session of the run")
+	f.BoolVar(&o.allowShort, "allow-short", false, "start although the limits cannot suffice")
+	f.IntVar(&o.maxRetries, "max-retries", 3, "retries of a task after its first attempt")
+	choiceFlag(c, &o.retrySession, "retry-session", "auto", []string{"auto", "same", "fresh"}, "session of a retry")
+	f.BoolVar(&o.failFast, "fail-fast", false, "the first failed task stops the run")
+	choiceFlag(c, &o.counsel, "counsel", "on", []string{"on", "off"}, "a panel of experts for stuck tasks")
+	choiceFlag(c, &o.counselVia, "counsel-via", "cli", []string{"cli", "api"}, "how experts are asked")
+	f.IntVar(&o.threshold, "counsel-threshold", 1, "stuckCount that convenes the panel")
+	f.Float64Var(&o.holdout, "counsel-holdout", 0, "share of stuck tasks without a panel, to measure what it is worth")
+	f.BoolVar(&o.chair, "counsel-chair", false, "one more call weighs opinions that disagree")
+	f.StringVar(&o.waitForReset, "wait-for-reset", "", "wait for a usage limit's reset, at most this long")
+	f.Lookup("wait-for-reset").NoOptDefVal = "24h"
+	choiceFlag(c, &o.onSignal, "on-signal", "drain", []string{"drain", "interrupt"}, "what the first Ctrl-C or SIGTERM does")
+	choiceFlag(c, &o.output, "output", "text", []string{"text", "json"}, "text for people, or NDJSON events on stdout")
+	f.BoolVar(&o.plain, "plain", false, "timestamped lines, also on a terminal")
+	f.BoolVar(&o.ascii, "ascii", false, "no character beyond ASCII")
+	f.BoolVar(&o.status, "status-block", false, "print the status block after each iteration")
+}
+
+// runPlan is the whole of run and resume.
+func runPlan(ctx context.Context, o runOptions, std Stdio) error {
+	r, err := prepare(ctx, o, std)
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	return r.run(ctx)
+}

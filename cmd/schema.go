@@ -1,0 +1,29 @@
+package cmd
+
+import (
+	"github.com/spf13/cobra"
+
+	"wavex/internal/plan"
+	"wavex/internal/rehearse"
+	"wavex/internal/ui"
+)
+
+func newSchema(std Stdio) *cobra.Command {
+	var what string
+	c := &cobra.Command{
+		Use:   "schema",
+		Short: "Print the JSON Schema of plans, events or scenarios",
+		Long: `schema prints a JSON Schema (2020-12) for editors and validators.
+
+Exit status: 0.`,
+		Example: "  wavex schema > plan.schema.json\n  wavex schema --of events",
+		Args:    noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			text := map[string]func() []byte{"plan": plan.Schema, "events": ui.EventSchema, "scenario": rehearse.Schema}[what]()
+			_, err := std.Out.Write(text)
+			return err
+		},
+	}
+	choiceFlag(c, &what, "of", "plan", []string{"plan", "events", "scenario"}, "which schema")
+	return c
+}

@@ -1,0 +1,168 @@
+package cmd
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"wavex/budget"
+	"wavex/internal/plan"
+	"wavex/scheduler"
+)
+
+// projectDir is where tasks work and where .loop lives: the plan's defaults.dir,
+// relative to the plan file, else the current directory, as with make.
+func projectDir(p *plan.Plan) (string, error) {
+	if d := p.Defaults.Dir; d != "" {
+		abs, err := filepath.Abs(p.Path)
+		if err != nil {
+			return "", err
+		}
+		return filepath.Join(filepath.Dir(abs), filepath.FromSlash(d)), nil
+	}
+	return os.Getwd()
+}
+
+// resolve makes the run's configuration of flags, the plan and defaults, in this
+// order. old is the configuration of the run that is resumed; its values stay
+// unless a flag says otherwise.
+func resolve(o runOptions, p *plan.Plan, dir string, old *scheduler.Config) (scheduler.Config, error) {
+	c := scheduler.DefaultConfig()
+	if old != nil {
+		c = *old
+	} else {
+		c.Run = runID(time.Now())
+		c.Limits = planLimits(p)
+		c.Parallel = p.Parallel
+		if p.Schedule != "" {
+			c.Schedule = p.Schedule
+		}
+		if n := p.Defaults.MaxRetries; n != nil {
+			c.MaxRetries = *n
+		}
+	}
+	c.Dir, c.Loop = dir, filepath.Join(dir, ".loop")
+	given := o.changed
+	if old == nil || given("agent") {
+		c.Agent = o.agent
+	}
+	if given("parallel") {
+		c.Parallel = o.parallel
+		if c.Parallel < 1 {
+			return c, usage("-j takes a number from 1")
+		}
+	}
+	if c.Parallel == 0 {
+		c.Parallel = defaultParallel(c.Agent)
+	}
+	if given("schedule") {
+		c.Schedule = o.schedule
+	}
+	if given("max-retries") {
+		if c.MaxRetries = o.maxRetries; c.MaxRetries < 0 {
+			return c, usage("--max-retries takes a number from 0")
+		}
+		c.ForceRetries = true
+	}
+	if given("retry-session") || c.RetrySession == "" {
+		c.RetrySession = o.retrySession
+	}
+	if given("fail-fast") {
+		c.FailFast = o.failFast
+	}
+	if given("counsel") {
+		c.Counsel = o.counsel == "on"
+	}
+	if given("counsel-threshold") {
+		c.Threshold = max(1, o.threshold)
+	}
+	if given("counsel-holdout") {
+		if c.Holdout = o.holdout; c.Holdout < 0 || c.Holdout > 1 {
+			return c, usage("--counsel-holdout takes a share from 0 to 1")
+		}
+	}
+	if given("wait-for-reset") {
+		d, err := time.ParseDuration(o.waitForReset)
+		if err != nil || d < 0 {
+			return c, usage("--wait-for-reset takes a duration like 6h, not %q", o.waitForReset)
+		}
+		c.WaitForReset = d
+	}
+	return c, resolveLimits(o, &c)
+}
+
+func resolveLimits(o runOptions, c *scheduler.Config) error {
+	l := &c.Limits
+	if o.changed("budget") {
+		switch s := o.budget; {
+		case s == "none" || s == "unlimited":
+			l.NoUSD, l.USD = true, 0
+		default:
+			more, plus := strings.CutPrefix(s, "+")
+			usd, err := budget.ParseUSD(more)
+			if err != nil {
+				return usage("--budget: %s", err)
+			}
+			if plus {
+				usd += l.USD
+			}
+			l.NoUSD, l.USD = false, usd
+		}
+	}
+	if o.changed("max-iterations") {
+		switch s := o.iterations; {
+		case s == "unlimited" || s == "none" || s == "0":
+			l.NoIterations, l.Iterations = true, 0
+		default:
+			more, plus := strings.CutPrefix(s, "+")
+			n, err := strconv.Atoi(more)
+			if err != nil || n < 1 {
+				return usage("--max-iterations takes a number, +N, or unlimited, not %q", s)
+			}
+			if plus {
+				n += l.Iterations
+			}
+			l.NoIterations, l.Iterations = false, n
+		}
+	}
+	if o.changed("max-tokens") {
+		l.Tokens = o.maxTokens
+	}
+	if o.changed("wall-clock") {
+		l.Wall = o.wallClock
+	}
+	return nil
+}
+
+// defaultParallel is 4, less where memory does not hold as many: a CLI process takes
+// about 200 MB (observed on claude 2.1.197), a tool's command as much again.
+func defaultParallel(agent string) int {
+	const want, each = 4, 400 << 20
+	free := freeMemory()
+	if agent != "claude" || free <= 0 {
+		return want
+	}
+	return int(min(want, max(1, free/each)))
+}
+
+// freeMemory is the memory that may be used, in bytes; 0 where unknown.
+func freeMemory() int64 {
+	if runtime.GOOS != "linux" {
+		return 0
+	}
+	b, err := os.ReadFile("/proc/meminfo")
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(b)) {
+		var kb int64
+		if _, err := fmt.Sscanf(line, "MemAvailable: %d kB", &kb); err == nil {
+			return kb << 10
+		}
+	}
+	return 0
+}

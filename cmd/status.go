@@ -1,0 +1,80 @@
+package cmd
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"wavex/internal/report"
+	"wavex/scheduler"
+)
+
+func newStatus(std Stdio) *cobra.Command {
+	var output string
+	c := &cobra.Command{
+		Use:   "status [PLAN]",
+		Short: "Show where the run stands",
+		Long: `status reads the journal in .loop/ of the current directory (or of the plan's
+project directory) and shows each task, what was spent, and what comes next. It
+may be called from anywhere while a run is under way, and changes nothing.
+
+Exit status: 0 shown, 2 there is no run here.`,
+		Example: "  wavex status\n  wavex status --output json",
+		Args:    cobra.MaximumNArgs(1),
+		RunE:    func(_ *cobra.Command, args []string) error { return runStatus(args, output, std) },
+	}
+	outputFlag(c, &output)
+	return c
+}
+
+func runStatus(args []string, output string, std Stdio) error {
+	dir, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	path := ""
+	if len(args) == 1 {
+		path = args[0]
+		p, diags, err := loadPlan(path)
+		if err != nil {
+			return err
+		}
+		if p == nil {
+			return &planError{diags}
+		}
+		if dir, err = projectDir(p); err != nil {
+			return err
+		}
+	}
+	events, err := readEvents(filepath.Join(dir, ".loop"))
+	if err != nil {
+		return err
+	}
+	last := lastRun(events)
+	if last == nil {
+		return usage("there is no run in %s; start one with: wavex run PLAN", filepath.Join(dir, ".loop"))
+	}
+	if path == "" {
+		path = last.plan
+	}
+	p, diags, err := loadPlan(path)
+	if err != nil {
+		return err
+	}
+	if p == nil {
+		return &planError{diags}
+	}
+	s := scheduler.NewState(p)
+	if err := s.Replay(events); err != nil {
+		return err
+	}
+	sum := report.Of(s, events)
+	if output == "json" {
+		return json.NewEncoder(std.Out).Encode(sum)
+	}
+	_, err = fmt.Fprint(std.Out, sum.Text())
+	return err
+}

@@ -1,0 +1,43 @@
+package cmd
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+// version is the release, set by the linker for one.
+var version = "dev"
+
+// versionText is the release, or the commit a development build was made from.
+func versionText() string {
+	if version != "dev" {
+		return version
+	}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return version
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" && len(s.Value) >= 12 {
+			return version + "+" + s.Value[:12]
+		}
+	}
+	return version
+}
+
+func newVersion(std Stdio) *cobra.Command {
+	return &cobra.Command{
+		Use:     "version",
+		Short:   "Print the version of wavex",
+		Long:    "version prints the version of wavex and what it was built with.\n\nExit status: 0.",
+		Example: "  wavex version",
+		Args:    noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprintf(std.Out, "wavex %s (%s, %s/%s)\n", versionText(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			return err
+		},
+	}
+}

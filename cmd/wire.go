@@ -1,0 +1,221 @@
+package cmd
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"wavex/budget"
+	"wavex/counsel"
+	"wavex/internal/journal"
+	"wavex/internal/proc"
+	"wavex/internal/prompt"
+	"wavex/internal/ui"
+	"wavex/runner"
+	"wavex/scheduler"
+)
+
+// run wires the loop to the world and runs it.
+func (r *session) run(ctx context.Context) error {
+	prices, err := budget.LoadPrices(nil)
+	if err != nil {
+		return err
+	}
+	who := &runner.Agent{Name: r.agent.name, Argv: r.agent.argv, Prices: prices, Observe: r.view.Observe,
+		Env: proc.Environ(os.Environ(), map[string]string{proc.RunVar: r.config.Run})}
+	loop := &scheduler.Loop{
+		State: r.state, Open: r.open, Journal: eventLog{r.log}, Runner: who,
+		Views: []scheduler.View{r.view}, Request: r.request, Case: r.panelCase,
+		Recover: func(ctx context.Context, e scheduler.AttemptStarted) runner.Result { return r.recover(ctx, who, e) },
+		Now:     time.Now, Luck: luck,
+	}
+	if r.config.Counsel {
+		panel, err := r.panel(who)
+		if err != nil {
+			return errors.Join(err, r.view.Close())
+		}
+		loop.Panel = panel
+	}
+	stopSignals, abandoned := r.signals(loop)
+	defer stopSignals()
+	guard := r.contain()
+	defer guard()
+
+	type outcome struct {
+		end scheduler.RunEnded
+		err error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		end, err := loop.Run(ctx)
+		done <- outcome{end, err}
+	}()
+	select {
+	case out := <-done:
+		return r.finish(out.end, out.err)
+	case code := <-abandoned:
+		// The third signal: the user wants out now. The journal is whole as it is, and a
+		// resume settles what is left open.
+		_, err := proc.Sweep(context.WithoutCancel(ctx), r.config.Run)
+		if err != nil && !errors.Is(err, proc.ErrUnsupported) {
+			fmt.Fprintln(r.std.Err, "wavex: sweeping:", err)
+		}
+		return exitCode(code)
+	}
+}
+
+// finish closes the view and turns the end into an exit code.
+func (r *session) finish(end scheduler.RunEnded, err error) error {
+	if cerr := r.view.Close(); err == nil && cerr != nil && r.opts.output == "json" {
+		fmt.Fprintln(r.std.Err, "wavex: writing the events:", cerr)
+	}
+	if err != nil {
+		return err
+	}
+	return exitOf(end.ExitCode)
+}
+
+// contain makes sure that nothing survives wavex: orphans come to us, and a guard
+// sweeps when we are killed. Where the system offers neither, the run goes on.
+func (r *session) contain() func() {
+	_ = proc.Subreaper()
+	self, err := os.Executable()
+	if err != nil {
+		return func() {}
+	}
+	guard, err := proc.StartGuard([]string{self, "guard"}, r.config.Run)
+	if err != nil {
+		return func() {}
+	}
+	return func() { _ = guard.Close() }
+}
+
+// eventLog writes events into the journal.
+type eventLog struct{ log *journal.Log }
+
+func (l eventLog) Append(e scheduler.Event) error {
+	b, err := json.Marshal(e)
+	if err != nil {
+		return fmt.Errorf("encoding event %d: %w", e.Seq, err)
+	}
+	return l.log.Append(b)
+}
+
+func (l eventLog) Sync() error { return l.log.Sync() }
+
+// taskDir is where the files of a task's attempts are.
+func (r *session) taskDir(id string) string {
+	return filepath.Join(r.config.Loop, "runs", r.config.Run, "tasks", id)
+}
+
+// workDir is where a task works.
+func (r *session) workDir(i int) string {
+	if s := r.plan.Tasks[i].Settings; s != nil && s.Dir != "" {
+		return filepath.Join(r.config.Dir, filepath.FromSlash(s.Dir))
+	}
+	return r.config.Dir
+}
+
+// request says what an attempt is to do. It is called by the loop's goroutine.
+func (r *session) request(s *scheduler.State, i int, e scheduler.AttemptStarted) (runner.Request, error) {
+	t := &r.plan.Tasks[i]
+	req := runner.Request{
+		Run: r.config.Run, Task: t.ID, Attempt: e.Attempt, Slot: e.Slot,
+		Dir: r.workDir(i), LogDir: filepath.Join(r.taskDir(t.ID), "attempt-"+strconv.Itoa(e.Attempt)),
+		Base: filepath.Join(r.taskDir(t.ID), "base.json"), Shell: t.Command,
+		Session: e.Session, Resume: e.Resume, Settings: r.plan.Settings(i), Cap: e.Cap,
+		Files: t.Files, Checks: t.Verify, Rehearse: t.Rehearse,
+	}
+	if r.agent.scenario != nil {
+		req.Rehearse = r.agent.scenario.Block(t.ID, t.Rehearse)
+	}
+	if t.Command == "" {
+		req.Prompt = prompt.Build(r.plan, i, r.brief(s, i, e))
+	}
+	if err := os.MkdirAll(req.LogDir, 0o755); err != nil {
+		return req, err
+	}
+	return req, nil
+}
+
+// brief gathers what the prompt says beyond the plan.
+func (r *session) brief(s *scheduler.State, i int, e scheduler.AttemptStarted) prompt.Brief {
+	t := &s.Tasks[i]
+	b := prompt.Brief{Loop: r.config.Loop, Continues: e.Resume, More: e.Why == "continue"}
+	for _, j := range r.plan.Graph.Blockers(i) {
+		done := prompt.Blocker{ID: r.plan.Tasks[j].ID, Subject: r.plan.Tasks[j].Subject}
+		if last := s.Tasks[j].Last; last != nil {
+			done.Report = last.Report
+		}
+		b.Blockers = append(b.Blockers, done)
+	}
+	if t.Last == nil {
+		return b
+	}
+	if t.Last.Outcome == runner.Interrupted {
+		b.Interrupts = true
+		return b
+	}
+	if !t.Last.Outcome.Stuck() {
+		return b
+	}
+	b.Previous = &prompt.Previous{Error: t.Last.Reason, Attempt: max(1, e.Try-1), Of: s.Retries(i)}
+	if t.Last.Detail != "" {
+		b.Previous.Error += "\n" + t.Last.Detail
+	}
+	if t.Advice != nil {
+		b.Previous.Analysis, b.Previous.Fix, b.Previous.Dissent = t.Advice.Analysis, t.Advice.Fix, t.Advice.Dissent
+	}
+	return b
+}
+
+// panel is who is asked about stuck tasks.
+func (r *session) panel(who *runner.Agent) (*counsel.Panel, error) {
+	roster, err := counsel.LoadRoster(filepath.Join(r.config.Loop, "experts"), nil)
+	if err != nil {
+		return nil, usage("%s", err)
+	}
+	return &counsel.Panel{Caller: who, Experts: roster, Chair: r.opts.chair}, nil
+}
+
+// panelCase puts a stuck task before the panel. It is called by the loop's goroutine.
+func (r *session) panelCase(s *scheduler.State, i int, e scheduler.CounselStarted) counsel.Case {
+	t, p := &s.Tasks[i], &r.plan.Tasks[i]
+	c := counsel.Case{
+		Run: r.config.Run, Task: p.ID, Subject: p.Subject, Description: p.Description + p.Prompt,
+		Attempt: e.Attempt, Retries: max(0, s.Retries(i)-t.Tries+1),
+		History: t.History, Earlier: t.Earlier, Consulted: t.Consulted, SameError: t.SameError > 1,
+		Aspects: p.Aspects, Cap: e.Cap, Thorough: e.Thorough, Dir: r.workDir(i),
+		LogDir: filepath.Join(r.taskDir(p.ID), "counsel-"+strconv.Itoa(e.Panel)),
+	}
+	if t.Advice != nil {
+		c.Earlier = append(c.Earlier[:len(c.Earlier):len(c.Earlier)], t.Advice.Fix)
+	}
+	if l := t.Last; l != nil {
+		c.Outcome, c.Reason, c.Detail, c.Report, c.Checks, c.Signature = l.Outcome, l.Reason, l.Detail, l.Report, l.Checks, l.Signature
+	}
+	for _, f := range p.Files {
+		c.Files = append(c.Files, f.Path)
+	}
+	for _, m := range r.plan.MustNot {
+		c.MustNot = append(c.MustNot, m.Text)
+	}
+	return c
+}
+
+// recover settles an attempt that an earlier wavex started and did not see end: its
+// processes are found by their mark and stopped first, then its stream is priced.
+func (r *session) recover(ctx context.Context, who *runner.Agent, e scheduler.AttemptStarted) runner.Result {
+	mark := fmt.Sprintf("%s/%s/%d", r.config.Run, e.Task, e.Attempt)
+	_, err := proc.Sweep(ctx, mark)
+	res := who.Recover(filepath.Join(r.taskDir(e.Task), "attempt-"+strconv.Itoa(e.Attempt)), e.Cap)
+	res.Contained = err == nil
+	return res
+}
+
+var _ scheduler.View = ui.View(nil)

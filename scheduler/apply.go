@@ -1,0 +1,363 @@
+package scheduler
+
+import (
+	"fmt"
+	"time"
+
+	"wavex/budget"
+	"wavex/dag"
+	"wavex/internal/plan"
+	"wavex/runner"
+)
+
+// NewState is the state before the first event.
+func NewState(p *plan.Plan) *State {
+	s := &State{Plan: p}
+	s.index = make(map[string]int32, len(p.Tasks))
+	for i := range p.Tasks {
+		s.index[p.Tasks[i].ID] = int32(i)
+	}
+	s.clear()
+	return s
+}
+
+// clear puts every task back to the beginning: a journal holds one run after the
+// other, and the last one counts.
+func (s *State) clear() {
+	p := s.Plan
+	waves, total := p.Graph.Waves(nil)
+	s.Waves, s.Wave = total, 0
+	s.Tasks = make([]Task, len(p.Tasks))
+	s.queue = newQueue(total)
+	s.frontier = dag.NewFrontier(p.Graph)
+	s.files = newFileLocks(func(i int) []string { return writes(&p.Tasks[i]) }, len(p.Tasks))
+	s.slots = slots{}
+	s.open = map[string]Body{}
+	s.Counts = Counts{Pending: len(p.Tasks)}
+	s.running, s.Same, s.Unmet = 0, 0, nil
+	s.Stop, s.Ended, s.Hold = nil, nil, time.Time{}
+	for i := range s.Tasks {
+		s.Tasks[i] = Task{Status: Pending, Key: p.Key(i), Wave: waves[i], Slot: -1, Next: "first"}
+		s.queue.left[waves[i]]++
+		s.queue.members[waves[i]] = append(s.queue.members[waves[i]], int32(i))
+	}
+}
+
+func writes(t *plan.Task) []string {
+	var paths []string
+	for _, f := range t.Files {
+		if f.Writes() {
+			paths = append(paths, f.Path)
+		}
+	}
+	return paths
+}
+
+// apply changes the state by one event. It is the only code that does, live or
+// replayed. An error means that the journal does not fit together.
+func (s *State) apply(e Event) error {
+	s.Seq = e.Seq
+	switch b := e.Body.(type) {
+	case RunStarted:
+		s.clear()
+		s.Config, s.Opened = b.Config, e.Time
+		s.Ledger = budget.NewLedger(b.Config.Limits)
+		s.begin(b.Config, e.Time)
+	case Resumed:
+		s.reopen()
+		s.Ledger.SetLimits(b.Config.Limits)
+		s.begin(b.Config, e.Time)
+	case WaveStarted:
+		s.Wave = min(b.Wave, s.Waves)
+	case AttemptStarted:
+		return s.attemptStarted(b, e.Time)
+	case AttemptEnded:
+		return s.attemptEnded(b)
+	case CounselStarted:
+		return s.counselStarted(b)
+	case CounselEnded:
+		return s.counselEnded(b)
+	case CounselSkipped:
+		if i, ok := s.Index(b.Task); ok && s.Tasks[i].Status == Advising {
+			s.Tasks[i].Advice = nil
+			s.move(i, Pending)
+		}
+	case Draining:
+		s.Stop = &b.Stop
+	case RunEnded:
+		s.Ended = &b
+	case Notice:
+	default:
+		return fmt.Errorf("event %d has a body of unknown type %T", e.Seq, b)
+	}
+	return nil
+}
+
+// begin starts a session of the run.
+func (s *State) begin(c Config, at time.Time) {
+	s.Config, s.Began, s.Wave = c, at, 0
+	s.Fleet = newFleet(c.Parallel)
+	s.requeue()
+}
+
+// reopen undoes what only the end of a session decided: after a stop, breakers are
+// half open, and after an end, failed tasks get another chance, as with make.
+func (s *State) reopen() {
+	again := s.Ended != nil
+	s.Stop, s.Ended, s.Hold = nil, nil, time.Time{}
+	s.Same, s.Unmet = 0, nil
+	for i := range s.Tasks {
+		t := &s.Tasks[i]
+		t.SameError, t.Again, t.NotBefore = 0, 0, time.Time{}
+		if again && (t.Status == Failed || t.Status == Blocked) {
+			t.Tries, t.Root = 0, ""
+			s.move(i, Pending)
+		}
+	}
+}
+
+// requeue rebuilds the lists of what could start from the statuses.
+func (s *State) requeue() {
+	for l := range s.queue.lists {
+		s.queue.lists[l], s.queue.heads[l] = nil, 0
+	}
+	s.queue.panels = s.queue.panels[:0]
+	for i := range s.Tasks {
+		switch s.Tasks[i].Status {
+		case Pending:
+			s.enqueue(i)
+		case Advising:
+			s.queue.panels = append(s.queue.panels, int32(i))
+		}
+	}
+}
+
+// enqueue queues a pending task when its blockers are done.
+func (s *State) enqueue(i int) {
+	if s.frontier.Blocked(i) == 0 {
+		s.queue.push(s.list(s.Tasks[i].Wave), i)
+	}
+}
+
+func (s *State) list(wave int) int {
+	if s.Config.Schedule == "eager" {
+		return 0
+	}
+	return wave
+}
+
+// move sets a task's status and keeps every counter right. All transitions pass here.
+func (s *State) move(i int, to Status) {
+	t := &s.Tasks[i]
+	from := t.Status
+	t.Status = to
+	if from.Settled() != to.Settled() {
+		if to.Settled() {
+			s.queue.left[t.Wave]--
+		} else {
+			s.queue.left[t.Wave]++
+		}
+	}
+	*s.Counts.of(from)--
+	*s.Counts.of(to)++
+	switch to {
+	case Completed:
+		for _, d := range s.frontier.Complete(i) {
+			if s.Tasks[d].Status == Pending {
+				s.enqueue(d)
+			}
+		}
+	case Pending:
+		s.enqueue(i)
+	case Advising:
+		s.queue.panels = append(s.queue.panels, int32(i))
+	}
+}
+
+func (c *Counts) of(s Status) *int {
+	switch s {
+	case Completed:
+		return &c.Completed
+	case Failed:
+		return &c.Failed
+	case Blocked:
+		return &c.Blocked
+	}
+	return &c.Pending
+}
+
+func attemptKey(task string, n int) string { return fmt.Sprintf("%s/%d", task, n) }
+func panelKey(task string, n int) string   { return fmt.Sprintf("%s/counsel-%d", task, n) }
+
+func (s *State) attemptStarted(b AttemptStarted, at time.Time) error {
+	if err := s.Ledger.Reserve(attemptKey(b.Task, b.Attempt), b.Cap, true); err != nil {
+		return fmt.Errorf("attempt %d of %s: %w", b.Attempt, b.Task, err)
+	}
+	s.open[attemptKey(b.Task, b.Attempt)] = b
+	i, ok := s.Index(b.Task)
+	if !ok {
+		return nil // the task is no longer in the plan
+	}
+	t := &s.Tasks[i]
+	t.Attempts, t.Session = b.Attempt, b.Session
+	if t.Key != b.Key {
+		return nil // the task was another one then
+	}
+	t.Tries, t.Started = b.Try, at
+	t.Continue, t.Next = false, b.Why
+	s.occupy(i, b.Slot)
+	s.move(i, InProgress)
+	s.files.take(i)
+	return nil
+}
+
+func (s *State) attemptEnded(b AttemptEnded) error {
+	r := b.Result
+	delete(s.open, attemptKey(b.Task, b.Attempt))
+	s.Ledger.Settle(attemptKey(b.Task, b.Attempt), r.Cost, r.Usage.Total(), b.Charged)
+	s.Fleet = s.Fleet.after(r.Outcome)
+	if b.Stop != nil && s.Stop == nil {
+		s.Stop = b.Stop
+	}
+	if b.Hold.After(s.Hold) {
+		s.Hold = b.Hold
+	}
+	i, ok := s.Index(b.Task)
+	if !ok || s.Tasks[i].Key != b.Key {
+		return nil
+	}
+	t := &s.Tasks[i]
+	if t.Status != InProgress || t.Attempts != b.Attempt {
+		return fmt.Errorf("attempt %d of %s ended, but it is %s at attempt %d", b.Attempt, b.Task, t.Status, t.Attempts)
+	}
+	s.vacate(i)
+	s.files.release(i)
+	t.Cost += r.Cost
+	t.Usage = t.Usage.Plus(r.Usage)
+	t.Took += r.Duration
+	t.remember(r)
+	t.Stuck, t.NotBefore, t.Continue = b.Stuck, b.NotBefore, b.Continue
+	if r.Session != "" {
+		t.Session = r.Session
+	}
+	if r.Outcome.Stuck() {
+		unmet := failing(b.Task, r)
+		if equal(unmet, s.Unmet) {
+			s.Same++
+		} else {
+			s.Same, s.Unmet = 1, unmet
+		}
+	} else if r.Outcome == runner.Done {
+		s.Same, s.Unmet = 0, nil
+	}
+	t.Next = why(r.Outcome)
+	s.move(i, b.Status)
+	for _, id := range b.Blocked {
+		if j, ok := s.Index(id); ok && !s.Tasks[j].Status.Settled() {
+			s.Tasks[j].Root = b.Task
+			s.move(j, Blocked)
+		}
+	}
+	return nil
+}
+
+// remember keeps what the next attempt, a panel or a breaker will ask about.
+func (t *Task) remember(r runner.Result) {
+	switch {
+	case r.Outcome.Stuck():
+		if t.Last != nil && t.Last.Signature == r.Signature && r.Signature != "" && t.SameError > 0 {
+			t.SameError++
+		} else {
+			t.SameError = 1
+		}
+		t.History = append(t.History, r.Reason)
+		t.Again = 0
+	case r.Outcome == runner.Throttled, r.Outcome == runner.Truncated:
+		t.Again++
+	case r.Outcome == runner.Interrupted, r.Outcome == runner.Limited:
+	default:
+		t.Again, t.SameError = 0, 0
+	}
+	// What is no fault of the task must not hide what was: the next prompt still
+	// speaks of the last failure.
+	if r.Outcome.Stuck() || r.Outcome == runner.Done || t.Last == nil || !t.Last.Outcome.Stuck() {
+		t.Last = &r
+	}
+}
+
+// why names the next attempt after an outcome.
+func why(o runner.Outcome) string {
+	switch {
+	case o.Stuck():
+		return "retry"
+	case o == runner.OverCap:
+		return "continue"
+	}
+	return "again"
+}
+
+func (s *State) counselStarted(b CounselStarted) error {
+	if err := s.Ledger.Reserve(panelKey(b.Task, b.Panel), b.Cap, false); err != nil {
+		return fmt.Errorf("counsel for %s: %w", b.Task, err)
+	}
+	s.open[panelKey(b.Task, b.Panel)] = b
+	i, ok := s.Index(b.Task)
+	if !ok || s.Tasks[i].Status != Advising {
+		return nil
+	}
+	s.Tasks[i].Panels = b.Panel
+	s.occupy(i, s.slots.free())
+	if q := s.queue.panels; len(q) > 0 && q[0] == int32(i) {
+		s.queue.panels = q[1:]
+	}
+	return nil
+}
+
+func (s *State) counselEnded(b CounselEnded) error {
+	delete(s.open, panelKey(b.Task, b.Panel))
+	s.Ledger.Settle(panelKey(b.Task, b.Panel), b.Verdict.Cost, 0, false)
+	i, ok := s.Index(b.Task)
+	if !ok || s.Tasks[i].Status != Advising {
+		return nil
+	}
+	t := &s.Tasks[i]
+	s.vacate(i)
+	t.Cost += b.Verdict.Cost
+	t.CounselCost += b.Verdict.Cost
+	if t.Advice != nil && t.Advice.Fix != "" {
+		t.Earlier = append(t.Earlier, t.Advice.Fix)
+	}
+	t.Advice = nil
+	if b.Verdict.Unavailable == "" {
+		t.Advice = &b.Verdict
+	}
+	for _, o := range b.Verdict.Opinions {
+		t.Consulted = append(t.Consulted, o.Expert)
+	}
+	s.move(i, Pending)
+	return nil
+}
+
+func (s *State) occupy(i, slot int) {
+	s.Tasks[i].Slot = slot
+	s.slots.take(slot)
+	s.running++
+}
+
+func (s *State) vacate(i int) {
+	if s.Tasks[i].Slot >= 0 {
+		s.slots.release(s.Tasks[i].Slot)
+		s.Tasks[i].Slot = -1
+		s.running--
+	}
+}
+
+// Replay applies a journal to the state. It says which event does not fit.
+func (s *State) Replay(events []Event) error {
+	for _, e := range events {
+		if err := s.apply(e); err != nil {
+			return fmt.Errorf("journal record %d: %w", e.Seq, err)
+		}
+	}
+	return nil
+}

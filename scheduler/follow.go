@@ -1,0 +1,207 @@
+package scheduler
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"wavex/runner"
+)
+
+// follow is the table of DESIGN.md: what an attempt's end leads to. It is pure;
+// luck, between 0 and 1, spreads the waits.
+func follow(s *State, i int, r runner.Result, now time.Time, luck float64) AttemptEnded {
+	t := &s.Tasks[i]
+	id := s.Plan.Tasks[i].ID
+	e := AttemptEnded{Task: id, Key: t.Key, Attempt: t.Attempts, Result: r,
+		Charged: r.Outcome.Charged(), Status: Pending, Stuck: t.Stuck}
+	switch o := r.Outcome; {
+	case o == runner.Done:
+		e.Status = Completed
+	case o.Stuck():
+		followStuck(s, i, r, &e)
+	case o == runner.OverCap:
+		if own := s.Plan.Tasks[i].BudgetUSD; own > 0 && t.Cost+r.Cost >= own {
+			s.fail(i, &e, fmt.Sprintf("its own budget of %s is spent", own))
+		} else {
+			e.Continue = r.Session != ""
+			e.Note = "the attempt's cap was used up; it continues with more from the run's budget"
+		}
+	case o == runner.Throttled:
+		followThrottled(t, r, now, luck, &e)
+	case o == runner.Limited:
+		followLimited(s, r, now, luck, &e)
+	case o == runner.Denied:
+		e.Stop = &Stop{Status: "blocked", ExitCode: 5, Reason: fmt.Sprintf("task %s: %s", id, r.Reason), Advice: allow(r.Denials)}
+	case o == runner.Unauthorised:
+		e.Stop = &Stop{Status: "blocked", ExitCode: 5, Reason: "the CLI is not logged in or may not spend: " + r.Reason,
+			Advice: "log in with `claude` or set ANTHROPIC_API_KEY, then resume"}
+	case o == runner.Broken:
+		e.Stop = &Stop{Status: "blocked", ExitCode: 5, Reason: "the agent could not be run: " + r.Reason,
+			Advice: "see `wavex doctor`"}
+	case o == runner.Truncated:
+		if t.Again > 0 {
+			e.Stop = &Stop{Status: "blocked", ExitCode: 5, Reason: fmt.Sprintf("task %s ended twice without a readable result: %s", id, r.Reason),
+				Advice: "look at stream.jsonl and stderr.txt of the attempt, then resume"}
+		} else {
+			e.Note = "no readable result; one free retry"
+		}
+	case o == runner.Interrupted:
+		e.Continue = r.Session != "" && r.Turns > 0
+	}
+	if e.Status == Failed && s.Config.FailFast && e.Stop == nil {
+		e.Stop = &Stop{Status: "failed", ExitCode: 1, Reason: fmt.Sprintf("task %s failed and --fail-fast was given", id)}
+	}
+	return e
+}
+
+func followStuck(s *State, i int, r runner.Result, e *AttemptEnded) {
+	t, c := &s.Tasks[i], s.Config
+	e.Stuck++
+	e.Continue = continues(c, t, r)
+	retries := s.Retries(i)
+	switch {
+	case t.Tries > retries:
+		s.fail(i, e, fmt.Sprintf("failed after %d retries", retries))
+	case c.Counsel && s.Plan.Tasks[i].Command == "" && e.Stuck >= c.Threshold:
+		e.Status = Advising
+	}
+	e.Stop = tripped(s, i, r)
+}
+
+// fail settles a task for good and blocks its cone, nothing else.
+func (s *State) fail(i int, e *AttemptEnded, note string) {
+	e.Status, e.Note, e.Continue = Failed, note, false
+	for _, j := range s.Plan.Graph.Cone(i) {
+		if !s.Tasks[j].Status.Settled() {
+			e.Blocked = append(e.Blocked, s.Plan.Tasks[j].ID)
+		}
+	}
+}
+
+// continues tells whether a retry goes on in the session of the failed attempt. Its
+// context and cache are worth keeping, unless the context itself went astray: the
+// same error twice, or a process that fell silent.
+func continues(c Config, t *Task, r runner.Result) bool {
+	if r.Session == "" {
+		return false
+	}
+	switch c.RetrySession {
+	case "same":
+		return true
+	case "fresh":
+		return false
+	}
+	if r.Outcome == runner.Stalled {
+		return false
+	}
+	return !(t.SameError > 0 && t.Last != nil && t.Last.Signature == r.Signature && r.Signature != "")
+}
+
+// Waits of a throttled attempt: full jitter between none and the bound, never below
+// what the API asks for.
+const throttleWait = 30 * time.Second
+
+func followThrottled(t *Task, r runner.Result, now time.Time, luck float64, e *AttemptEnded) {
+	wait := max(time.Duration(luck*float64(throttleWait)), r.RetryAfter)
+	if t.Again > 0 {
+		at := now.Add(max(wait, 5*time.Minute))
+		e.Stop = &Stop{Status: "limited", ExitCode: 6, Reason: "the API keeps refusing or failing: " + r.Reason, ResumeAt: at,
+			Advice: "nothing is wrong with the tasks; resume later"}
+		return
+	}
+	e.NotBefore = now.Add(wait)
+	e.Note = fmt.Sprintf("not the task's fault; again in %s", wait.Round(time.Second))
+}
+
+// resetJitter spreads the fleet's return after a usage limit, and keeps it after
+// the reset even where clocks differ a little.
+const resetJitter = 30 * time.Second
+
+func followLimited(s *State, r runner.Result, now time.Time, luck float64, e *AttemptEnded) {
+	at := r.ResetsAt
+	if at.IsZero() || at.Before(now) {
+		at = now.Add(5 * time.Minute) // no time was given: ask again, not at once
+	}
+	at = at.Add(time.Second + time.Duration(luck*float64(resetJitter)))
+	if at.Sub(now) <= s.Config.WaitForReset {
+		e.Hold = at
+		e.Note = "usage limit; waiting until " + at.UTC().Format(time.RFC3339)
+		return
+	}
+	e.Stop = &Stop{Status: "limited", ExitCode: 6, Reason: "usage limit: " + r.Reason, ResumeAt: at.UTC().Truncate(time.Second),
+		Advice: "resume after the reset, or run with --wait-for-reset"}
+}
+
+// tripped is the breaker that a stuck attempt opens, or nil.
+func tripped(s *State, i int, r runner.Result) *Stop {
+	t, c, id := &s.Tasks[i], s.Config, s.Plan.Tasks[i].ID
+	stop := func(name, reason, advice string) *Stop {
+		return &Stop{Status: "paused", ExitCode: 4, Breaker: name, Reason: reason, Advice: advice}
+	}
+	same := 1
+	if t.Last != nil && t.SameError > 0 && t.Last.Signature == r.Signature && r.Signature != "" {
+		same = t.SameError + 1
+	}
+	if c.SameError > 0 && same >= c.SameError {
+		return stop("same-error", fmt.Sprintf("task %s failed %d times in a row with the same error: %s", id, same, r.Reason),
+			"change the task or its checks; resume closes the breaker")
+	}
+	if c.SameFile > 0 {
+		for path, n := range r.Edits {
+			if n >= c.SameFile {
+				return stop("same-file", fmt.Sprintf("task %s edited %s %d times in one attempt and still failed", id, path, n),
+					"the agent is thrashing: narrow the task; resume closes the breaker")
+			}
+		}
+	}
+	unmet := 1
+	if equal(failing(id, r), s.Unmet) {
+		unmet = s.Same + 1
+	}
+	if c.SameUnmet > 0 && unmet >= c.SameUnmet {
+		return stop("same-unmet", fmt.Sprintf("the same checks stayed unmet %d times: %s", unmet, strings.Join(s.Unmet, "; ")),
+			"look at the checks; resume closes the breaker")
+	}
+	return nil
+}
+
+// failing names the checks that a stuck attempt left unmet, sorted.
+func failing(task string, r runner.Result) []string {
+	var out []string
+	for _, c := range r.Checks {
+		if !c.Passed {
+			out = append(out, task+": "+c.Check)
+		}
+	}
+	if len(out) == 0 {
+		out = append(out, task+": "+string(r.Outcome))
+	}
+	slices.Sort(out)
+	return out
+}
+
+func equal(a, b []string) bool { return len(a) > 0 && slices.Equal(a, b) }
+
+// allow says which rules would have allowed what was denied.
+func allow(denials []runner.Denial) string {
+	var rules []string
+	for _, d := range denials {
+		if !slices.Contains(rules, d.Rule) {
+			rules = append(rules, d.Rule)
+		}
+	}
+	if len(rules) == 0 {
+		return "allow the tool in the plan's allowedTools, then resume"
+	}
+	return fmt.Sprintf("add to the plan's allowedTools: %q, then resume", rules)
+}
+
+// Retries is how many retries a task has after its first try.
+func (s *State) Retries(i int) int {
+	if n := s.Plan.Settings(i).MaxRetries; n != nil && !s.Config.ForceRetries {
+		return *n
+	}
+	return s.Config.MaxRetries
+}

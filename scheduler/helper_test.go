@@ -1,0 +1,205 @@
+package scheduler
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"wavex/budget"
+	"wavex/counsel"
+	"wavex/internal/plan"
+	"wavex/runner"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// mustPlan parses a plan of the tests' own.
+func mustPlan(t testing.TB, text string) *plan.Plan {
+	t.Helper()
+	p, diags := plan.Parse("plan.json", []byte(text), plan.Options{})
+	if p == nil {
+		t.Fatalf("the test's plan: %v", diags)
+	}
+	return p
+}
+
+// task is a line of a plan text.
+func task(id string, blockedBy ...string) string {
+	b, _ := json.Marshal(append([]string{}, blockedBy...))
+	return fmt.Sprintf(`{"id":%q,"subject":"do %s","verify":["true"],"blockedBy":%s}`, id, id, b)
+}
+
+func planText(tasks ...string) string {
+	out := `{"version":1,"tasks":[`
+	for i, t := range tasks {
+		if i > 0 {
+			out += ","
+		}
+		out += t
+	}
+	return out + "]}"
+}
+
+// memory is a journal that keeps everything and can fail.
+type memory struct {
+	events  []Event
+	pending []Event
+	fail    error
+	failAt  int64
+}
+
+func (m *memory) Append(e Event) error {
+	// Through JSON, as on disk: what does not survive the journal must not survive here.
+	b, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	var back Event
+	if err := json.Unmarshal(b, &back); err != nil {
+		return err
+	}
+	m.pending = append(m.pending, back)
+	return nil
+}
+
+func (m *memory) Sync() error {
+	if m.fail != nil && m.pending[len(m.pending)-1].Seq >= m.failAt {
+		return m.fail
+	}
+	m.events = append(m.events, m.pending...)
+	m.pending = nil
+	return nil
+}
+
+// script is a Runner whose results are set by task; the last one repeats. A gate
+// holds an attempt until the test opens it.
+type script struct {
+	mu      sync.Mutex
+	results map[string][]runner.Result
+	gates   map[string]chan struct{}
+	started chan string // when set, told of every start
+	calls   []runner.Request
+	running int
+	most    int
+}
+
+func (s *script) Attempt(ctx context.Context, req runner.Request) runner.Result {
+	s.mu.Lock()
+	s.calls = append(s.calls, req)
+	s.running++
+	s.most = max(s.most, s.running)
+	gate := s.gates[req.Task]
+	res := runner.Result{Outcome: runner.Done, Session: req.Session, Cost: 1000, Priced: "result", Turns: 1}
+	if list := s.results[req.Task]; len(list) > 0 {
+		res = list[0]
+		if len(list) > 1 {
+			s.results[req.Task] = list[1:]
+		}
+	}
+	s.mu.Unlock()
+	if s.started != nil {
+		s.started <- req.Task
+	}
+	if gate != nil {
+		select {
+		case <-gate:
+		case <-ctx.Done():
+			res = runner.Result{Outcome: runner.Interrupted, Session: req.Session, Cost: 500}
+		}
+	}
+	s.mu.Lock()
+	s.running--
+	s.mu.Unlock()
+	return res
+}
+
+func (s *script) order() []string {
+	var out []string
+	for _, c := range s.calls {
+		out = append(out, c.Task)
+	}
+	return out
+}
+
+// advice is a panel that always has the same to say.
+type advice struct {
+	mu    sync.Mutex
+	cases []counsel.Case
+	v     counsel.Verdict
+}
+
+func (a *advice) Diagnose(_ context.Context, c counsel.Case) counsel.Verdict {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.cases = append(a.cases, c)
+	return a.v
+}
+
+// bundle is a loop with all its fakes.
+type bundle struct {
+	*Loop
+	journal *memory
+	runner  *script
+	panel   *advice
+	signals chan Signal
+}
+
+func testConfig() Config {
+	c := DefaultConfig()
+	c.Run, c.Agent = "run-1", "fake"
+	c.Limits = budget.Limits{USD: 25 * budget.Dollar, Iterations: 100}
+	c.SameError = 0 // the tests that are about breakers turn them on
+	c.SameUnmet = 0
+	return c
+}
+
+func newBundle(t testing.TB, p *plan.Plan, c Config) *bundle {
+	t.Helper()
+	s := NewState(p)
+	b := &bundle{journal: &memory{}, runner: &script{results: map[string][]runner.Result{}, gates: map[string]chan struct{}{}},
+		panel: &advice{v: counsel.Verdict{Analysis: "because", Fix: "do otherwise", Cost: 100}}, signals: make(chan Signal)}
+	b.Loop = &Loop{State: s, Open: RunStarted{Config: c, Plan: p.Path, Tasks: len(p.Tasks), Waves: s.Waves},
+		Journal: b.journal, Runner: b.runner, Panel: b.panel, Signals: b.signals,
+		Request: func(s *State, i int, e AttemptStarted) (runner.Request, error) {
+			return runner.Request{Run: c.Run, Task: e.Task, Attempt: e.Attempt, Session: e.Session, Resume: e.Resume, Cap: e.Cap, Slot: e.Slot}, nil
+		},
+		Case: func(s *State, i int, e CounselStarted) counsel.Case {
+			return counsel.Case{Task: e.Task, Attempt: e.Attempt, Cap: e.Cap, Thorough: e.Thorough}
+		},
+		Now: time.Now, Luck: func() float64 { return 0.5 },
+	}
+	return b
+}
+
+func (b *bundle) run(t testing.TB) RunEnded {
+	t.Helper()
+	end, err := b.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return end
+}
+
+// of collects the bodies of one type from the journal.
+func of[T Body](m *memory) []T {
+	var out []T
+	for _, e := range m.events {
+		if b, ok := e.Body.(T); ok {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+func wrong(reason string) runner.Result {
+	return runner.Result{Outcome: runner.Wrong, Reason: reason, Signature: reason, Session: "s", Cost: 2000, Priced: "result", Turns: 1}
+}
+
+func outcome(o runner.Outcome) runner.Result {
+	return runner.Result{Outcome: o, Reason: string(o), Session: "s", Cost: 300, Priced: "result"}
+}

@@ -1,0 +1,336 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/sourcegraph/conc/panics"
+	"golang.org/x/sync/errgroup"
+
+	"wavex/budget"
+	"wavex/counsel"
+	"wavex/runner"
+)
+
+// Runner makes one attempt. It is called from a goroutine of its own, once per
+// attempt, and may block for hours. When ctx is cancelled it stops the attempt and
+// still returns what is known, its cost above all. It never panics on purpose; a
+// panic becomes a broken attempt.
+type Runner interface {
+	Attempt(ctx context.Context, req runner.Request) runner.Result
+}
+
+// Panel diagnoses a stuck task. It is called from a goroutine of its own and returns
+// soon after ctx is cancelled, with the money spent so far.
+type Panel interface {
+	Diagnose(ctx context.Context, c counsel.Case) counsel.Verdict
+}
+
+// Journal keeps events. Append may buffer; after Sync everything appended is durable.
+// Both are called from the loop's goroutine only.
+type Journal interface {
+	Append(e Event) error
+	Sync() error
+}
+
+// View is told of each event once it is durable and applied, from the loop's
+// goroutine. It must not keep or change the state, and should not block.
+type View interface {
+	Event(e Event, s *State)
+}
+
+// Signal is a wish to stop. The first one drains, the second interrupts what runs.
+type Signal struct {
+	Name      string // "SIGINT"
+	Code      int    // exit code, 128 plus the signal's number
+	Interrupt bool   // interrupt at the first one already
+}
+
+// ErrInterrupted is the cause with which running attempts are cancelled.
+var ErrInterrupted = errors.New("wavex was asked to stop")
+
+// Loop is what a session of a run needs. All fields but Panel, Signals, Views and
+// Recover are required.
+type Loop struct {
+	State   *State // replayed, not yet opened
+	Open    Body   // RunStarted or Resumed
+	Journal Journal
+	Runner  Runner
+	Panel   Panel // nil: stuck tasks are retried without advice
+	Views   []View
+	Signals <-chan Signal
+
+	// Request completes a request with what the scheduler does not know: prompt,
+	// directories, rehearsal block. It is called from the loop's goroutine.
+	Request func(s *State, task int, e AttemptStarted) (runner.Request, error)
+	// Case does the same for a panel.
+	Case func(s *State, task int, e CounselStarted) counsel.Case
+	// Recover says what became of an attempt that an earlier session started and did
+	// not see the end of. nil: nothing is known, and it counts at its cap.
+	Recover func(ctx context.Context, e AttemptStarted) runner.Result
+
+	Now  func() time.Time
+	Luck func() float64 // in [0, 1); spreads waits
+}
+
+// message is what a worker or the outside world tells the loop.
+type message struct {
+	task    int
+	attempt *runner.Result
+	verdict *counsel.Verdict
+	panel   int
+	signal  *Signal
+}
+
+// Run runs the session to its end. The error is of the loop itself (the journal
+// cannot be written, the state does not fit); how the work went is in RunEnded.
+// Every goroutine it started has ended when it returns.
+func (l *Loop) Run(ctx context.Context) (RunEnded, error) {
+	kill, cancel := context.WithCancelCause(ctx)
+	r := &running{Loop: l, kill: kill, cancel: cancel, s: l.State}
+	defer r.stop()
+	if err := r.recover(ctx); err != nil {
+		return RunEnded{}, err
+	}
+	if err := r.commit(l.Open); err != nil {
+		return RunEnded{}, err
+	}
+	size := max(1, r.s.Config.Parallel)
+	r.done = make(chan message, size)
+	r.group.SetLimit(size)
+	return r.loop(ctx)
+}
+
+// running is one Run. Its fields belong to the loop's goroutine.
+type running struct {
+	*Loop
+	s      *State
+	kill   context.Context
+	cancel context.CancelCauseFunc
+	group  errgroup.Group // the attempts and panels; SetLimit is the parallel limit
+	done   chan message
+	batch  []Event // applied, not yet durable
+}
+
+func (r *running) loop(ctx context.Context) (RunEnded, error) {
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	signals, asked, over := r.Signals, 0, ctx.Done()
+	for {
+		if err := r.advance(); err != nil {
+			return RunEnded{}, err
+		}
+		if r.s.Ended != nil {
+			return *r.s.Ended, nil
+		}
+		if at := wake(r.s, r.Now()); !at.IsZero() {
+			timer.Reset(at.Sub(r.Now()))
+		} else {
+			timer.Reset(time.Hour)
+		}
+		select {
+		case m := <-r.done:
+			if err := r.react(m); err != nil {
+				return RunEnded{}, err
+			}
+		case sig := <-signals:
+			asked++
+			if body := signalled(r.s, sig.Code, sig.Name); body != nil {
+				if err := r.commit(body); err != nil {
+					return RunEnded{}, err
+				}
+			}
+			if asked > 1 || sig.Interrupt {
+				r.cancel(ErrInterrupted)
+			}
+		case <-over:
+			over = nil // workers see the same cancellation; only wait for them
+			if body := signalled(r.s, 130, "its caller"); body != nil {
+				if err := r.commit(body); err != nil {
+					return RunEnded{}, err
+				}
+			}
+		case <-timer.C:
+		}
+	}
+}
+
+// react commits what a worker's message decides, together with whatever other
+// messages are there already, so that one fsync serves them all.
+func (r *running) react(m message) error {
+	for {
+		body := r.decide(m)
+		if body != nil {
+			if err := r.stage(body); err != nil {
+				return err
+			}
+		}
+		select {
+		case m = <-r.done:
+		default:
+			return nil
+		}
+	}
+}
+
+func (r *running) decide(m message) Body {
+	id := r.s.Plan.Tasks[m.task].ID
+	if m.verdict != nil {
+		return CounselEnded{Task: id, Panel: m.panel, Verdict: *m.verdict}
+	}
+	return follow(r.s, m.task, *m.attempt, r.Now(), r.Luck())
+}
+
+// advance stages everything that may follow now, makes it durable, and acts on it.
+func (r *running) advance() error {
+	for {
+		body := next(r.s, r.Now())
+		if body == nil {
+			break
+		}
+		if err := r.stage(body); err != nil {
+			return err
+		}
+	}
+	return r.flush()
+}
+
+// stage appends and applies an event. Nobody sees it before flush.
+func (r *running) stage(b Body) error {
+	e := Event{Seq: r.s.Seq + 1, Time: r.Now().UTC(), Body: b}
+	if err := r.Journal.Append(e); err != nil {
+		return err
+	}
+	if err := r.s.apply(e); err != nil {
+		return fmt.Errorf("record %d: %w", e.Seq, err)
+	}
+	r.batch = append(r.batch, e)
+	return nil
+}
+
+// flush makes the batch durable, then shows it and acts on it, in order.
+func (r *running) flush() error {
+	if len(r.batch) == 0 {
+		return nil
+	}
+	if err := r.Journal.Sync(); err != nil {
+		return err
+	}
+	for _, e := range r.batch {
+		for _, v := range r.Views {
+			v.Event(e, r.s)
+		}
+		r.act(e)
+	}
+	r.batch = r.batch[:0]
+	return nil
+}
+
+func (r *running) commit(b Body) error {
+	if err := r.stage(b); err != nil {
+		return err
+	}
+	return r.flush()
+}
+
+// act starts what an event says has started.
+func (r *running) act(e Event) {
+	switch b := e.Body.(type) {
+	case AttemptStarted:
+		i, _ := r.s.Index(b.Task)
+		req, err := r.Request(r.s, i, b)
+		r.work(i, func() message {
+			if err != nil {
+				return message{attempt: &runner.Result{Outcome: runner.Broken, Reason: err.Error()}}
+			}
+			res := r.attempt(req)
+			return message{attempt: &res}
+		})
+	case CounselStarted:
+		i, _ := r.s.Index(b.Task)
+		c := r.Case(r.s, i, b)
+		r.work(i, func() message {
+			v := r.diagnose(c)
+			return message{verdict: &v, panel: b.Panel}
+		})
+	}
+}
+
+// work runs f under the parallel limit and sends its message to the loop.
+func (r *running) work(task int, f func() message) {
+	ok := r.group.TryGo(func() error {
+		m := f()
+		m.task = task
+		r.done <- m // has room for everything that may run
+		return nil
+	})
+	if !ok {
+		panic("wavex: more work was admitted than the parallel limit holds")
+	}
+}
+
+func (r *running) attempt(req runner.Request) (res runner.Result) {
+	if p := panics.Try(func() { res = r.Runner.Attempt(r.kill, req) }); p != nil {
+		return runner.Result{Outcome: runner.Broken, Reason: fmt.Sprintf("a bug in wavex: %v", p.Value), Detail: p.String(), Cost: req.Cap, Priced: "cap"}
+	}
+	return res
+}
+
+func (r *running) diagnose(c counsel.Case) (v counsel.Verdict) {
+	if p := panics.Try(func() { v = r.Panel.Diagnose(r.kill, c) }); p != nil {
+		return counsel.Verdict{Unavailable: fmt.Sprintf("a bug in wavex: %v", p.Value), Cost: c.Cap}
+	}
+	return v
+}
+
+// recover closes what an earlier session left open: its attempts were interrupted,
+// which is nobody's fault, but their money is spent.
+func (r *running) recover(ctx context.Context) error {
+	for _, key := range slices.Sorted(maps.Keys(r.s.open)) {
+		var b Body
+		switch o := r.s.open[key].(type) {
+		case AttemptStarted:
+			res := lost(o.Cap)
+			if r.Recover != nil {
+				res = r.Recover(ctx, o)
+			}
+			end := AttemptEnded{Task: o.Task, Key: o.Key, Attempt: o.Attempt, Result: res, Status: Pending,
+				Continue: res.Session != "" && res.Turns > 0, Note: "interrupted with the earlier session"}
+			if i, ok := r.s.Index(o.Task); ok {
+				end.Stuck = r.s.Tasks[i].Stuck
+			}
+			b = end
+		case CounselStarted:
+			b = CounselEnded{Task: o.Task, Panel: o.Panel, Verdict: counsel.Verdict{Unavailable: "interrupted with the earlier session", Cost: o.Cap}}
+		}
+		if err := r.stage(b); err != nil {
+			return err
+		}
+	}
+	return r.flush()
+}
+
+// stop cancels and waits for whatever still runs: only an error of the loop itself
+// leaves anything.
+func (r *running) stop() {
+	r.cancel(ErrInterrupted)
+	finished := make(chan struct{})
+	go func() {
+		defer close(finished)
+		_ = r.group.Wait()
+	}()
+	for {
+		select {
+		case <-finished:
+			return
+		case <-r.done:
+		}
+	}
+}
+
+// Spent is what the run has cost so far, for callers that only see a State.
+func (s *State) Spent() budget.USD { return s.Ledger.Spent() }

@@ -1,0 +1,454 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"wavex/budget"
+	"wavex/counsel"
+	"wavex/runner"
+)
+
+func TestWavesRunBehindABarrier(t *testing.T) {
+	t.Parallel()
+	p := mustPlan(t, planText(task("a"), task("b"), task("c", "a"), task("d", "b", "c")))
+	b := newBundle(t, p, testConfig())
+	b.runner.gates["b"] = make(chan struct{})
+	b.runner.started = make(chan string)
+	done := make(chan RunEnded)
+	go func() { end, _ := b.Run(t.Context()); done <- end }()
+	first := []string{<-b.runner.started, <-b.runner.started}
+	slices.Sort(first)
+	if !slices.Equal(first, []string{"a", "b"}) {
+		t.Fatalf("the first wave started %v", first)
+	}
+	// a is done, but b holds the barrier: c may not start before b ends.
+	close(b.runner.gates["b"])
+	if third := <-b.runner.started; third != "c" {
+		t.Fatalf("after the barrier %s started, not c", third)
+	}
+	if fourth := <-b.runner.started; fourth != "d" {
+		t.Fatalf("then %s started, not d", fourth)
+	}
+	end := <-done
+	if end.Status != "complete" || end.ExitCode != 0 || end.Tasks.Completed != 4 || end.Iterations != 4 {
+		t.Fatalf("the run ended as %+v", end)
+	}
+	waves := of[WaveStarted](b.journal)
+	if len(waves) != 3 || waves[2].Wave != 3 || waves[2].Of != 3 {
+		t.Fatalf("the waves were %+v", waves)
+	}
+	// c must have started after b had ended, by the journal's own order.
+	ended, started := int64(0), int64(0)
+	for _, e := range b.journal.events {
+		switch x := e.Body.(type) {
+		case AttemptEnded:
+			if x.Task == "b" {
+				ended = e.Seq
+			}
+		case AttemptStarted:
+			if x.Task == "c" {
+				started = e.Seq
+			}
+		}
+	}
+	if started < ended {
+		t.Fatalf("c started at record %d, before b ended at %d", started, ended)
+	}
+}
+
+func TestEagerDropsTheBarrier(t *testing.T) {
+	t.Parallel()
+	p := mustPlan(t, planText(task("a"), task("b"), task("c", "a")))
+	c := testConfig()
+	c.Schedule = "eager"
+	b := newBundle(t, p, c)
+	b.runner.gates["b"] = make(chan struct{})
+	b.runner.started = make(chan string)
+	done := make(chan RunEnded)
+	go func() { end, _ := b.Run(t.Context()); done <- end }()
+	for range 2 {
+		<-b.runner.started
+	}
+	if third := <-b.runner.started; third != "c" {
+		t.Fatalf("%s started while b runs, not c", third)
+	}
+	close(b.runner.gates["b"])
+	if end := <-done; end.Status != "complete" {
+		t.Fatalf("ended as %+v", end)
+	}
+}
+
+func TestParallelIsBounded(t *testing.T) {
+	t.Parallel()
+	var tasks []string
+	for _, id := range []string{"a", "b", "c", "d", "e", "f", "g"} {
+		tasks = append(tasks, task(id))
+	}
+	c := testConfig()
+	c.Parallel = 3
+	b := newBundle(t, mustPlan(t, planText(tasks...)), c)
+	if end := b.run(t); end.Status != "complete" {
+		t.Fatalf("ended as %+v", end)
+	}
+	if b.runner.most > 3 {
+		t.Fatalf("%d attempts ran side by side, with -j 3", b.runner.most)
+	}
+	slots := map[int]bool{}
+	for _, s := range of[AttemptStarted](b.journal) {
+		slots[s.Slot] = true
+		if s.Slot < 0 || s.Slot > 2 {
+			t.Fatalf("slot %d with -j 3", s.Slot)
+		}
+	}
+}
+
+func TestSameFileTasksTakeTurns(t *testing.T) {
+	t.Parallel()
+	p := mustPlan(t, `{"version":1,"tasks":[
+		{"id":"a","subject":"a","verify":["true"],"files":[{"path":"x.go","action":"modify"}]},
+		{"id":"b","subject":"b","verify":["true"],"files":[{"path":"./x.go","action":"modify"},"y.go"]},
+		{"id":"c","subject":"c","verify":["true"],"files":[{"path":"x.go","action":"read"}]}]}`)
+	b := newBundle(t, p, testConfig())
+	b.runner.gates["a"] = make(chan struct{})
+	b.runner.started = make(chan string)
+	done := make(chan RunEnded)
+	go func() { end, _ := b.Run(t.Context()); done <- end }()
+	first := []string{<-b.runner.started, <-b.runner.started}
+	slices.Sort(first)
+	if !slices.Equal(first, []string{"a", "c"}) {
+		t.Fatalf("%v started together; a and b declare one file, c only reads it", first)
+	}
+	close(b.runner.gates["a"])
+	if next := <-b.runner.started; next != "b" {
+		t.Fatalf("%s started", next)
+	}
+	<-done
+}
+
+func TestFirstFailureConvenesThePanelOnceBeforeTheRetry(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, mustPlan(t, planText(task("a"))), testConfig())
+	b.runner.results["a"] = []runner.Result{wrong("check failed"), {Outcome: runner.Done, Cost: 1000}}
+	end := b.run(t)
+	if end.Status != "complete" || end.Iterations != 2 {
+		t.Fatalf("ended as %+v", end)
+	}
+	if len(b.panel.cases) != 1 || b.panel.cases[0].Attempt != 1 {
+		t.Fatalf("the panel saw %+v", b.panel.cases)
+	}
+	starts := of[AttemptStarted](b.journal)
+	if !starts[1].Advised || starts[1].Why != "retry" || starts[1].Try != 2 || !starts[1].Resume {
+		t.Fatalf("the retry was %+v", starts[1])
+	}
+	if end.Cost != 2000+100+1000 {
+		t.Fatalf("the run cost %s; the panel counts too", end.Cost.Spent())
+	}
+	if got := b.State.Tasks[0].Stuck; got != 1 {
+		t.Fatalf("stuckCount is %d", got)
+	}
+}
+
+func TestNoPanelForWhatIsNotTheTasksFault(t *testing.T) {
+	t.Parallel()
+	for _, o := range []runner.Outcome{runner.Throttled, runner.Unauthorised, runner.Denied, runner.Interrupted, runner.Truncated, runner.OverCap, runner.Broken, runner.Limited} {
+		t.Run(string(o), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBundle(t, mustPlan(t, planText(task("a"))), testConfig())
+				b.runner.results["a"] = []runner.Result{outcome(o), {Outcome: runner.Done}}
+				b.run(t)
+				if len(b.panel.cases) != 0 {
+					t.Fatalf("a panel was convened for %s", o)
+				}
+				if b.State.Tasks[0].Stuck != 0 {
+					t.Fatalf("%s raised stuckCount", o)
+				}
+			})
+		})
+	}
+}
+
+func TestOutcomesLeadToTheDocumentedEnd(t *testing.T) {
+	t.Parallel()
+	done := runner.Result{Outcome: runner.Done, Cost: 10}
+	for _, tc := range []struct {
+		name       string
+		results    []runner.Result
+		status     string
+		exit       int
+		iterations int
+	}{
+		{"done", []runner.Result{done}, "complete", 0, 1},
+		{"wrong, then done", []runner.Result{wrong("x"), done}, "complete", 0, 2},
+		{"over-turns, then done", []runner.Result{outcome(runner.OverTurns), done}, "complete", 0, 2},
+		{"timed-out, then done", []runner.Result{outcome(runner.TimedOut), done}, "complete", 0, 2},
+		{"stalled, then done", []runner.Result{outcome(runner.Stalled), done}, "complete", 0, 2},
+		{"wrong for good", []runner.Result{wrong("a"), wrong("b"), wrong("c"), wrong("d")}, "failed", 1, 4},
+		{"over-cap, continued", []runner.Result{outcome(runner.OverCap), done}, "complete", 0, 2},
+		{"throttled once", []runner.Result{outcome(runner.Throttled), done}, "complete", 0, 1},
+		{"throttled twice", []runner.Result{outcome(runner.Throttled)}, "limited", 6, 0},
+		{"limited", []runner.Result{outcome(runner.Limited)}, "limited", 6, 0},
+		{"unauthorised", []runner.Result{outcome(runner.Unauthorised)}, "blocked", 5, 0},
+		{"broken", []runner.Result{outcome(runner.Broken)}, "blocked", 5, 0},
+		{"denied", []runner.Result{outcome(runner.Denied)}, "blocked", 5, 1},
+		{"truncated once", []runner.Result{outcome(runner.Truncated), done}, "complete", 0, 2},
+		{"truncated twice", []runner.Result{outcome(runner.Truncated)}, "blocked", 5, 2},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBundle(t, mustPlan(t, planText(task("a"))), testConfig())
+				b.runner.results["a"] = tc.results
+				end := b.run(t)
+				if end.Status != tc.status || end.ExitCode != tc.exit || end.Iterations != tc.iterations {
+					t.Fatalf("ended as %+v; want %s, exit %d, %d iterations", end, tc.status, tc.exit, tc.iterations)
+				}
+				if end.ExitCode != 0 && end.Resume == "" {
+					t.Fatal("the stop names no command that continues")
+				}
+				if end.ExitCode == 6 && end.ResumeAt.IsZero() {
+					t.Fatal("exit 6 without resume_at")
+				}
+			})
+		})
+	}
+}
+
+func TestFailureBlocksItsConeOnly(t *testing.T) {
+	t.Parallel()
+	p := mustPlan(t, planText(task("a"), task("b"), task("c", "a"), task("d", "c"), task("e", "b")))
+	c := testConfig()
+	c.MaxRetries = 0
+	b := newBundle(t, p, c)
+	b.runner.results["a"] = []runner.Result{wrong("no")}
+	end := b.run(t)
+	if end.Status != "failed" || end.ExitCode != 1 || end.Tasks != (Counts{Completed: 2, Failed: 1, Blocked: 2}) {
+		t.Fatalf("ended as %+v", end)
+	}
+	if got := b.runner.order(); slices.Contains(got, "c") || slices.Contains(got, "d") || !slices.Contains(got, "e") {
+		t.Fatalf("ran %v", got)
+	}
+	i, _ := b.State.Index("d")
+	if b.State.Tasks[i].Root != "a" {
+		t.Fatalf("d does not know why it is blocked: %q", b.State.Tasks[i].Root)
+	}
+}
+
+func TestFailFastStops(t *testing.T) {
+	t.Parallel()
+	c := testConfig()
+	c.MaxRetries, c.FailFast, c.Parallel = 0, true, 1
+	b := newBundle(t, mustPlan(t, planText(task("a"), task("b"))), c)
+	b.runner.results["a"] = []runner.Result{wrong("no")}
+	if end := b.run(t); end.ExitCode != 1 || end.Tasks.Pending != 1 || len(b.runner.calls) != 1 {
+		t.Fatalf("ended as %+v after %v", end, b.runner.order())
+	}
+}
+
+func TestLimitsPause(t *testing.T) {
+	t.Parallel()
+	p := mustPlan(t, planText(task("a"), task("b", "a"), task("c", "b")))
+	for _, tc := range []struct {
+		name   string
+		change func(*Config)
+		limit  string
+	}{
+		{"money", func(c *Config) { c.Limits.USD = 1500 * 10; c.Parallel = 1 }, "money"},
+		{"iterations", func(c *Config) { c.Limits.Iterations = 2 }, "iterations"},
+		{"tokens", func(c *Config) { c.Limits.Tokens = 10 }, "tokens"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := testConfig()
+			tc.change(&c)
+			b := newBundle(t, p, c)
+			for _, id := range []string{"a", "b", "c"} {
+				b.runner.results[id] = []runner.Result{{Outcome: runner.Done, Cost: 7000, Usage: runner.Usage{Input: 6}}}
+			}
+			end := b.run(t)
+			if end.Status != "paused" || end.ExitCode != 3 || b.State.Stop.Limit != tc.limit {
+				t.Fatalf("ended as %+v, stop %+v", end, b.State.Stop)
+			}
+			if end.Tasks.Completed == 0 || end.Tasks.Pending == 0 {
+				t.Fatalf("nothing was done before the limit, or everything: %+v", end.Tasks)
+			}
+		})
+	}
+}
+
+func TestWallClockDrains(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := testConfig()
+		c.Limits.Wall = time.Hour
+		b := newBundle(t, mustPlan(t, planText(task("a"), task("b", "a"))), c)
+		gate := make(chan struct{})
+		b.runner.gates["a"] = gate
+		go func() { time.Sleep(2 * time.Hour); close(gate) }() // the bubble's clock
+		end := b.run(t)
+		if end.ExitCode != 3 || end.Tasks.Completed != 1 || end.Tasks.Pending != 1 {
+			t.Fatalf("ended as %+v", end)
+		}
+	})
+}
+
+func TestBreakers(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name    string
+		change  func(*Config)
+		results []runner.Result
+		breaker string
+		starts  int
+	}{
+		{"same error three times", func(c *Config) { c.SameError = 3 }, []runner.Result{wrong("same")}, "same-error", 3},
+		{"same checks five times", func(c *Config) { c.SameUnmet, c.MaxRetries = 5, 9 },
+			[]runner.Result{wrong("1"), wrong("2"), wrong("3"), wrong("4"), wrong("5")}, "same-unmet", 5},
+		{"one file five times", func(c *Config) { c.SameFile = 5 },
+			[]runner.Result{{Outcome: runner.Wrong, Reason: "x", Signature: "x", Edits: map[string]int{"a.go": 5}}}, "same-file", 1},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := testConfig()
+			tc.change(&c)
+			b := newBundle(t, mustPlan(t, planText(task("a"))), c)
+			b.runner.results["a"] = tc.results
+			end := b.run(t)
+			if end.ExitCode != 4 || b.State.Stop.Breaker != tc.breaker || len(b.runner.calls) != tc.starts {
+				t.Fatalf("ended as %+v after %d attempts, stop %+v", end, len(b.runner.calls), b.State.Stop)
+			}
+		})
+	}
+	t.Run("transient failures trip none", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			c := DefaultConfig()
+			c.Run, c.Limits = "r", budget.Limits{NoUSD: true, NoIterations: true}
+			b := newBundle(t, mustPlan(t, planText(task("a"), task("b"), task("c"))), c)
+			for _, id := range []string{"a", "b", "c"} {
+				b.runner.results[id] = []runner.Result{outcome(runner.Throttled), {Outcome: runner.Done}}
+			}
+			if end := b.run(t); end.Status != "complete" || b.State.Stop != nil {
+				t.Fatalf("ended as %+v", end)
+			}
+		})
+	})
+}
+
+func TestUsageLimitIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := testConfig()
+		c.WaitForReset = 6 * time.Hour
+		b := newBundle(t, mustPlan(t, planText(task("a"), task("b", "a"))), c)
+		start := time.Now()
+		hit := outcome(runner.Limited)
+		hit.ResetsAt = start.Add(3 * time.Hour)
+		b.runner.results["a"] = []runner.Result{hit, {Outcome: runner.Done}}
+		end := b.run(t)
+		if end.Status != "complete" || end.Iterations != 2 {
+			t.Fatalf("ended as %+v", end)
+		}
+		if waited := time.Since(start); waited < 3*time.Hour || waited > 3*time.Hour+time.Minute {
+			t.Fatalf("waited %s for a reset in 3h", waited)
+		}
+	})
+}
+
+func TestFirstSignalDrainsSecondInterrupts(t *testing.T) {
+	t.Parallel()
+	start := func(t *testing.T) (*bundle, chan RunEnded) {
+		b := newBundle(t, mustPlan(t, planText(task("a"), task("b", "a"))), testConfig())
+		b.runner.gates["a"] = make(chan struct{})
+		b.runner.started = make(chan string, 9)
+		done := make(chan RunEnded, 1)
+		go func() { end, _ := b.Run(t.Context()); done <- end }()
+		<-b.runner.started
+		b.signals <- Signal{Name: "SIGINT", Code: 130}
+		return b, done
+	}
+	t.Run("drain", func(t *testing.T) {
+		b, done := start(t)
+		close(b.runner.gates["a"])
+		end := <-done
+		if end.ExitCode != 130 || end.Tasks.Completed != 1 || end.Tasks.Pending != 1 {
+			t.Fatalf("ended as %+v", end)
+		}
+	})
+	t.Run("interrupt", func(t *testing.T) {
+		b, done := start(t)
+		b.signals <- Signal{Name: "SIGINT", Code: 130}
+		end := <-done
+		if end.ExitCode != 130 || end.Tasks.Completed != 0 || end.Iterations != 0 {
+			t.Fatalf("ended as %+v", end)
+		}
+		if end.Cost != 500 {
+			t.Fatalf("the interrupted attempt's money is real, but the run cost %s", end.Cost.Spent())
+		}
+	})
+	t.Run("all done all the same", func(t *testing.T) {
+		b := newBundle(t, mustPlan(t, planText(task("a"))), testConfig())
+		b.runner.gates["a"] = make(chan struct{})
+		b.runner.started = make(chan string, 1)
+		done := make(chan RunEnded, 1)
+		go func() { end, _ := b.Run(t.Context()); done <- end }()
+		<-b.runner.started
+		b.signals <- Signal{Name: "SIGTERM", Code: 143}
+		close(b.runner.gates["a"])
+		if end := <-done; end.ExitCode != 143 {
+			t.Fatalf("cancelled, and yet exit %d", end.ExitCode)
+		}
+	})
+}
+
+func TestPanicsAreContained(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, mustPlan(t, planText(task("a"))), testConfig())
+	b.Runner = panicking{}
+	end := b.run(t)
+	if end.ExitCode != 5 || b.State.Tasks[0].Last.Outcome != runner.Broken {
+		t.Fatalf("ended as %+v", end)
+	}
+	b = newBundle(t, mustPlan(t, planText(task("a"))), testConfig())
+	b.runner.results["a"] = []runner.Result{wrong("x"), {Outcome: runner.Done}}
+	b.Panel = panicking{}
+	if end := b.run(t); end.Status != "complete" {
+		t.Fatalf("a panicking panel ended the run as %+v", end)
+	}
+}
+
+func TestJournalThatCannotBeWrittenStopsTheRun(t *testing.T) {
+	t.Parallel()
+	full := errors.New("no space left on device")
+	for at := int64(1); at < 8; at++ {
+		b := newBundle(t, mustPlan(t, planText(task("a"), task("b", "a"))), testConfig())
+		b.journal.fail, b.journal.failAt = full, at
+		if _, err := b.Run(t.Context()); !errors.Is(err, full) {
+			t.Fatalf("record %d could not be written and the run ended with %v", at, err)
+		}
+		started := len(of[AttemptStarted](b.journal))
+		if len(b.runner.calls) > started {
+			t.Fatalf("%d attempts ran, %d are in the journal", len(b.runner.calls), started)
+		}
+	}
+}
+
+func TestMoneyIsSharedAmongWhatStartsTogether(t *testing.T) {
+	t.Parallel()
+	c := testConfig()
+	c.Limits.USD = 8 * budget.Dollar
+	b := newBundle(t, mustPlan(t, planText(task("a"), task("b"), task("c"), task("d"), task("e"))), c)
+	b.run(t)
+	var first []budget.USD
+	for _, s := range of[AttemptStarted](b.journal)[:4] {
+		first = append(first, s.Cap)
+	}
+	if !slices.Equal(first, []budget.USD{2 * budget.Dollar, 2 * budget.Dollar, 2 * budget.Dollar, 2 * budget.Dollar}) {
+		t.Fatalf("the first four got %v of $8", first)
+	}
+}
+
+type panicking struct{}
+
+func (panicking) Attempt(context.Context, runner.Request) runner.Result  { panic("boom") }
+func (panicking) Diagnose(context.Context, counsel.Case) counsel.Verdict { panic("boom") }

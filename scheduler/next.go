@@ -1,0 +1,247 @@
+package scheduler
+
+import (
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"wavex/budget"
+	"wavex/runner"
+)
+
+// next is the next thing that may follow at a time, or nil when the run has to
+// wait. It is asked again after each event it gave was applied.
+func next(s *State, now time.Time) Body {
+	switch {
+	case s.Ended != nil:
+		return nil
+	case s.Counts.Pending == 0:
+		if s.running > 0 {
+			return nil
+		}
+		return end(s)
+	case s.Stop != nil:
+		if s.running > 0 {
+			return nil
+		}
+		return end(s)
+	}
+	if over := s.Ledger.OverWall(now.Sub(s.Began)); over != nil {
+		return Draining{Stop: atLimit(over)}
+	}
+	if s.Wave == 0 || s.queue.left[s.Wave] == 0 {
+		return openWave(s)
+	}
+	if s.running >= s.Fleet.Limit || now.Before(s.Hold) {
+		return nil
+	}
+	if len(s.queue.panels) > 0 {
+		return panel(s, int(s.queue.panels[0]))
+	}
+	body, waiting := attempt(s, now)
+	if body != nil || waiting || s.running > 0 {
+		return body
+	}
+	return Draining{Stop: Stop{Status: "failed", ExitCode: 1,
+		Reason: fmt.Sprintf("wave %d has %d tasks left and none of them can start", s.Wave, s.queue.left[s.Wave])}}
+}
+
+func openWave(s *State) Body {
+	for w := 1; w <= s.Waves; w++ {
+		if s.queue.left[w] == 0 {
+			continue
+		}
+		ev := WaveStarted{Wave: w, Of: s.Waves}
+		for _, i := range s.queue.members[w] {
+			if !s.Tasks[i].Status.Settled() {
+				ev.Tasks = append(ev.Tasks, s.Plan.Tasks[i].ID)
+			}
+		}
+		return ev
+	}
+	return nil
+}
+
+// attempt is the start of the first task in the queue that may start now. waiting
+// says that a task waits for a time, a file or money that others hold.
+func attempt(s *State, now time.Time) (ev Body, waiting bool) {
+	pick := -1
+	ready := 0
+	s.queue.scan(s.list(s.Wave), func(i int) bool { return s.Tasks[i].Status == Pending }, func(i int) bool {
+		if now.Before(s.Tasks[i].NotBefore) || !s.files.free(i) {
+			waiting = true
+			return true
+		}
+		if pick < 0 {
+			pick = i
+		}
+		ready++
+		return ready < s.Fleet.Limit-s.running // as many as could start: among them the money is shared
+	})
+	if pick < 0 {
+		return nil, waiting
+	}
+	return start(s, pick, ready)
+}
+
+// start reserves for one attempt. The money is shared among the attempts that could
+// start now, so that the first does not take it all.
+func start(s *State, i, ready int) (Body, bool) {
+	t, p := &s.Tasks[i], &s.Plan.Tasks[i]
+	own := p.BudgetUSD
+	if own > 0 {
+		own = max(own-t.Cost, 1)
+	}
+	var cap budget.USD
+	if p.Command == "" {
+		var ok bool
+		if cap, ok = s.Ledger.Share(ready, own); !ok {
+			if s.running > 0 {
+				return nil, true // what is reserved may come back
+			}
+			return Draining{Stop: atLimit(s.Ledger.Shortage())}, false
+		}
+	}
+	probe := s.Ledger
+	if err := probe.Reserve(attemptKey(p.ID, t.Attempts+1), cap, true); err != nil {
+		if s.running > 0 {
+			return nil, true
+		}
+		return Draining{Stop: atLimit(err)}, false
+	}
+	ev := AttemptStarted{Task: p.ID, Key: t.Key, Wave: t.Wave, Attempt: t.Attempts + 1, Try: t.Tries,
+		Why: t.Next, Slot: s.slots.free(), Cap: cap, Advised: t.Advice != nil}
+	if t.Next == "first" || t.Next == "retry" || t.Tries == 0 {
+		ev.Try++
+	}
+	if t.Continue && t.Session != "" && p.Command == "" {
+		ev.Session, ev.Resume = t.Session, true
+	} else {
+		ev.Session = session(s.Config.Run, p.ID, ev.Attempt)
+	}
+	return ev, false
+}
+
+// session mints the id of a new CLI session. It is a function of the attempt, so
+// that deciding needs no randomness; an id is never used twice, since attempts are
+// counted over the whole run.
+func session(run, task string, attempt int) string {
+	return uuid.NewSHA1(uuid.NameSpaceURL, fmt.Appendf(nil, "wavex:%s/%s/%d", run, task, attempt)).String()
+}
+
+// panelCap bounds what one panel may cost.
+const panelCap = budget.Dollar
+
+// panel convenes counsel for a stuck task, or says why it is skipped.
+func panel(s *State, i int) Body {
+	t, id := &s.Tasks[i], s.Plan.Tasks[i].ID
+	if s.Config.Holdout > 0 && chance(s.Config.Run, id, t.Attempts) < s.Config.Holdout {
+		return CounselSkipped{Task: id, Reason: "holdout"}
+	}
+	cap, ok := s.Ledger.Share(1, panelCap)
+	if ok {
+		probe := s.Ledger
+		ok = probe.Reserve(panelKey(id, t.Panels+1), cap, false) == nil
+	}
+	if !ok {
+		return CounselSkipped{Task: id, Reason: "no money left for a panel"}
+	}
+	return CounselStarted{Task: id, Attempt: t.Attempts, Panel: t.Panels + 1, Cap: cap, Thorough: t.Stuck >= 3}
+}
+
+// chance is a number in [0, 1) that belongs to an attempt.
+func chance(run, task string, attempt int) float64 {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%s/%s/%d", run, task, attempt)
+	return float64(h.Sum64()>>11) / (1 << 53)
+}
+
+// atLimit is the stop at one of the run's limits, with the flag that raises it.
+func atLimit(err error) Stop {
+	st := Stop{Status: "paused", ExitCode: 3, Reason: err.Error()}
+	var le *budget.LimitError
+	if errors.As(err, &le) {
+		st.Limit = le.Limit
+		st.Advice = le.Flag() + " " + map[string]string{
+			budget.LimitMoney: "+10", budget.LimitIterations: "+10", budget.LimitTokens: "+1000000", budget.LimitWall: "1h",
+		}[le.Limit]
+	}
+	return st
+}
+
+// end closes the session: complete, failed, or as the stop says.
+func end(s *State) RunEnded {
+	e := RunEnded{Tasks: s.Counts, Cost: s.Ledger.Spent(), CostUSD: s.Ledger.Spent().Float(), Iterations: s.Ledger.Iterations()}
+	switch {
+	case s.Stop != nil && (s.Stop.Status == "interrupted" || s.Counts.Pending > 0):
+		e.Status, e.ExitCode, e.Reason, e.ResumeAt = s.Stop.Status, s.Stop.ExitCode, s.Stop.Reason, s.Stop.ResumeAt
+	case s.Counts.Failed > 0 || s.Counts.Blocked > 0:
+		e.Status, e.ExitCode = "failed", 1
+		e.Reason = fmt.Sprintf("%d failed, %d blocked by them", s.Counts.Failed, s.Counts.Blocked)
+	default:
+		e.Status = "complete"
+		return e
+	}
+	e.Resume = resumeCommand(s)
+	return e
+}
+
+// resumeCommand is what continues the run after a stop.
+func resumeCommand(s *State) string {
+	cmd := "wavex resume " + s.Plan.Path
+	if strings.ContainsAny(s.Plan.Path, " '\"\\$`*?(){}[]<>|&;#~!") {
+		cmd = "wavex resume " + strconv.Quote(s.Plan.Path)
+	}
+	if st := s.Stop; st != nil && st.ExitCode == 3 {
+		cmd += " " + st.Advice
+	}
+	return cmd
+}
+
+// wake is when the run should be looked at again although nothing happened; zero
+// when only a message can change anything.
+func wake(s *State, now time.Time) time.Time {
+	var at time.Time
+	sooner := func(t time.Time) {
+		if t.After(now) && (at.IsZero() || t.Before(at)) {
+			at = t
+		}
+	}
+	if s.Ended != nil || s.Stop != nil {
+		return at
+	}
+	sooner(s.Hold)
+	if w := s.Config.Limits.Wall; w > 0 {
+		sooner(s.Began.Add(w))
+	}
+	if s.Wave > 0 {
+		s.queue.scan(s.list(s.Wave), func(i int) bool { return s.Tasks[i].Status == Pending }, func(i int) bool {
+			sooner(s.Tasks[i].NotBefore)
+			return true
+		})
+	}
+	return at
+}
+
+// signalled is the decision that a first signal asks for.
+func signalled(s *State, code int, name string) Body {
+	if s.Ended != nil || s.Stop != nil && s.Stop.Status == "interrupted" {
+		return nil
+	}
+	return Draining{Stop: Stop{Status: "interrupted", ExitCode: code, Reason: "stopped by " + name}}
+}
+
+// lost is the result of an attempt whose end nobody saw: wavex died. What it spent
+// is its cap unless the caller knows better.
+func lost(cap budget.USD) runner.Result {
+	r := runner.Result{Outcome: runner.Interrupted, Reason: "wavex ended before the attempt did", Cost: cap}
+	if cap > 0 {
+		r.Priced = "cap"
+	}
+	return r
+}

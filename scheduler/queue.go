@@ -1,0 +1,113 @@
+package scheduler
+
+// queue holds the tasks that could start, in plan order, by wave (or all in one
+// list when the schedule is eager). Entries of tasks that have moved on are stale
+// and are skipped; a task that comes back is queued again. It knows nothing of
+// limits and files.
+type queue struct {
+	lists   [][]int32
+	heads   []int
+	panels  []int32   // tasks whose panel is due, oldest first
+	left    []int     // tasks not settled, by wave
+	members [][]int32 // every task, by wave
+}
+
+func newQueue(waves int) queue {
+	return queue{lists: make([][]int32, waves+1), heads: make([]int, waves+1), left: make([]int, waves+1),
+		members: make([][]int32, waves+1)}
+}
+
+func (q *queue) push(list int, task int) { q.lists[list] = append(q.lists[list], int32(task)) }
+
+// scan calls f with each queued task of a list that live accepts, in order, until
+// f returns false. Stale entries at the front are dropped for good.
+func (q *queue) scan(list int, live func(int) bool, f func(int) bool) {
+	l := q.lists[list]
+	for q.heads[list] < len(l) && !live(int(l[q.heads[list]])) {
+		q.heads[list]++
+	}
+	for _, t := range l[q.heads[list]:] {
+		if live(int(t)) && !f(int(t)) {
+			return
+		}
+	}
+}
+
+// fileLocks keeps tasks that declare the same file from running side by side. Only
+// files that more than one task declares take part.
+type fileLocks struct {
+	of   [][]int32 // shared files of each task; nil for most
+	held []int32   // by file: the task that holds it plus one; 0 free
+}
+
+func newFileLocks(paths func(i int) []string, tasks int) fileLocks {
+	first := map[string]int32{} // path to the only task that declared it so far, or -1-id once shared
+	var f fileLocks
+	f.of = make([][]int32, tasks)
+	for i := range tasks {
+		for _, p := range paths(i) {
+			prev, seen := first[p]
+			switch {
+			case !seen:
+				first[p] = int32(i)
+			case prev >= 0 && prev != int32(i):
+				id := int32(len(f.held))
+				f.held = append(f.held, 0)
+				first[p] = -1 - id
+				f.of[prev] = append(f.of[prev], id)
+				f.of[i] = append(f.of[i], id)
+			case prev < 0:
+				f.of[i] = append(f.of[i], -1-prev)
+			}
+		}
+	}
+	return f
+}
+
+func (f *fileLocks) free(task int) bool {
+	for _, id := range f.of[task] {
+		if h := f.held[id]; h != 0 && h != int32(task)+1 {
+			return false
+		}
+	}
+	return true
+}
+
+func (f *fileLocks) take(task int) {
+	for _, id := range f.of[task] {
+		f.held[id] = int32(task) + 1
+	}
+}
+
+func (f *fileLocks) release(task int) {
+	for _, id := range f.of[task] {
+		if f.held[id] == int32(task)+1 {
+			f.held[id] = 0
+		}
+	}
+}
+
+// slots hands out the smallest free number below the parallel limit.
+type slots struct{ used []bool }
+
+func (s *slots) take(n int) {
+	for len(s.used) <= n {
+		s.used = append(s.used, false)
+	}
+	s.used[n] = true
+}
+
+func (s *slots) release(n int) {
+	if n >= 0 && n < len(s.used) {
+		s.used[n] = false
+	}
+}
+
+func (s *slots) free() int {
+	for i, u := range s.used {
+		if !u {
+			return i
+		}
+	}
+	return len(s.used)
+}
