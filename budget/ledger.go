@@ -148,10 +148,10 @@ func (l *Ledger) IterationsLeft() int {
 func (l *Ledger) Tokens() int64 { return l.tokens }
 
 // Share is the cap for the next attempt when slots of them are free: an even share of
-// what is available, at least MinReservation, and at most own, the cap of the task itself, where
-// that is above 0. It is false when less is available than that minimum (or than the
-// task's own cap, where that is smaller still); Shortage then tells why. Without a
-// money limit the cap is the task's own, where 0 means none, and Share is true.
+// what is available, at least MinReservation, and at most own, the cap of the task
+// itself, where that is above 0. It is false when less than that minimum is available
+// (or less than own, where that is smaller still); Shortage then tells why. Without a
+// money limit the cap is own, where 0 means none, and Share is true.
 func (l *Ledger) Share(slots int, own USD) (USD, bool) {
 	own = max(own, 0)
 	if l.limits.NoUSD {

@@ -18,12 +18,20 @@ type USD int64
 const Dollar USD = 1_000_000
 
 // FromFloat rounds a decimal dollar figure, as the CLI prints it, to the nearest
-// micro-dollar. NaN and infinities become 0.
+// micro-dollar. NaN and infinities become 0; a figure too large stays at the largest
+// amount there is.
 func FromFloat(dollars float64) USD {
 	if math.IsNaN(dollars) || math.IsInf(dollars, 0) {
 		return 0
 	}
-	return USD(math.Round(dollars * 1e6))
+	switch micro := math.Round(dollars * 1e6); {
+	case micro >= math.MaxInt64:
+		return math.MaxInt64
+	case micro <= math.MinInt64:
+		return math.MinInt64
+	default:
+		return USD(micro)
+	}
 }
 
 // Float is the amount in decimal dollars, for JSON made for people and for the

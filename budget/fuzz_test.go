@@ -1,0 +1,73 @@
+package budget
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+)
+
+// FuzzParseUSD: whatever is accepted is no negative amount, and can be written and
+// read again.
+func FuzzParseUSD(f *testing.F) {
+	for _, s := range []string{"25", "$0.05", "-1", "1e9", "0x1p-2", "NaN", "1_000"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		u, err := ParseUSD(s)
+		if err != nil {
+			return
+		}
+		if back, err := ParseUSD(u.String()); u < 0 || err != nil || back != u {
+			t.Errorf("%q is %d, written %s, read %d, %v", s, u, u, back, err)
+		}
+	})
+}
+
+// FuzzLoadPrices: whatever is accepted prices without a negative sum, and never
+// makes a listed model unknown.
+func FuzzLoadPrices(f *testing.F) {
+	f.Add([]byte(listed), int64(1000))
+	f.Add([]byte(`{"models":{"claude-opus-5-5":{"input":1,"output":2,"cache_read":3,"cache_write":4}}}`), int64(1))
+	f.Add([]byte(`{"date":"2026-01-01"}`), int64(-1))
+	f.Fuzz(func(t *testing.T, overlay []byte, n int64) {
+		p, err := LoadPrices(overlay)
+		if err != nil {
+			return
+		}
+		for name := range p.models {
+			if usd, ok := p.Cost(name, n, n, n, n); usd < 0 || !ok {
+				t.Errorf("%q: %d, %v", name, usd, ok)
+			}
+		}
+		if _, ok := p.Cost("claude-opus-5-5", n, n, n, n); !ok {
+			t.Error("a listed model is unknown")
+		}
+	})
+}
+
+// FuzzLedgerJSON: whatever is accepted is a ledger whose figures are not negative,
+// and has one form.
+func FuzzLedgerJSON(f *testing.F) {
+	f.Add([]byte(`{"limits":{"usd":5,"iterations":2},"spent":1,"charged":1,"tokens":3,"held":[{"key":"a","usd":1,"iteration":true},{"key":"b","usd":9223372036854775807}]}`))
+	f.Add([]byte(`{"limits":{"no_usd":true,"no_iterations":true},"held":[]}`))
+	f.Add([]byte(`{"held":[{"key":"b"},{"key":"a"}]}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var l, back Ledger
+		if json.Unmarshal(data, &l) != nil {
+			return
+		}
+		if l.Spent() < 0 || l.Reserved() < 0 || l.Available() < 0 || l.Iterations() < 0 || l.IterationsLeft() < 0 || l.Tokens() < 0 {
+			t.Errorf("something is negative: %+v", l)
+		}
+		once, err := json.Marshal(l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(once, &back); err != nil {
+			t.Fatalf("%s is refused: %v", once, err)
+		}
+		if twice, err := json.Marshal(back); err != nil || !bytes.Equal(once, twice) {
+			t.Errorf("%s, then %s, %v", once, twice, err)
+		}
+	})
+}

@@ -1,0 +1,331 @@
+package budget
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+)
+
+// limitOf is the limit an error names; it fails the test for any other error.
+func limitOf(t *testing.T, err error) *LimitError {
+	t.Helper()
+	var le *LimitError
+	if !errors.As(err, &le) {
+		t.Fatalf("error %v, want a *LimitError", err)
+	}
+	return le
+}
+
+func TestDefaultIterations(t *testing.T) {
+	t.Parallel()
+	for tasks, want := range map[int]int{0: 10, 1: 10, 3: 10, 4: 25, 8: 25, 9: 50, 25: 50, 26: 52, 100: 200, math.MaxInt: math.MaxInt} {
+		if got := DefaultIterations(tasks); got != want {
+			t.Errorf("%d tasks: %d, want %d", tasks, got, want)
+		}
+	}
+}
+
+func TestReserveAndSettle(t *testing.T) {
+	t.Parallel()
+	l := NewLedger(Limits{USD: 10 * Dollar, Iterations: 3})
+	for _, key := range []string{"b", "a"} {
+		if err := l.Reserve(key, 4*Dollar, true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if l.Reserved() != 8*Dollar || l.Available() != 2*Dollar || l.Spent() != 0 || l.Iterations() != 2 || l.IterationsLeft() != 1 {
+		t.Errorf("held: %+v", l)
+	}
+	if usd, ok := l.Holds("b"); usd != 4*Dollar || !ok {
+		t.Errorf("b holds %v, %v", usd, ok)
+	}
+	want := LimitError{Limit: LimitMoney, Value: int64(10 * Dollar), Reserved: int64(8 * Dollar), Wanted: int64(2*Dollar + 1)}
+	if e := limitOf(t, l.Reserve("c", 2*Dollar+1, true)); *e != want || e.Reached() {
+		t.Errorf("too much: %+v", e)
+	}
+	if err := l.Reserve("c", 2*Dollar, true); err != nil {
+		t.Errorf("the last dollar: %v", err)
+	}
+	if e := limitOf(t, l.Reserve("d", 0, true)); e.Limit != LimitIterations || e.Reserved != 3 || e.Reached() {
+		t.Errorf("a fourth iteration: %+v", e)
+	}
+	if err := l.Reserve("panel", 0, false); err != nil {
+		t.Errorf("what costs nothing and is no iteration: %v", err)
+	}
+	l.Settle("panel", 0, 0, true) // never held an iteration: there is none to charge
+	l.Settle("a", 5*Dollar, 700, true)
+	l.Settle("b", Dollar, 30, false)
+	l.Settle("c", 0, 0, false)
+	if l.Spent() != 6*Dollar || l.Reserved() != 0 || l.Available() != 4*Dollar || l.Tokens() != 730 || l.Iterations() != 1 || l.IterationsLeft() != 2 {
+		t.Errorf("settled: %+v", l)
+	}
+	if _, ok := l.Holds("b"); ok {
+		t.Error("b still holds")
+	}
+	l.Spend(5*Dollar, 1)
+	if l.Spent() != 11*Dollar || l.Available() != 0 || l.Tokens() != 731 {
+		t.Errorf("overspent: %+v", l)
+	}
+	if e := limitOf(t, l.Reserve("e", 1, false)); !e.Reached() || e.Spent != int64(11*Dollar) {
+		t.Errorf("nothing left: %+v", e)
+	}
+}
+
+func TestMistakesOfTheCaller(t *testing.T) {
+	t.Parallel()
+	l := NewLedger(Limits{USD: Dollar, Iterations: 10})
+	if err := l.Reserve("a", 1, true); err != nil {
+		t.Fatal(err)
+	}
+	before := l
+	for name, err := range map[string]error{"held twice": l.Reserve("a", 1, true), "negative": l.Reserve("b", -1, true)} {
+		if le := new(LimitError); err == nil || errors.As(err, &le) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if !reflect.DeepEqual(l, before) {
+		t.Errorf("a refused reservation changed the ledger: %+v", l)
+	}
+	defer func() {
+		want := `budget: settling "b", which holds no reservation`
+		if got := recover(); got != want {
+			t.Errorf("panic %v, want %q", got, want)
+		}
+	}()
+	l.Settle("b", 0, 0, true)
+}
+
+func TestUnlimited(t *testing.T) {
+	t.Parallel()
+	l := NewLedger(Limits{NoUSD: true, NoIterations: true})
+	for i := range 3 {
+		if err := l.Reserve(fmt.Sprint(i), math.MaxInt64, true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if l.Reserved() != math.MaxInt64 || l.Available() != math.MaxInt64 || l.IterationsLeft() != math.MaxInt {
+		t.Errorf("%v reserved, %v available, %d left", l.Reserved(), l.Available(), l.IterationsLeft())
+	}
+	l.Spend(math.MaxInt64, math.MaxInt64)
+	l.Settle("1", math.MaxInt64, math.MaxInt64, true)
+	if l.Spent() != math.MaxInt64 || l.Tokens() != math.MaxInt64 || l.Over() != nil || l.Shortage() != nil || l.Notices(0) != nil {
+		t.Errorf("at the end of the numbers: %+v", l)
+	}
+	for _, own := range []USD{0, 7, -7} {
+		if got, ok := l.Share(4, own); got != max(own, 0) || !ok {
+			t.Errorf("share with own cap %d: %d, %v", own, got, ok)
+		}
+	}
+}
+
+func TestShare(t *testing.T) {
+	t.Parallel()
+	const cent = Dollar / 100
+	for _, c := range []struct {
+		name      string
+		available USD
+		slots     int
+		own       USD
+		want      USD
+		ok        bool
+	}{
+		{"even", 10 * Dollar, 4, 0, 2500_000, true},
+		{"the task's own cap", 10 * Dollar, 4, Dollar, Dollar, true},
+		{"own cap above the share", 10 * Dollar, 4, 9 * Dollar, 2500_000, true},
+		{"no slots is one", 10 * Dollar, 0, 0, 10 * Dollar, true},
+		{"too little for all: enough for some", 3 * cent, 8, 0, cent, true},
+		{"the last cent", cent, 1, 0, cent, true},
+		{"less than the least", cent - 1, 1, 0, 0, false},
+		{"a small wish can be met", cent - 1, 1, 100, 100, true},
+		{"a small wish cannot be met", 99, 1, 100, 0, false},
+		{"nothing", 0, 1, 0, 0, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			l := NewLedger(Limits{USD: 20*Dollar + c.available, NoIterations: true})
+			l.Spend(15*Dollar, 0)
+			if err := l.Reserve("other", 5*Dollar, false); err != nil {
+				t.Fatal(err)
+			}
+			got, ok := l.Share(c.slots, c.own)
+			if got != c.want || ok != c.ok {
+				t.Errorf("share %d, %v, want %d, %v", got, ok, c.want, c.ok)
+			}
+		})
+	}
+	l := NewLedger(Limits{USD: Dollar})
+	l.Spend(995_000, 0)
+	if e := l.Shortage(); e.Reached() || e.Limit != LimitMoney || e.Wanted != int64(MinReservation) {
+		t.Errorf("shortage %+v", e)
+	}
+}
+
+func TestOver(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		limits Limits
+		cost   USD
+		tokens int64
+		runs   int
+		want   string
+	}{
+		{"below all", Limits{USD: 100, Iterations: 3, Tokens: 10}, 99, 9, 2, ""},
+		{"money, equal", Limits{USD: 100, Iterations: 3}, 100, 0, 0, LimitMoney},
+		{"money, above", Limits{USD: 100, Iterations: 3}, 101, 0, 0, LimitMoney},
+		{"iterations, equal", Limits{USD: 100, Iterations: 3}, 0, 0, 3, LimitIterations},
+		{"tokens, equal", Limits{USD: 100, Iterations: 3, Tokens: 10}, 0, 10, 0, LimitTokens},
+		{"all: money first", Limits{USD: 1, Iterations: 1, Tokens: 1}, 1, 1, 1, LimitMoney},
+		{"iterations before tokens", Limits{NoUSD: true, Iterations: 1, Tokens: 1}, 1, 1, 1, LimitIterations},
+		{"a limit of zero money", Limits{Iterations: 1}, 0, 0, 0, LimitMoney},
+		{"a limit of zero iterations", Limits{NoUSD: true}, 0, 0, 0, LimitIterations},
+		{"no limits", Limits{NoUSD: true, NoIterations: true}, 1e12, 1e12, 9, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			l := NewLedger(c.limits)
+			for i := range c.runs {
+				if err := l.Reserve(fmt.Sprint(i), 0, true); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for i := range c.runs {
+				l.Settle(fmt.Sprint(i), 0, 0, true)
+			}
+			l.Spend(c.cost, c.tokens)
+			e := l.Over()
+			if got := e; (got == nil) != (c.want == "") || got != nil && (got.Limit != c.want || !got.Reached()) {
+				t.Errorf("over %+v, want %q", e, c.want)
+			}
+			if c.want == LimitTokens {
+				if e := limitOf(t, l.Reserve("more", 0, false)); e.Limit != LimitTokens {
+					t.Errorf("reserving beyond: %+v", e)
+				}
+			}
+		})
+	}
+}
+
+// What runs may still give its iteration back, so it stops others but is no verdict.
+func TestRunningIsNotOver(t *testing.T) {
+	t.Parallel()
+	l := NewLedger(Limits{USD: 100, Iterations: 1})
+	if err := l.Reserve("a", 100, true); err != nil {
+		t.Fatal(err)
+	}
+	if e := l.Over(); e != nil {
+		t.Errorf("over with one running: %v", e)
+	}
+	l.Settle("a", 99, 0, false)
+	if err := l.Reserve("b", 1, true); err != nil {
+		t.Errorf("after the iteration came back: %v", err)
+	}
+}
+
+func TestOverWall(t *testing.T) {
+	t.Parallel()
+	l := NewLedger(Limits{Wall: time.Hour})
+	if e := l.OverWall(time.Hour - 1); e != nil {
+		t.Errorf("before: %v", e)
+	}
+	if e := l.OverWall(time.Hour); e == nil || e.Limit != LimitWall || !e.Reached() {
+		t.Errorf("at the hour: %v", e)
+	}
+	l.SetLimits(Limits{})
+	if e := l.OverWall(math.MaxInt64); e != nil {
+		t.Errorf("without a limit: %v", e)
+	}
+}
+
+func TestSetLimits(t *testing.T) {
+	t.Parallel()
+	l := NewLedger(Limits{USD: 10, Iterations: 1})
+	if err := l.Reserve("a", 10, true); err != nil {
+		t.Fatal(err)
+	}
+	l.SetLimits(Limits{USD: 5, Iterations: -4})
+	if l.Available() != 0 || l.IterationsLeft() != 0 || l.Limits() != (Limits{USD: 5}) {
+		t.Errorf("lowered: %v available, %d left, limits %+v", l.Available(), l.IterationsLeft(), l.Limits())
+	}
+	l.Settle("a", 10, 0, true)
+	l.SetLimits(Limits{USD: 15, Iterations: 2})
+	if l.Available() != 5 || l.IterationsLeft() != 1 || l.Over() != nil {
+		t.Errorf("raised: %v available, %d left", l.Available(), l.IterationsLeft())
+	}
+}
+
+func TestNotices(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		limit, before, now USD
+		want               []int
+	}{
+		{100, 0, 49, nil},
+		{100, 0, 50, []int{50}},
+		{100, 50, 74, nil},
+		{100, 49, 75, []int{50, 75}},
+		{100, 0, 200, []int{50, 75, 90}},
+		{100, 90, 100, nil},
+		{3, 0, 1, nil}, // half of 3 is reached at 2
+		{3, 1, 2, []int{50}},
+		{0, 0, 5, nil},
+		{math.MaxInt64, 0, math.MaxInt64/2 + 1, []int{50}},
+		{math.MaxInt64, math.MaxInt64 / 2, math.MaxInt64, []int{50, 75, 90}},
+	} {
+		l := NewLedger(Limits{USD: c.limit})
+		l.Spend(c.now, 0)
+		if got := l.Notices(c.before); !slices.Equal(got, c.want) {
+			t.Errorf("limit %d, %d to %d: %v, want %v", c.limit, c.before, c.now, got, c.want)
+		}
+	}
+}
+
+func TestLimitErrorText(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		e    LimitError
+		want string
+	}{
+		{LimitError{Limit: LimitMoney, Value: 25e6, Spent: 25_120_000}, "budget of $25 reached ($25.12 spent); raise it with --budget"},
+		{LimitError{Limit: LimitMoney, Value: 50_000, Spent: 30_000, Reserved: 12_500, Wanted: 10_000}, "budget of $0.05 has no room for $0.01 ($0.03 spent, $0.01 reserved); raise it with --budget"},
+		{LimitError{Limit: LimitIterations, Value: 10, Spent: 10}, "limit of 10 iterations reached (10 made); raise it with --max-iterations"},
+		{LimitError{Limit: LimitIterations, Value: 10, Spent: 8, Reserved: 2, Wanted: 1}, "limit of 10 iterations has no room (8 made, 2 running); raise it with --max-iterations"},
+		{LimitError{Limit: LimitTokens, Value: 1000, Spent: 1200}, "limit of 1000 tokens reached (1200 used); raise it with --max-tokens"},
+		{LimitError{Limit: LimitWall, Value: int64(time.Hour), Spent: int64(time.Hour + 90*time.Second + 1)}, "wall-clock limit of 1h0m0s reached (1h1m30s elapsed); raise it with --wall-clock"},
+	} {
+		if got := c.e.Error(); got != c.want {
+			t.Errorf("got  %s\nwant %s", got, c.want)
+		}
+	}
+}
+
+func TestJSONForm(t *testing.T) {
+	t.Parallel()
+	l := NewLedger(Limits{USD: 10 * Dollar, Iterations: 5, Wall: time.Minute})
+	for _, key := range []string{"T-2/1", "T-1/1"} {
+		if err := l.Reserve(key, Dollar, key == "T-1/1"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l.Spend(7_650, 12)
+	const want = `{"limits":{"usd":10000000,"iterations":5,"wall":60000000000},"spent":7650,"charged":0,"tokens":12,` +
+		`"held":[{"key":"T-1/1","usd":1000000,"iteration":true},{"key":"T-2/1","usd":1000000}]}`
+	got, err := json.Marshal(struct{ L Ledger }{l})
+	if err != nil || string(got) != `{"L":`+want+`}` {
+		t.Errorf("%s, %v", got, err)
+	}
+	for _, bad := range []string{
+		`{"spent":-1}`, `{"charged":-1}`, `{"tokens":-1}`, `{"limits":{"usd":-1}}`, `[]`, `{"spent":1.5}`,
+		`{"held":[{"key":"a","usd":-1}]}`, `{"held":[{"key":"a"},{"key":"a"}]}`, `{"held":[{"key":"b"},{"key":"a"}]}`,
+	} {
+		back := l
+		if err := json.Unmarshal([]byte(bad), &back); err == nil || !reflect.DeepEqual(back, l) {
+			t.Errorf("%s: error %v, ledger %+v", bad, err, back)
+		}
+	}
+}

@@ -1,0 +1,144 @@
+package budget
+
+import (
+	"encoding/json"
+	"math"
+	"math/big"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func load(t *testing.T, overlay string) Prices {
+	t.Helper()
+	p, err := LoadPrices([]byte(overlay))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestListedPrices(t *testing.T) {
+	t.Parallel()
+	p := load(t, "")
+	if p.Date < "2026-10-24" {
+		t.Errorf("date %q", p.Date)
+	}
+	const m = 1_000_000
+	for _, c := range []struct {
+		model                string
+		in, out, read, write int64
+		want                 USD
+		unknown              bool
+	}{
+		{model: "claude-sonnet-4-5-20250929", in: m, out: m, read: m, write: m, want: 22_050_000},
+		{model: "claude-opus-5-5", in: m, out: m, read: m, write: m, want: 29_200_000},
+		{model: "claude-opus-5", in: m, out: m, read: m, write: m, want: 36_750_000},
+		{model: "claude-opus-4-20250514", out: m, want: 75_000_000},
+		{model: "claude-opus-4-5-20251101", out: m, want: 25_000_000},
+		{model: "claude-opus-4-7[1m]", out: m, want: 25_000_000},
+		{model: "claude-haiku-4-5", in: 1, want: 1},
+		{model: "claude-haiku-4-5", read: 4, want: 0}, // 0.4 micro-dollars
+		{model: "claude-haiku-4-5", read: 5, want: 1}, // half a micro-dollar goes up
+		{model: "claude-haiku-4-5", in: -5, out: -5, read: -5, write: -5, want: 0},
+		{model: "claude-haiku-5-5", in: 40_000, out: 1000, read: 40_000, write: 20_000, want: 4000 + 500 + 400 + 2500},
+		{model: "claude-haiku-5-5", in: 40_001, out: 1000, read: 40_000, write: 20_000, want: 20_001 + 2500 + 2000 + 12_500}, // 20,000.5 up
+		{model: "claude-opus-5-5", in: math.MaxInt64, out: math.MaxInt64, want: math.MaxInt64},
+		{model: "claude-opus-4-10", out: m, want: 75_000_000}, // a word ends after opus-4, none after opus-4-1
+		{model: "claude-opus", unknown: true},
+		{model: "claude-opus-50", unknown: true},
+		{model: "gpt-4", unknown: true},
+		{model: "", unknown: true},
+	} {
+		got, ok := p.Cost(c.model, c.in, c.out, c.read, c.write)
+		if got != c.want || ok == c.unknown {
+			t.Errorf("%s %d/%d/%d/%d: %d, %v, want %d", c.model, c.in, c.out, c.read, c.write, got, ok, c.want)
+		}
+	}
+}
+
+// The proportions of the price list hold for every line: a slip in one digit shows.
+func TestListedProportions(t *testing.T) {
+	t.Parallel()
+	p := load(t, "")
+	if len(p.models) < 10 {
+		t.Fatalf("%d models", len(p.models))
+	}
+	for name, m := range p.models {
+		for _, r := range []Rates{m.rates, m.long} {
+			if r == (Rates{}) && m.above == 0 {
+				continue
+			}
+			if !strings.HasPrefix(name, "claude-") || r.Input <= 0 || r.Output != 5*r.Input || r.CacheWrite*4 != 5*r.Input {
+				t.Errorf("%s: %+v", name, r)
+			}
+			if x := r.Input / r.CacheRead; r.Input%r.CacheRead != 0 || x != 10 && x != 20 && x != 40 {
+				t.Errorf("%s: cache read %d for input %d", name, r.CacheRead, r.Input)
+			}
+		}
+	}
+}
+
+func TestOverlay(t *testing.T) {
+	t.Parallel()
+	p := load(t, `{"date":"2027-01-02","models":{
+		"claude-opus-5-5":{"input":1,"output":2,"cache_read":3,"cache_write":4},
+		"local/":{"input":0,"output":0,"cache_read":0,"cache_write":0}}}`)
+	if p.Date != "2027-01-02" {
+		t.Errorf("date %q", p.Date)
+	}
+	for model, want := range map[string]USD{"claude-opus-5-5": 10, "claude-haiku-4-5": 7_350_000, "local/llama": 0} {
+		if got, ok := p.Cost(model, 1e6, 1e6, 1e6, 1e6); got != want || !ok {
+			t.Errorf("%s: %d, %v, want %d", model, got, ok, want)
+		}
+	}
+	for bad, want := range map[string]string{
+		`{`:                                  "unexpected EOF",
+		`{} {}`:                              "something follows",
+		`{"modles":{}}`:                      `unknown field "modles"`,
+		`{"date":"24.10.2026"}`:              "not YYYY-MM-DD",
+		`{"unit":"dollars"}`:                 `the unit is "dollars"`,
+		`{"models":{"":{}}}`:                 "no name",
+		`{"models":{"a":{"input":1}}}`:       `model "a": output is missing`,
+		`{"models":{"a":{"input":-1}}}`:      `model "a": input is negative`,
+		`{"models":{"a":{"input":1.5}}}`:     "1.5",
+		`{"models":{"a":{"input":"cheap"}}}`: "cannot unmarshal",
+		`{"models":{"a":{"input":1,"output":1,"cache_read":1,"cache_write":1,"long":{"input":1,"output":1,"cache_read":1,"cache_write":1}}}}`: "above must be",
+		`{"models":{"a":{"input":1,"output":1,"cache_read":1,"cache_write":1,"long":{"above":5}}}}`:                                           `model "a", long: input is missing`,
+	} {
+		if p, err := LoadPrices([]byte(bad)); err == nil || !strings.Contains(err.Error(), want) || p.models != nil {
+			t.Errorf("%s: error %v, want %q in it", bad, err, want)
+		}
+	}
+}
+
+// TestCostIsExact compares with arithmetic of any size.
+func TestCostIsExact(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		var r, n [4]int64
+		sum := new(big.Int)
+		for i := range r {
+			r[i] = rapid.Int64Range(0, math.MaxInt64).Draw(t, "rate")
+			n[i] = rapid.Int64().Draw(t, "count")
+			sum.Add(sum, new(big.Int).Mul(big.NewInt(r[i]), big.NewInt(max(n[i], 0))))
+		}
+		overlay, err := json.Marshal(map[string]any{"models": map[string]any{"m": map[string]int64{
+			"input": r[0], "output": r[1], "cache_read": r[2], "cache_write": r[3]}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := LoadPrices(overlay)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := sum.Add(sum, big.NewInt(500_000)).Div(sum, big.NewInt(1_000_000))
+		if most := big.NewInt(math.MaxInt64); want.Cmp(most) > 0 {
+			want = most
+		}
+		if got, ok := p.Cost("m", n[0], n[1], n[2], n[3]); !ok || int64(got) != want.Int64() {
+			t.Fatalf("cost %d, %v, want %s", got, ok, want)
+		}
+	})
+}

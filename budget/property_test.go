@@ -1,0 +1,169 @@
+package budget
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// sums is the ledger kept by hand: maps and plain additions.
+type sums struct {
+	limits  Limits
+	spent   USD
+	tokens  int64
+	charged int
+	held    map[string]hold
+	over    USD // what costs passed their reservations by, and facts without one
+}
+
+func (m *sums) reserved() (usd USD, iterations int) {
+	for _, h := range m.held {
+		usd += h.USD
+		if h.Iteration {
+			iterations++
+		}
+	}
+	return usd, iterations
+}
+
+// TestLedgerKeepsItsPromise drives a ledger with any interleaving of reservations,
+// ends, crashes and resumes, against sums kept by hand.
+func TestLedgerKeepsItsPromise(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		limits := Limits{
+			USD:          USD(rapid.Int64Range(0, int64(5*MinReservation)).Draw(t, "limit")),
+			NoUSD:        rapid.IntRange(0, 4).Draw(t, "no money limit") == 0,
+			Iterations:   rapid.IntRange(0, 20).Draw(t, "iterations"),
+			NoIterations: rapid.IntRange(0, 4).Draw(t, "no iteration limit") == 0,
+			Tokens:       rapid.SampledFrom([]int64{0, 0, 300}).Draw(t, "tokens"),
+		}
+		l := NewLedger(limits)
+		m := sums{limits: limits, held: map[string]hold{}}
+		key := rapid.Map(rapid.IntRange(0, 5), func(n int) string { return fmt.Sprintf("T-%d", n) })
+
+		t.Repeat(map[string]func(*rapid.T){
+			"reserve": func(t *rapid.T) {
+				k := key.Draw(t, "key")
+				h := hold{k, USD(rapid.Int64Range(0, int64(MinReservation)).Draw(t, "usd")), rapid.Bool().Draw(t, "iteration")}
+				reserved, running := m.reserved()
+				_, twice := m.held[k]
+				fits := !twice && (limits.NoUSD || h.USD == 0 || m.spent+reserved+h.USD <= limits.USD) &&
+					(!h.Iteration || limits.NoIterations || m.charged+running < limits.Iterations) &&
+					(limits.Tokens == 0 || m.tokens < limits.Tokens)
+				before := l
+				err := l.Reserve(k, h.USD, h.Iteration)
+				if (err == nil) != fits {
+					t.Fatalf("reserving %+v: %v; fits: %v", h, err, fits)
+				}
+				if err == nil {
+					m.held[k] = h
+				} else if !reflect.DeepEqual(l, before) {
+					t.Fatalf("a refusal changed the ledger")
+				}
+			},
+			"share and reserve": func(t *rapid.T) {
+				k := key.Draw(t, "key")
+				slots, own := rapid.IntRange(-1, 8).Draw(t, "slots"), USD(rapid.Int64Range(0, 2*int64(MinReservation)).Draw(t, "own"))
+				usd, ok := l.Share(slots, own)
+				if own > 0 && usd > own {
+					t.Fatalf("a share of %d for a task with a cap of %d", usd, own)
+				}
+				if enough := l.Available() >= MinReservation || own > 0 && l.Available() >= own; !limits.NoUSD && ok != enough {
+					t.Fatalf("share %d, %v, with %d available for a task with a cap of %d", usd, ok, l.Available(), own)
+				}
+				if least := min(MinReservation, max(own, 0)); ok && !limits.NoUSD && usd < max(least, 1) {
+					t.Fatalf("a useless share of %d", usd)
+				}
+				if _, twice := m.held[k]; !ok || twice || limits.Tokens > 0 && m.tokens >= limits.Tokens {
+					return
+				}
+				if err := l.Reserve(k, usd, false); err != nil {
+					t.Fatalf("a share of %d was refused: %v", usd, err)
+				}
+				m.held[k] = hold{k, usd, false}
+			},
+			"settle": func(t *rapid.T) {
+				k := key.Draw(t, "key")
+				h, ok := m.held[k]
+				if !ok {
+					return
+				}
+				cost := USD(rapid.Int64Range(0, int64(h.USD)+500).Draw(t, "cost"))
+				tokens, charged := rapid.Int64Range(0, 50).Draw(t, "tokens"), rapid.Bool().Draw(t, "charged")
+				l.Settle(k, cost, tokens, charged)
+				delete(m.held, k)
+				m.spent += cost
+				m.tokens += tokens
+				m.over += max(cost-h.USD, 0)
+				if charged && h.Iteration {
+					m.charged++
+				}
+			},
+			"a fact found after a crash": func(t *rapid.T) {
+				cost := USD(rapid.Int64Range(-5, 500).Draw(t, "cost"))
+				l.Spend(cost, -3)
+				m.spent += max(cost, 0)
+				m.over += max(cost, 0)
+			},
+			"resume": func(t *rapid.T) {
+				data, err := json.Marshal(l)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var back Ledger
+				if err := json.Unmarshal(data, &back); err != nil || !reflect.DeepEqual(back, l) {
+					t.Fatalf("%s came back as %+v, %v", data, back, err)
+				}
+				l = back
+			},
+			"a copy is independent": func(t *rapid.T) {
+				data, _ := json.Marshal(l)
+				probe := l
+				for k := range m.held {
+					probe.Settle(k, 1000, 1, true)
+				}
+				_ = probe.Reserve("T-00", 0, false)
+				_ = probe.Reserve("T-9", 0, false)
+				probe.SetLimits(Limits{})
+				if after, _ := json.Marshal(l); string(after) != string(data) {
+					t.Fatalf("a copy changed its original: %s, was %s", after, data)
+				}
+			},
+			"": func(t *rapid.T) {
+				reserved, running := m.reserved()
+				if l.Spent() != m.spent || l.Reserved() != reserved || l.Tokens() != m.tokens || l.Iterations() != m.charged+running {
+					t.Fatalf("%+v, want %+v", l, m)
+				}
+				if l.Available() < 0 || l.IterationsLeft() < 0 || l.Iterations() < 0 {
+					t.Fatalf("something is negative: %+v", l)
+				}
+				if !limits.NoIterations && l.Iterations() > limits.Iterations {
+					t.Fatalf("%d iterations with a limit of %d", l.Iterations(), limits.Iterations)
+				}
+				if !limits.NoUSD {
+					// The promise: only what passed its reservation passes the limit.
+					if l.Spent()+l.Reserved() > limits.USD+m.over {
+						t.Fatalf("spent %d, reserved %d, limit %d, overshoot %d", l.Spent(), l.Reserved(), limits.USD, m.over)
+					}
+					if want := max(limits.USD-m.spent-reserved, 0); l.Available() != want {
+						t.Fatalf("available %d, want %d", l.Available(), want)
+					}
+				}
+				if e := l.Over(); e != nil && !e.Reached() {
+					t.Fatalf("over, yet not reached: %+v", e)
+				}
+			},
+		})
+		// Nothing drifts: once all has ended nothing is held, whatever the order was.
+		for k := range m.held {
+			l.Settle(k, 0, 0, false)
+		}
+		if l.Reserved() != 0 || l.Spent() != m.spent || l.Iterations() != m.charged {
+			t.Fatalf("after the end: %+v, want %+v", l, m)
+		}
+	})
+}
