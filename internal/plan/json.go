@@ -212,3 +212,19 @@ func (c *cursor) pos(off int) Pos {
 	}
 	return Pos{Line: c.line, Column: off - c.begin + 1}
 }
+
+// line1 is the offset at which a line begins.
+func (c *cursor) line1(line int) int {
+	if line < c.line {
+		c.off, c.line, c.begin = 0, 1, 0
+	}
+	for c.line < line {
+		i := strings.IndexByte(c.src[c.begin:], '\n')
+		if i < 0 {
+			break
+		}
+		c.line, c.begin = c.line+1, c.begin+i+1
+		c.off = c.begin
+	}
+	return c.begin
+}

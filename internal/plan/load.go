@@ -162,6 +162,9 @@ func (d *decoder) read() {
 	if broken == nil { // half a file would make known tasks look unknown
 		d.link()
 	}
+	if d.errors == 0 {
+		d.overlaps()
+	}
 }
 
 // prompt is the content of an "@file", or what is wrong with it.

@@ -32,8 +32,12 @@ type Plan struct {
 	// Graph holds the tasks' edges; its node i is Tasks[i].
 	Graph *dag.Graph
 
-	ids index // of Tasks, for Lookup
+	ids  index // of Tasks, for Lookup
+	keys keys  // computed when the first is asked for
 }
+
+// Waves gives each task its wave, from 1, and how many waves there are.
+func (p *Plan) Waves() (wave []int, total int) { return p.Graph.Waves(nil) }
 
 // NoLimit is what Limits.USD points to for "none": spend without a limit of wavex's own.
 const NoLimit budget.USD = -1

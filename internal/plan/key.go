@@ -1,0 +1,126 @@
+package plan
+
+// This file gives tasks their content keys: the same work has the same key, however the
+// file is written. It knows nothing of what was run.
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"slices"
+	"sync"
+)
+
+type digest = [sha256.Size]byte
+
+type keys struct {
+	once sync.Once
+	sums []digest
+}
+
+// Key is the content key of task i, sha256 in hex: over its id, words, command, files,
+// checks and criteria, the resolved settings that change what an attempt does, and the
+// keys of its blockers. Formatting, the order of tasks and of blockers, limits of time,
+// turns, retries and money, metadata and rehearse blocks do not change it. All keys are
+// computed when the first is asked for; Key is safe for concurrent use.
+func (p *Plan) Key(i int) string {
+	p.keys.once.Do(func() { p.keys.sums = p.digests() })
+	return hex.EncodeToString(p.keys.sums[i][:])
+}
+
+// digests goes through the tasks wave by wave, so that blockers come first.
+func (p *Plan) digests() []digest {
+	wave, total := p.Waves()
+	start := make([]int, total+2)
+	for _, w := range wave {
+		start[w+1]++
+	}
+	for w := 1; w < len(start); w++ {
+		start[w] += start[w-1]
+	}
+	order := make([]int32, len(wave))
+	for i, w := range wave {
+		order[start[w]] = int32(i)
+		start[w]++
+	}
+	sums := make([]digest, len(p.Tasks))
+	var h hasher
+	for _, i := range order {
+		sums[i] = h.task(p, int(i), sums)
+	}
+	return sums
+}
+
+// hasher writes a task as bytes that only it has: every text and every list begins with
+// its length.
+type hasher struct {
+	buf      []byte
+	blockers []digest
+}
+
+func (h *hasher) text(s string) {
+	h.buf = binary.AppendUvarint(h.buf, uint64(len(s)))
+	h.buf = append(h.buf, s...)
+}
+
+func (h *hasher) count(n int) { h.buf = binary.AppendUvarint(h.buf, uint64(n)) }
+
+func (h *hasher) texts(list []string) {
+	h.count(len(list))
+	for _, s := range list {
+		h.text(s)
+	}
+}
+
+func (h *hasher) check(c Check) {
+	for _, s := range []string{c.Run, c.File, c.Contains, c.Matches} {
+		h.text(s)
+	}
+}
+
+func (h *hasher) task(p *Plan, i int, sums []digest) digest {
+	t := &p.Tasks[i]
+	h.buf = append(h.buf[:0], "wavex task 1\n"...)
+	for _, s := range []string{t.ID, t.Subject, t.Description, t.Prompt, t.Command} {
+		h.text(s)
+	}
+	h.count(len(t.Files))
+	for _, f := range t.Files {
+		h.text(f.Path)
+		h.text(f.Action)
+	}
+	h.count(len(t.Verify))
+	for _, c := range t.Verify {
+		h.check(c)
+	}
+	h.count(len(t.Criteria))
+	for _, c := range t.Criteria {
+		h.text(c.Text)
+		h.text(c.Verification)
+		if c.Check == nil {
+			h.count(0)
+			continue
+		}
+		h.count(1)
+		h.check(*c.Check)
+	}
+	s := p.Settings(i)
+	for _, v := range []string{s.Model, s.FallbackModel, s.PermissionMode, s.Agent, s.AppendSystemPrompt, s.MCPConfig, s.SettingSources, s.Dir} {
+		h.text(v)
+	}
+	h.texts(s.AllowedTools)
+	h.texts(s.DisallowedTools)
+
+	// Blockers in the order of their keys, not of the file.
+	h.blockers = h.blockers[:0]
+	for _, b := range p.Graph.Blockers(i) {
+		h.blockers = append(h.blockers, sums[b])
+	}
+	slices.SortFunc(h.blockers, func(a, b digest) int { return bytes.Compare(a[:], b[:]) })
+	h.count(len(h.blockers))
+	for _, b := range h.blockers {
+		h.buf = append(h.buf, b[:]...)
+	}
+	return sha256.Sum256(h.buf)
+}

@@ -1,0 +1,90 @@
+package plan
+
+// This file finds tasks of one wave that declare the same file. They may: the scheduler
+// runs them one after the other (LEDGER C3). It only says so.
+
+import (
+	"fmt"
+	"strings"
+)
+
+// overlaps warns once for each file and wave, at the second task that declares it. Tasks
+// that all only read a file do not get in each other's way.
+func (d *decoder) overlaps() {
+	type key struct {
+		wave int
+		path string
+	}
+	type users struct {
+		tasks  []int
+		writes bool
+	}
+	declared := false
+	for i := range d.plan.Tasks {
+		declared = declared || len(d.plan.Tasks[i].Files) > 0
+	}
+	if !declared {
+		return
+	}
+	wave, _ := d.plan.Waves()
+	// Most files have one user: the map holds numbers, and lists only where needed.
+	first := make(map[key]int32)
+	shared := make(map[key]*users)
+	var order []key
+	for i := range d.plan.Tasks {
+		for _, f := range d.plan.Tasks[i].Files {
+			k := key{wave[i], f.Path}
+			j, taken := first[k]
+			if !taken {
+				first[k] = int32(i)
+				continue
+			}
+			if int(j) == i {
+				continue
+			}
+			u := shared[k]
+			if u == nil {
+				u = &users{tasks: []int{int(j)}, writes: writes(d.plan.Tasks[j].Files, f.Path)}
+				shared[k] = u
+				order = append(order, k)
+			}
+			if u.tasks[len(u.tasks)-1] != i {
+				u.tasks = append(u.tasks, i)
+			}
+			u.writes = u.writes || f.Writes()
+		}
+	}
+	for _, k := range order {
+		u := shared[k]
+		if !u.writes {
+			continue
+		}
+		i := u.tasks[1]
+		path := []step{{name: "tasks"}, {index: i, element: true}, {name: "files"}}
+		d.report(d.places[i], SeverityWarning, CodeFileOverlap, path,
+			"tasks %s of wave %d declare %s and will run one after the other; use blockedBy if their order matters",
+			d.some(u.tasks), k.wave, quote(k.path))
+	}
+}
+
+func writes(files []File, path string) bool {
+	for _, f := range files {
+		if f.Path == path && f.Writes() {
+			return true
+		}
+	}
+	return false
+}
+
+// some names tasks, the first few of many.
+func (d *decoder) some(tasks []int) string {
+	const most = 5
+	var names []string
+	for _, i := range tasks[:min(most, len(tasks))] {
+		names = append(names, d.plan.Tasks[i].ID)
+	}
+	if more := len(tasks) - most; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names, ", "), more)
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
+}
