@@ -1,0 +1,99 @@
+package cmd_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// may lists what each package of wavex imports from wavex, with the reason. Imports
+// point down; a package that is not listed may import nothing of wavex.
+var may = map[string]struct {
+	imports []string
+	why     string
+}{
+	"dag":                       {nil, "a pure graph knows no plan"},
+	"budget":                    {nil, "money knows no work"},
+	"internal/plan":             {[]string{"budget", "dag"}, "plan files are graphs with limits; they start nothing"},
+	"internal/proc":             {nil, "processes know nothing of what runs in them"},
+	"internal/journal":          {nil, "a log knows nothing of its records"},
+	"internal/verify":           {[]string{"internal/plan", "internal/proc"}, "checks are commands and files"},
+	"internal/prompt":           {[]string{"internal/plan", "internal/verify"}, "words are made of the plan and of what is checked"},
+	"runner":                    {[]string{"budget", "dag", "internal/plan", "internal/proc", "internal/verify"}, "one attempt knows no other"},
+	"runner/runnertest":         {[]string{"runner", "budget", "internal/plan", "internal/proc", "internal/verify"}, "the fake and the conformance suite"},
+	"counsel":                   {[]string{"budget", "runner", "internal/verify"}, "a panel is made of lean calls"},
+	"scheduler":                 {[]string{"budget", "counsel", "dag", "internal/plan", "runner"}, "the loop decides; it never starts a process or opens a file itself"},
+	"internal/rehearse":         {[]string{"internal/proc"}, "a stand-in speaks the protocol and knows nothing of us"},
+	"internal/fakeapi":          {nil, "a scripted API serves only tests"},
+	"internal/ui":               {[]string{"budget", "counsel", "internal/plan", "internal/report", "internal/ui/safe", "runner", "scheduler"}, "a projection"},
+	"internal/ui/safe":          {nil, "text for terminals"},
+	"internal/report":           {[]string{"budget", "counsel", "internal/plan", "internal/ui/safe", "internal/verify", "runner", "scheduler"}, "a projection"},
+	"cmd":                       {[]string{"*"}, "the command line wires everything"},
+	"cmd/wavex":                 {[]string{"cmd"}, "ten lines"},
+	"e2e":                       {[]string{"*"}, "tests of the whole"},
+	"examples/quickstart/reset": {nil, "an example"},
+}
+
+// never lists what a package must not import from elsewhere.
+var never = map[string][]string{
+	"dag":       {"os", "net/http", "os/exec", "time"},
+	"budget":    {"os", "net/http", "os/exec"},
+	"scheduler": {"os/exec", "net/http", "os", "sync"},
+	"runner":    {"os/exec", "net/http"},
+}
+
+type pkg struct {
+	ImportPath string
+	Imports    []string
+}
+
+func packages(t *testing.T) []pkg {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-json=ImportPath,Imports", "wavex/...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var all []pkg
+	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p pkg
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+}
+
+func TestImportsPointDown(t *testing.T) {
+	t.Parallel()
+	for _, p := range packages(t) {
+		name := strings.TrimPrefix(p.ImportPath, "wavex/")
+		rule, listed := may[name]
+		if !listed {
+			t.Errorf("package %s has no rule: say in cmd/imports_test.go what it may import, and why", name)
+			continue
+		}
+		for _, imp := range p.Imports {
+			if slices.Contains(never[name], imp) {
+				t.Errorf("%s imports %s, which it must not: %s", name, imp, rule.why)
+			}
+			if imp == "os/exec" && name != "internal/proc" && name != "cmd" {
+				t.Errorf("%s imports os/exec: processes are started in internal/proc only", name)
+			}
+			local, ours := strings.CutPrefix(imp, "wavex/")
+			if ours && !slices.Contains(rule.imports, local) && !slices.Contains(rule.imports, "*") {
+				t.Errorf("%s imports %s, but %s", name, local, rule.why)
+			}
+		}
+		for _, word := range []string{"util", "common", "types", "helpers"} {
+			if strings.HasSuffix(name, word) {
+				t.Errorf("package %s: a drawer is no room", name)
+			}
+		}
+	}
+}
