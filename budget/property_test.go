@@ -122,13 +122,16 @@ func TestLedgerKeepsItsPromise(t *testing.T) {
 			},
 			"a copy is independent": func(t *rapid.T) {
 				data, _ := json.Marshal(l)
-				probe := l
+				ended, begun := l, l
 				for k := range m.held {
-					probe.Settle(k, 1000, 1, true)
+					ended.Settle(k, 1000, 1, true)
 				}
-				_ = probe.Reserve("T-00", 0, false)
-				_ = probe.Reserve("T-9", 0, false)
-				probe.SetLimits(Limits{})
+				begun.SetLimits(Limits{NoUSD: true, NoIterations: true})
+				for _, k := range []string{"", "T-00", "T-9"} { // before, between and after the others
+					if err := begun.Reserve(k, 0, false); err != nil {
+						t.Fatal(err)
+					}
+				}
 				if after, _ := json.Marshal(l); string(after) != string(data) {
 					t.Fatalf("a copy changed its original: %s, was %s", after, data)
 				}

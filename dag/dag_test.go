@@ -82,14 +82,24 @@ func TestCyclesOfOneEdgeBack(t *testing.T) {
 	t.Parallel()
 	const n = 300_000
 	b := NewBuilder(n, 2*n)
-	for i := 1; i < n; i++ {
-		b.Edge(i, i-1)
+	for i := range n - 1 {
+		b.Edge(i, i+1)
 	}
-	b.Edge(1000, n-1)
-	b.Edge(n-1, 1500)
-	cycles := b.Build(n).Cycles()
-	if len(cycles) != 1 || len(cycles[0]) != 502 || cycles[0][0] != 1000 || cycles[0][1] != n-1 {
+	b.Edge(n-1001, 0)
+	b.Edge(0, n-1501)
+	g := b.Build(n)
+	s := newCycleSearch(g)
+	var cycles [][]int
+	for _, members := range g.components() {
+		if c := s.shortest(members); c != nil {
+			cycles = append(cycles, c)
+		}
+	}
+	if len(cycles) != 1 || len(cycles[0]) != 502 || cycles[0][0] != 0 || cycles[0][1] != n-1501 {
 		t.Errorf("%d cycles, the first of %d nodes", len(cycles), len(cycles[0]))
+	}
+	if s.work > 2*g.Edges() {
+		t.Errorf("looked at %d edges of %d; without the first node no cycle is left", s.work, g.Edges())
 	}
 }
 
