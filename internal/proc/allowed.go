@@ -47,7 +47,7 @@ var allowed = []string{
 	// Windows cannot start programs without these.
 	"SystemRoot", "SystemDrive", "windir", "ComSpec", "PATHEXT", "OS", "APPDATA", "LOCALAPPDATA", "ProgramData", "ALLUSERSPROFILE",
 	"ProgramFiles*", "CommonProgram*", "USERPROFILE", "USERNAME", "USERDOMAIN", "HOMEDRIVE", "HOMEPATH", "PUBLIC",
-	"COMPUTERNAME", "NUMBER_OF_PROCESSORS", "PROCESSOR_*", "PSModulePath", "MSYS*", "MINGW*", "VS*COMNTOOLS",
+	"COMPUTERNAME", "NUMBER_OF_PROCESSORS", "PROCESSOR_*", "PSModulePath", "MSYS*", "MINGW*",
 }
 
 // never passes, not even when asked for: marks by which a claude started by claude

@@ -1,39 +1,52 @@
 package proc
 
 import (
-	"context"
 	"errors"
-	"io"
+	"strings"
+	"time"
 )
 
 // ErrUnsupported says that the platform has no such thing.
 var ErrUnsupported = errors.New("not supported on this platform")
+
+// ErrLeft says that a sweep ran out of time, or found processes that it may not kill.
+var ErrLeft = errors.New("marked processes are still alive")
+
+// sweepTime is how long the sweep after a process goes on against processes that do
+// not die (a disk that does not answer) or that multiply.
+const sweepTime = 5 * time.Second
 
 // Proc is a process that carries a mark.
 type Proc struct {
 	Pid     int
 	Run     string // its WAVEX_RUN
 	Attempt string // its WAVEX_ATTEMPT
-	Command string // its arguments, joined by blanks
+	Command string // its arguments, joined by blanks; at most 4 KB
 }
 
-// Subreaper makes the orphans of our descendants our children, so that they can be found.
-func Subreaper() error { return ErrUnsupported }
+// carries tells whether a process with these marks belongs to mark.
+func carries(mark, run, attempt string) bool {
+	return mark != "" && (run == mark || attempt == mark)
+}
 
-// Find returns the live processes whose WAVEX_RUN or WAVEX_ATTEMPT is mark.
-func Find(mark string) ([]Proc, error) { return nil, ErrUnsupported }
+// runOf returns the run in a mark: the text before the first slash.
+func runOf(mark string) string {
+	run, _, _ := strings.Cut(mark, "/")
+	return run
+}
 
-// Sweep kills everything that carries mark as its WAVEX_RUN or WAVEX_ATTEMPT.
-func Sweep(ctx context.Context, mark string) (killed int, err error) { return 0, ErrUnsupported }
-
-// Guard is a process that sweeps when wavex dies without saying goodbye.
-type Guard struct{}
-
-// StartGuard starts self, which must call GuardMain, to watch over mark.
-func StartGuard(self []string, mark string) (*Guard, error) { return nil, ErrUnsupported }
-
-// Close says goodbye: the guard ends without sweeping.
-func (g *Guard) Close() error { return nil }
-
-// GuardMain is the guard's whole life; it returns its exit code.
-func GuardMain(stdin io.Reader, mark string) int { return 0 }
+// marksOf reads the marks from an environment. The first value of a name counts, as
+// it does for getenv.
+func marksOf[T string | []byte](env []T) (run, attempt string) {
+	for _, kv := range env {
+		name, value, ok := strings.Cut(string(kv), "=")
+		switch {
+		case !ok:
+		case name == RunVar && run == "":
+			run = value
+		case name == AttemptVar && attempt == "":
+			attempt = value
+		}
+	}
+	return run, attempt
+}

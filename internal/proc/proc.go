@@ -42,6 +42,8 @@ type Spec struct {
 	// Combined, when set, receives standard output and error in their order, in the
 	// way described for Stderr; then Process.Stdout is nil and Stderr is not used.
 	Combined io.Writer
+
+	guard bool // outlives wavex: a session of its own, no parent-death signal
 }
 
 // StartError says that a program could not be started. Err wraps exec.ErrNotFound,
@@ -74,9 +76,10 @@ type Process struct {
 	Stdin  io.WriteCloser // nil unless Spec.Stdin
 	Stdout io.Reader      // nil with Spec.Combined; may be read at leisure, also after Wait
 
-	pid  int
-	mark string
-	cmd  *exec.Cmd
+	pid   int
+	mark  string
+	guard bool
+	cmd   *exec.Cmd
 
 	outlets []*outlet
 	copies  sync.WaitGroup // goroutines that copy an outlet to a writer
@@ -104,6 +107,7 @@ func Start(s Spec) (*Process, error) {
 	}
 	p := &Process{
 		mark:   s.Mark,
+		guard:  s.guard,
 		killed: make(chan struct{}),
 		done:   make(chan struct{}),
 		swept:  make(chan struct{}),

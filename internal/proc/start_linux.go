@@ -12,7 +12,8 @@ const fionread = unix.TIOCINQ
 
 // system is what a Process needs on Linux.
 type system struct {
-	pidfd int // -1 where the kernel has none
+	pidfd int    // -1 where the kernel has none
+	ticks uint64 // when it was forked, as stat.start
 }
 
 // pin keeps the goroutine, and so the forking thread, until the process has ended.
@@ -25,11 +26,10 @@ func pin() func() {
 func (p *Process) begin() error {
 	p.pidfd = -1
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL, PidFD: &p.pidfd}
-	if err := p.cmd.Start(); err != nil {
-		return err
+	if p.guard {
+		p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, PidFD: &p.pidfd}
 	}
-	p.pid = p.cmd.Process.Pid
-	return nil
+	return ours.start(p)
 }
 
 // awaitExit returns when the process has exited; it is not reaped yet.
@@ -74,13 +74,10 @@ func (p *Process) giveUp()          {}
 
 // finish sweeps, then reaps.
 func (p *Process) finish() Exit {
-	_ = p.kill() // the pid is still ours: it is not reaped
-	p.mu.Lock()
-	_ = p.cmd.Wait() // returns at once; how it went is in ProcessState
-	p.reaped = true
-	p.mu.Unlock()
+	swept, contained := ours.sweep(p)
+	ours.reap(p)
 	e := exitOf(p.cmd.ProcessState)
-	e.Contained = true
+	e.Swept, e.Contained = swept, contained
 	return e
 }
 

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const fionread = unix.TIOCOUTQ // placeholder
+const fionread = 0x4004667f // FIONREAD of macOS and the BSDs; x/sys does not name it
 
 type system struct{}
 

@@ -1,0 +1,392 @@
+package proc
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestContained is the containment without Subreaper: groups, sessions and marks.
+func TestContained(t *testing.T) {
+	t.Parallel()
+	containment(t)
+}
+
+// TestReaper is the containment with Subreaper, which holds for a whole process and
+// so has one of its own. Its tests are not parallel: what an orphan without a mark
+// is attributed to depends on who else is alive.
+func TestReaper(t *testing.T) {
+	if !*reaper {
+		t.Parallel()
+		exe, err := os.Executable()
+		if err != nil {
+			t.Fatal(err)
+		}
+		args := []string{"-test.run=^TestReaper$", "-reaper", "-test.timeout=60s"}
+		if testing.Verbose() {
+			args = append(args, "-test.v")
+		}
+		out, err := exec.CommandContext(t.Context(), exe, args...).CombinedOutput()
+		t.Logf("%s", out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	containment(t)
+	t.Run("a daemon without a mark", func(t *testing.T) {
+		p := start(t, Spec{Argv: self(t, "leave", "hidden"), Mark: mark("a")})
+		pid := line(t, bufio.NewReader(p.Stdout))
+		wantSwept(t, p.Wait(), 1)
+		wantGone(t, pid)
+	})
+	t.Run("a daemon without a mark of one of two", testUnsure)
+	t.Run("a child that is not ours", func(t *testing.T) {
+		// Other code in this process may run commands: they are no orphans.
+		c := exec.CommandContext(t.Context(), "cat")
+		in, err := c.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		p := start(t, Spec{Argv: self(t, "leave", "setsid"), Mark: mark("a")})
+		wantSwept(t, p.Wait(), 1)
+		_ = in.Close()
+		if err := c.Wait(); err != nil {
+			t.Errorf("a command of others was disturbed: %v", err)
+		}
+	})
+	t.Run("nothing is left", func(t *testing.T) {
+		if left := ours.strays(); len(left) > 0 {
+			t.Errorf("unreaped orphans: %v", left)
+		}
+		if len(ours.live) > 0 {
+			t.Errorf("unreaped processes: %v", ours.live)
+		}
+	})
+}
+
+// mark is an attempt of a run of this test process: others run beside it.
+func mark(task string) string { return fmt.Sprintf("run%d/%s/1", os.Getpid(), task) }
+
+func containment(t *testing.T) {
+	for _, how := range []string{"setsid", "group"} {
+		t.Run("leaves one by "+how, func(t *testing.T) {
+			p := start(t, Spec{Argv: self(t, "leave", how), Mark: mark(how)})
+			pid := line(t, bufio.NewReader(p.Stdout))
+			e := p.Wait()
+			wantSwept(t, e, 1)
+			if e.Code != 0 || e.Signal != "" {
+				t.Errorf("ended with %d %q, want 0", e.Code, e.Signal)
+			}
+			wantGone(t, pid)
+		})
+	}
+	t.Run("is killed over one by setsid", func(t *testing.T) {
+		p := start(t, Spec{Argv: self(t, "stay"), Mark: mark("stay")})
+		pid := line(t, bufio.NewReader(p.Stdout))
+		if err := p.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		e := p.Wait()
+		wantSwept(t, e, 1)
+		if e.Code != -1 || e.Signal != "SIGKILL" {
+			t.Errorf("ended with %d %q, want -1 SIGKILL", e.Code, e.Signal)
+		}
+		wantGone(t, pid)
+		if err := p.Kill(); !errors.Is(err, os.ErrProcessDone) {
+			t.Errorf("a second kill: %v, want os.ErrProcessDone", err)
+		}
+	})
+	t.Run("one of two", func(t *testing.T) {
+		a := start(t, Spec{Argv: self(t, "stay"), Mark: mark("a")})
+		b := start(t, Spec{Argv: self(t, "stay"), Mark: mark("b")})
+		ofA, ofB := line(t, bufio.NewReader(a.Stdout)), line(t, bufio.NewReader(b.Stdout))
+		_ = a.Kill()
+		wantSwept(t, a.Wait(), 1)
+		wantGone(t, ofA)
+		if !alive(t, ofB) {
+			t.Error("the sweep of one attempt killed another's process")
+		}
+		_ = b.Kill()
+		wantSwept(t, b.Wait(), 1)
+		wantGone(t, ofB)
+	})
+	t.Run("two processes of one attempt", func(t *testing.T) {
+		a := start(t, Spec{Argv: self(t, "stay"), Mark: mark("c")})
+		b := start(t, Spec{Argv: self(t, "stay"), Mark: mark("c")})
+		ofA, ofB := line(t, bufio.NewReader(a.Stdout)), line(t, bufio.NewReader(b.Stdout))
+		_ = a.Kill()
+		if e := a.Wait(); e.Swept != 0 {
+			t.Errorf("swept %d under a mark that is still in use", e.Swept)
+		}
+		_ = b.Kill()
+		wantSwept(t, b.Wait(), 2)
+		wantGone(t, ofA)
+		wantGone(t, ofB)
+	})
+	for name, script := range map[string]string{
+		// Every process starts many that outlive it, each in a session of its own.
+		"a tree that keeps forking": `echo ready; i=0; while [ $i -lt 3000 ]; do i=$((i+1)); setsid sleep 50 & done`,
+		// Every process starts its successor in a new session and ends.
+		"a chain that keeps forking": `cat > chain <<'X'
+[ $1 -gt 3000 ] && exit
+[ $1 -eq 20 ] && echo ready
+setsid sh chain $(($1+1)) &
+X
+sh chain 1; sleep 50`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			mark := mark(name)
+			p := start(t, Spec{Argv: Shell(script), Mark: mark})
+			line(t, bufio.NewReader(p.Stdout))
+			if err := p.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			e := p.Wait()
+			if !e.Contained {
+				t.Errorf("not contained: %+v", e)
+			}
+			left, err := Find(mark)
+			if err != nil || len(left) > 0 {
+				t.Errorf("left alive: %v, %v", left, err)
+			}
+		})
+	}
+}
+
+// testUnsure has two attempts alive when one leaves a process that hides its mark.
+func testUnsure(t *testing.T) {
+	b := start(t, Spec{Argv: self(t, "hold"), Mark: mark("b"), Stdin: true})
+	line(t, bufio.NewReader(b.Stdout))
+	a := start(t, Spec{Argv: self(t, "leave", "hidden"), Mark: mark("a")})
+	pid := line(t, bufio.NewReader(a.Stdout))
+	if e := a.Wait(); e.Contained || e.Swept != 0 {
+		t.Errorf("%+v, want neither contained nor swept: it may be the other's", e)
+	}
+	if !alive(t, pid) {
+		t.Error("a process that may be another attempt's was killed")
+	}
+	c := start(t, Spec{Argv: []string{"true"}, Mark: mark("c")})
+	if e := c.Wait(); !e.Contained || e.Swept != 0 {
+		t.Errorf("%+v: what was there before an attempt is not the attempt's", e)
+	}
+	_ = b.Kill()
+	wantSwept(t, b.Wait(), 1)
+	wantGone(t, pid)
+}
+
+func TestGuard(t *testing.T) {
+	t.Parallel()
+	for _, kill := range []bool{true, false} {
+		t.Run(fmt.Sprintf("killed %v", kill), func(t *testing.T) {
+			t.Parallel()
+			run := fmt.Sprintf("guarded-%v-%d", kill, os.Getpid())
+			r, w, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			args := self(t, "wavex", run)
+			c := exec.CommandContext(t.Context(), args[0], args[1:]...)
+			c.Env, c.Stderr = testEnv, w
+			in, _ := c.StdinPipe()
+			out, _ := c.StdoutPipe()
+			if err := c.Start(); err != nil {
+				t.Fatal(err)
+			}
+			_ = w.Close()
+			if got := line(t, bufio.NewReader(out)); got != "ready" {
+				t.Fatal(got)
+			}
+			found, err := Find(run)
+			if err != nil || len(found) != 6 {
+				t.Errorf("%d marked processes, %v; want 6: %v", len(found), err, found)
+			}
+			if !kill {
+				// In order, the guard ends and leaves the sweep to wavex (here: to us).
+				_ = in.Close()
+				if err := c.Wait(); err != nil {
+					t.Fatal(err)
+				}
+				if n := sessions(t, run); n != 3 {
+					t.Errorf("%d tools alive after a goodbye, want 3", n)
+				}
+				if _, err := Sweep(t.Context(), run); err != nil {
+					t.Error(err)
+				}
+			} else {
+				_ = c.Process.Kill()
+			}
+			// Everything marked holds the other end: it ends when all are dead.
+			_ = r.SetReadDeadline(time.Now().Add(2 * time.Second))
+			if _, err := io.Copy(io.Discard, r); err != nil {
+				t.Errorf("after 2 s: %v", err)
+			}
+			if left, err := Find(run); err != nil || len(left) > 0 {
+				t.Errorf("left alive: %v %v", left, err)
+			}
+			_ = c.Wait()
+		})
+	}
+}
+
+// sessions counts the holds of a run that are alive.
+func sessions(t *testing.T, run string) (n int) {
+	t.Helper()
+	found, err := Find(run)
+	if err != nil {
+		t.Error(err)
+	}
+	for _, p := range found {
+		if strings.HasSuffix(p.Command, "hold") {
+			n++
+		}
+	}
+	return n
+}
+
+func TestSweep(t *testing.T) {
+	t.Parallel()
+	run := fmt.Sprintf("sweep-%d", os.Getpid())
+	env := append([]string{RunVar + "=" + run}, testEnv...)
+	a := start(t, Spec{Argv: self(t, "stay"), Mark: run + "/a/1", Env: env})
+	b := start(t, Spec{Argv: self(t, "stay"), Mark: run + "/b/1", Env: env})
+	line(t, bufio.NewReader(a.Stdout))
+	ofB := line(t, bufio.NewReader(b.Stdout))
+
+	if n, err := Sweep(t.Context(), run+"/a/1"); n != 2 || err != nil {
+		t.Errorf("swept %d of one attempt, %v; want 2", n, err)
+	}
+	if !alive(t, ofB) {
+		t.Error("the sweep of an attempt reached another")
+	}
+	found, err := Find(run)
+	if err != nil || len(found) != 2 || found[0].Run != run || found[0].Attempt != run+"/b/1" {
+		t.Errorf("found %+v, %v; want the two of b", found, err)
+	}
+	stopped, cancel := context.WithCancelCause(t.Context())
+	why := errors.New("why")
+	cancel(why)
+	if _, err := Sweep(stopped, "nobody's"); err != nil {
+		t.Errorf("nothing to sweep, yet %v", err)
+	}
+	if n, err := Sweep(t.Context(), run); n != 2 || err != nil {
+		t.Errorf("swept %d of the run, %v; want 2", n, err)
+	}
+	if n, err := Sweep(t.Context(), ""); n != 0 || err != nil {
+		t.Errorf("swept %d, %v without a mark", n, err)
+	}
+	if e := b.Wait(); e.Signal != "SIGKILL" {
+		t.Errorf("%+v, want SIGKILL", e)
+	}
+}
+
+// TestAim proves that a pid that was given away again is not signalled.
+func TestAim(t *testing.T) {
+	t.Parallel()
+	p := start(t, Spec{Argv: self(t, "hold"), Stdin: true})
+	line(t, bufio.NewReader(p.Stdout))
+	st, ok := readStat(p.Pid())
+	if !ok {
+		t.Fatal("no stat")
+	}
+	earlier := ident{pid: st.pid, start: st.start - 1}
+	if err := signalIdent(earlier, unix.SIGKILL); err != unix.ESRCH {
+		t.Errorf("%v, want ESRCH for a process that is not the one meant", err)
+	}
+	if n, clean := hunt(time.Now().Add(time.Millisecond), nil, func() []ident { return nil }); n != 0 || !clean {
+		t.Errorf("hunting nothing: %d %v", n, clean)
+	}
+	if st, ok := readStat(p.Pid()); !ok || st.dead() {
+		t.Error("it was killed")
+	}
+	if err := signalIdent(st.ident, unix.SIGKILL); err != nil {
+		t.Error(err)
+	}
+	if e := p.Wait(); e.Signal != "SIGKILL" {
+		t.Errorf("%+v", e)
+	}
+}
+
+// TestSpared proves that a wavex inside of an attempt does not sweep itself.
+func TestSpared(t *testing.T) {
+	t.Parallel()
+	line := ancestry()
+	if !line[os.Getpid()] || !line[os.Getppid()] {
+		t.Errorf("ancestry %v lacks %d or %d", line, os.Getpid(), os.Getppid())
+	}
+	for _, st := range scan(func(stat, func() string) bool { return true }) {
+		if line[st.pid] {
+			t.Errorf("pid %d, an ancestor, may be killed", st.pid)
+		}
+	}
+}
+
+func TestParseStat(t *testing.T) {
+	t.Parallel()
+	tail := " S 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 4711 21\n"
+	want := stat{ident: ident{pid: 1, start: 4711}, ppid: 2, pgrp: 3, session: 4, state: 'S'}
+	for _, comm := range []string{"sh", "a b", ") R 9 9 9", "((", ""} {
+		if got, ok := parseStat(1, []byte("1 ("+comm+")"+tail)); !ok || got != want {
+			t.Errorf("command %q: %+v %v", comm, got, ok)
+		}
+	}
+	for _, bad := range []string{"", "1 (sh) S 2", "1 (sh) S x 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 4711"} {
+		if got, ok := parseStat(1, []byte(bad)); ok {
+			t.Errorf("%q: %+v", bad, got)
+		}
+	}
+}
+
+func FuzzParseStat(f *testing.F) {
+	f.Add([]byte("1 (sh) S 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 4711 21\n"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if st, ok := parseStat(7, b); ok && (st.pid != 7 || st.state == 0 || !bytes.ContainsRune(b, rune(st.state)) && st.state < 0x80) {
+			t.Errorf("%q: %+v", b, st)
+		}
+	})
+}
+
+func wantSwept(t *testing.T, e Exit, n int) {
+	t.Helper()
+	if e.Swept != n || !e.Contained {
+		t.Errorf("swept %d, contained %v; want %d, true", e.Swept, e.Contained, n)
+	}
+}
+
+func wantGone(t *testing.T, pid string) {
+	t.Helper()
+	if alive(t, pid) {
+		t.Errorf("process %s is alive", pid)
+	}
+}
+
+// alive tells whether a process runs: a zombie that its new parent did not yet collect does not.
+func alive(t *testing.T, pid string) bool {
+	t.Helper()
+	n, err := strconv.Atoi(pid)
+	if err != nil {
+		t.Fatalf("no pid: %q", pid)
+	}
+	b, err := os.ReadFile(filepath.Join("/proc", pid, "stat"))
+	if err != nil {
+		return false
+	}
+	st, ok := parseStat(n, b)
+	return ok && !st.dead()
+}

@@ -1,0 +1,121 @@
+package proc
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// helper runs one of the programs that the tests start.
+func helper(name string, args []string) int {
+	switch name {
+	case "environ":
+		fmt.Println(strings.Join(os.Environ(), "\n"))
+	case "hold":
+		// Ignores what can be ignored, says so, and stays.
+		signal.Ignore(syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT)
+		fmt.Println(os.Getpid())
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		select {}
+	case "leave":
+		// leave HOW: starts a hold that outlives it, prints its pid, and exits.
+		return leave(args[0])
+	case "blurt":
+		// blurt N [leave]: leaves a hold with its stdout, then writes N bytes and exits.
+		n, _ := strconv.Atoi(args[0])
+		if len(args) > 1 {
+			spawn(&syscall.SysProcAttr{Setsid: true}, os.Environ(), os.Stdout, "hold")
+		}
+		_, _ = os.Stdout.Write(bytes.Repeat([]byte("x"), n))
+	case "stay":
+		// Starts a hold in a session of its own, as claude does with its tools, and stays.
+		fmt.Println(spawn(&syscall.SysProcAttr{Setsid: true}, os.Environ(), os.Stderr, "hold"))
+		select {}
+	case "guard":
+		return GuardMain(os.Stdin, args[0])
+	case "wavex":
+		return wavex(args[0])
+	default:
+		return 98
+	}
+	return 0
+}
+
+// cleared is the environment of a process that hides its mark.
+var cleared = []string{"GORACE=atexit_sleep_ms=0"}
+
+// leave starts a hold in the way named, waits until it is ready and exits before it.
+func leave(how string) int {
+	switch how {
+	case "setsid": // a session of its own, with our output
+		fmt.Println(spawn(&syscall.SysProcAttr{Setsid: true}, os.Environ(), os.Stdout, "hold"))
+	case "group": // a background job of our group
+		fmt.Println(spawn(nil, os.Environ(), nil, "hold"))
+	case "hidden": // a daemon: a session of its own, twice forked, no mark, no output of ours
+		fmt.Println(spawn(&syscall.SysProcAttr{Setsid: true}, cleared, nil, "leave", "detached"))
+	case "detached":
+		fmt.Println(spawn(&syscall.SysProcAttr{Setsid: true}, cleared, nil, "hold"))
+	default:
+		return 97
+	}
+	return 0
+}
+
+// spawn starts a helper, and returns the first line it prints on a pipe. With out set,
+// the helper holds that too, as its standard error.
+func spawn(attr *syscall.SysProcAttr, env []string, out *os.File, args ...string) string {
+	exe, _ := os.Executable()
+	r, w, _ := os.Pipe()
+	c := exec.Command(exe, append([]string{"helper"}, args...)...)
+	c.Env, c.Stdout, c.SysProcAttr = env, w, attr
+	if out != nil {
+		c.Stderr = out
+	}
+	if err := c.Start(); err != nil {
+		return err.Error()
+	}
+	_ = w.Close()
+	var pid string
+	_, _ = fmt.Fscanln(r, &pid)
+	if args[0] == "leave" {
+		_ = c.Wait()
+	}
+	return pid
+}
+
+// wavex is a small wavex: a guard, and three attempts that leave holds in sessions of
+// their own. Everything inherits our standard error, so that its reader sees when all
+// have ended.
+func wavex(run string) int {
+	if err := Subreaper(); err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	exe, _ := os.Executable()
+	g, err := StartGuard([]string{exe, "helper", "guard", run}, run)
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	for i := range 3 {
+		mark := fmt.Sprintf("%s/t/%d", run, i)
+		env := append([]string{RunVar + "=" + run}, testEnv...)
+		p, err := Start(Spec{Argv: []string{exe, "helper", "stay"}, Dir: "/", Env: env, Mark: mark, Stderr: os.Stderr})
+		if err != nil {
+			fmt.Println(err)
+			return 1
+		}
+		var pid string
+		_, _ = fmt.Fscanln(p.Stdout, &pid)
+	}
+	fmt.Println("ready")
+	_, _ = io.Copy(io.Discard, os.Stdin) // until the test kills us, or says that we may go
+	_ = g.Close()
+	return 0
+}

@@ -1,0 +1,108 @@
+package proc
+
+import (
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// hunt kills what list returns until it returns nothing, or the deadline passes, or
+// stop closes. It counts the processes it killed and tells whether none is left.
+// list may be called many times; a process that we may not kill is tried once.
+func hunt(deadline time.Time, stop <-chan struct{}, list func() []ident) (killed int, clean bool) {
+	seen := map[ident]bool{} // true: we may not kill it
+	for {
+		var fds []unix.PollFd
+		denied, waiting := 0, false
+		lot := list()
+		// Descendants first: a stopped group that loses its last tie to a parent is
+		// continued by the kernel.
+		for _, id := range slices.Backward(lot) {
+			if seen[id] {
+				denied++
+				continue
+			}
+			fd, err := aim(id, unix.SIGKILL)
+			switch err {
+			case nil:
+				if _, again := seen[id]; !again {
+					killed++
+				}
+				seen[id] = false
+				waiting = true
+			case unix.ESRCH:
+				waiting = true // it died by itself: look again
+			default:
+				seen[id] = true
+				denied++
+			}
+			if fd >= 0 {
+				fds = append(fds, unix.PollFd{Fd: int32(fd), Events: unix.POLLIN})
+			}
+		}
+		if !waiting {
+			return killed, denied == 0
+		}
+		over := awaitAll(fds, deadline, stop)
+		for _, f := range fds {
+			_ = unix.Close(int(f.Fd))
+		}
+		if over {
+			return killed, len(list()) == 0
+		}
+	}
+}
+
+// signalIdent sends a signal to one process and no other.
+func signalIdent(id ident, sig unix.Signal) error {
+	fd, err := aim(id, sig)
+	if fd >= 0 {
+		_ = unix.Close(fd)
+	}
+	return err
+}
+
+// aim signals one process and no other that has come by its pid: the pidfd is
+// opened first, then the start time is compared. It returns the pidfd to wait on, -1
+// where there is none, and ESRCH when the process is gone.
+func aim(id ident, sig unix.Signal) (fd int, err error) {
+	fd, err = unix.PidfdOpen(id.pid, 0)
+	if err != nil {
+		fd = -1
+		if err == unix.ESRCH {
+			return fd, err
+		}
+	}
+	if st, ok := readStat(id.pid); !ok || st.ident != id || st.dead() {
+		err = unix.ESRCH
+	} else if fd >= 0 {
+		err = unix.PidfdSendSignal(fd, sig, nil, 0)
+	} else {
+		err = unix.Kill(id.pid, sig) // a kernel before 5.3
+	}
+	if err != nil && fd >= 0 {
+		_ = unix.Close(fd)
+		fd = -1
+	}
+	return fd, err
+}
+
+// awaitAll waits until every process has died, for 20 ms at most: a new one must not
+// wait for one that hangs in the kernel. It tells whether time is up.
+func awaitAll(fds []unix.PollFd, deadline time.Time, stop <-chan struct{}) (over bool) {
+	round := time.Now().Add(20 * time.Millisecond)
+	if len(fds) == 0 {
+		_, _ = unix.Poll(nil, 1)
+	}
+	for wait := slices.Clone(fds); len(wait) > 0 && time.Now().Before(round); {
+		_, _ = unix.Poll(wait, 5)
+		wait = slices.DeleteFunc(wait, func(f unix.PollFd) bool { return f.Revents != 0 })
+	}
+	select {
+	case <-stop:
+		return true
+	default:
+		return time.Now().After(deadline)
+	}
+}

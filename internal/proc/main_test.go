@@ -1,0 +1,73 @@
+package proc
+
+import (
+	"bufio"
+	"flag"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+var reaper = flag.Bool("reaper", false, "this process is a subreaper (set by tests that start it again)")
+
+// TestMain is also the programs that the tests start: "helper NAME ARG...".
+func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == "helper" {
+		time.AfterFunc(time.Minute, func() { os.Exit(99) }) // whatever happens to the test
+		os.Exit(helper(os.Args[2], os.Args[3:]))
+	}
+	flag.Parse()
+	if *reaper {
+		if err := Subreaper(); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// self is the argument list that runs a helper.
+func self(t testing.TB, args ...string) []string {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append([]string{exe, "helper"}, args...)
+}
+
+// testEnv has no second of sleep at the end of each helper that is built with -race.
+var testEnv = []string{"PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C", "GORACE=atexit_sleep_ms=0"}
+
+// start starts a process and kills it at the end of the test if it still lives.
+func start(t testing.TB, s Spec) *Process {
+	t.Helper()
+	if s.Dir == "" {
+		s.Dir = t.TempDir()
+	}
+	if s.Env == nil {
+		s.Env = testEnv
+	}
+	p, err := Start(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = p.Kill()
+		p.Wait()
+	})
+	return p
+}
+
+// line reads one line of a process, such as "ready".
+func line(t testing.TB, r *bufio.Reader) string {
+	t.Helper()
+	s, err := r.ReadString('\n')
+	if err != nil {
+		t.Fatalf("reading a line: %v (got %q)", err, s)
+	}
+	return s[:len(s)-1]
+}

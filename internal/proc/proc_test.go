@@ -1,0 +1,238 @@
+package proc
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestStreams(t *testing.T) {
+	t.Parallel()
+	t.Run("stdin, stdout, stderr, code", func(t *testing.T) {
+		t.Parallel()
+		var stderr bytes.Buffer
+		p := start(t, Spec{Argv: Shell("cat; echo err >&2; exit 3"), Stdin: true, Stderr: &stderr})
+		if _, err := io.WriteString(p.Stdin, "in"); err != nil {
+			t.Fatal(err)
+		}
+		_ = p.Stdin.Close()
+		out, err := io.ReadAll(p.Stdout)
+		e := p.Wait()
+		if string(out) != "in" || err != nil || stderr.String() != "err\n" {
+			t.Errorf("stdout %q %v, stderr %q", out, err, stderr.String())
+		}
+		if e.Code != 3 || e.Signal != "" || !e.Contained || e.CPU <= 0 || e.MaxRSS < 1<<19 {
+			t.Errorf("%+v", e)
+		}
+		if again := p.Wait(); again != e {
+			t.Errorf("a second Wait: %+v, the first %+v", again, e)
+		}
+	})
+	t.Run("combined, in order", func(t *testing.T) {
+		t.Parallel()
+		var both bytes.Buffer
+		p := start(t, Spec{Argv: Shell("for i in 1 2 3; do echo o$i; echo e$i >&2; done"), Combined: &both})
+		p.Wait()
+		if got := strings.ReplaceAll(both.String(), "\n", " "); got != "o1 e1 o2 e2 o3 e3 " || p.Stdout != nil {
+			t.Errorf("%q, Stdout %v", got, p.Stdout)
+		}
+	})
+	t.Run("a file, directly", func(t *testing.T) {
+		t.Parallel()
+		f, err := os.Create(filepath.Join(t.TempDir(), "out"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		start(t, Spec{Argv: Shell("echo a; echo b >&2"), Combined: f}).Wait()
+		if b, _ := os.ReadFile(f.Name()); string(b) != "a\nb\n" {
+			t.Errorf("%q", b)
+		}
+	})
+	t.Run("no stdin", func(t *testing.T) {
+		t.Parallel()
+		p := start(t, Spec{Argv: []string{"cat"}})
+		if out, err := io.ReadAll(p.Stdout); len(out) > 0 || err != nil || p.Stdin != nil {
+			t.Errorf("%q %v", out, err)
+		}
+	})
+	t.Run("nobody reads stdin", func(t *testing.T) {
+		t.Parallel()
+		p := start(t, Spec{Argv: Shell("exec sleep 0"), Stdin: true})
+		_, err := p.Stdin.Write(make([]byte, 1<<20)) // more than a pipe holds
+		if err == nil {
+			t.Error("a megabyte was written to nobody")
+		}
+		p.Wait()
+	})
+	t.Run("a writer that fails", func(t *testing.T) {
+		t.Parallel()
+		p := start(t, Spec{Argv: []string{"yes"}, Combined: full{}})
+		if e := p.Wait(); e.Signal != "SIGPIPE" {
+			t.Errorf("%+v, want SIGPIPE", e)
+		}
+	})
+}
+
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("full") }
+
+// TestLastOutput proves that nothing a process wrote is lost, whenever its reader
+// comes and whoever else holds its output.
+func TestLastOutput(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name  string
+		args  []string
+		bytes int
+		late  bool // read only after Wait
+	}{
+		{"much, read at once", []string{"blurt", "8000000"}, 8000000, false},
+		{"much, held by another", []string{"blurt", "8000000", "leave"}, 8000000, false},
+		{"a pipe full, read late", []string{"blurt", "65536"}, 65536, true},
+		{"a pipe full, held by another, read late", []string{"blurt", "65536", "leave"}, 65536, true},
+		{"nothing, held by another", []string{"blurt", "0", "leave"}, 0, false},
+		{"nothing, held by another, read late", []string{"blurt", "0", "leave"}, 0, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			p := start(t, Spec{Argv: self(t, c.args...), Mark: mark(c.name)})
+			if c.late {
+				p.Wait()
+			}
+			n, err := io.Copy(io.Discard, p.Stdout)
+			if n != int64(c.bytes) || err != nil {
+				t.Errorf("read %d bytes, %v; want %d", n, err, c.bytes)
+			}
+			<-p.Done()
+			if e := p.Wait(); e.Code != 0 || !e.Contained || (len(c.args) == 3) != (e.Swept == 1) {
+				t.Errorf("%+v", e)
+			}
+			if n, err := p.Stdout.Read(make([]byte, 1)); n != 0 || err != io.EOF {
+				t.Errorf("after the end: %d %v", n, err)
+			}
+		})
+	}
+}
+
+func TestTerminate(t *testing.T) {
+	t.Parallel()
+	t.Run("heard", func(t *testing.T) {
+		t.Parallel()
+		p := start(t, Spec{Argv: Shell("echo ready; exec sleep 50")})
+		line(t, bufio.NewReader(p.Stdout))
+		if err := p.Terminate(); err != nil {
+			t.Fatal(err)
+		}
+		if e := p.Wait(); e.Signal != "SIGTERM" || e.Code != -1 {
+			t.Errorf("%+v", e)
+		}
+		if err := p.Terminate(); !errors.Is(err, os.ErrProcessDone) {
+			t.Errorf("%v, want os.ErrProcessDone", err)
+		}
+	})
+	t.Run("ignored", func(t *testing.T) {
+		t.Parallel()
+		p := start(t, Spec{Argv: self(t, "hold"), Stdin: true})
+		out := bufio.NewReader(p.Stdout)
+		line(t, out)
+		if err := p.Terminate(); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case <-p.Done():
+			t.Fatal("it did not ignore SIGTERM")
+		default:
+		}
+		if err := p.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		if e := p.Wait(); e.Signal != "SIGKILL" {
+			t.Errorf("%+v", e)
+		}
+	})
+}
+
+func TestStartErrors(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	bin := filepath.Join(dir, "bin")
+	write := func(name, text string, mode os.FileMode) {
+		t.Helper()
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(filepath.Join(bin, "plain"), "#!/bin/sh\n", 0o644)
+	write(filepath.Join(bin, "orphaned"), "#!/no/such/interpreter\n", 0o755)
+	write(filepath.Join(dir, "here"), "#!/bin/sh\necho here\n", 0o755)
+	env := []string{"PATH=.:" + bin + "::/bin:/usr/bin"}
+
+	for _, c := range []struct {
+		argv []string
+		dir  string
+		want error
+	}{
+		{nil, dir, exec.ErrNotFound},
+		{[]string{""}, dir, exec.ErrNotFound},
+		{[]string{"no-such-program"}, dir, exec.ErrNotFound},
+		{[]string{"here"}, dir, exec.ErrNotFound}, // "." in PATH is passed over
+		{[]string{"plain"}, dir, fs.ErrPermission},
+		{[]string{"./bin/plain"}, dir, fs.ErrPermission},
+		{[]string{"/no/such/program"}, dir, fs.ErrNotExist},
+		{[]string{"orphaned"}, dir, fs.ErrNotExist},
+		{[]string{"true"}, filepath.Join(dir, "nowhere"), fs.ErrNotExist},
+	} {
+		p, err := Start(Spec{Argv: c.argv, Dir: c.dir, Env: env, Stdin: true})
+		var start *StartError
+		if p != nil || !errors.Is(err, c.want) || !errors.As(err, &start) {
+			t.Errorf("%q in %s: %v, want a StartError of %v", c.argv, c.dir, err, c.want)
+			continue
+		}
+		if len(c.argv) > 0 && start.Program != c.argv[0] {
+			t.Errorf("program %q, want %q", start.Program, c.argv[0])
+		}
+	}
+
+	p := start(t, Spec{Argv: []string{"./here"}, Dir: dir, Env: env})
+	if out, _ := io.ReadAll(p.Stdout); string(out) != "here\n" {
+		t.Errorf("relative to Dir: %q", out)
+	}
+}
+
+// TestStartedEnvironment proves that a child sees what Env says, the mark, and nothing else.
+func TestStartedEnvironment(t *testing.T) {
+	t.Parallel()
+	env := []string{"GORACE=atexit_sleep_ms=0", "WAVEX_ATTEMPT=forged", "WAVEX_RUN=r"}
+	for _, c := range []struct {
+		mark string
+		want []string
+	}{
+		{"r/t/1", []string{"GORACE=atexit_sleep_ms=0", "WAVEX_ATTEMPT=r/t/1", "WAVEX_RUN=r"}},
+		{"", []string{"GORACE=atexit_sleep_ms=0", "WAVEX_ATTEMPT=forged", "WAVEX_RUN=r"}},
+	} {
+		p := start(t, Spec{Argv: self(t, "environ"), Env: env, Mark: c.mark})
+		out, _ := io.ReadAll(p.Stdout)
+		got := strings.Fields(string(out))
+		slices.Sort(got)
+		if !slices.Equal(got, c.want) {
+			t.Errorf("mark %q: %q, want %q", c.mark, got, c.want)
+		}
+	}
+	p := start(t, Spec{Argv: self(t, "environ"), Env: []string{}})
+	if out, _ := io.ReadAll(p.Stdout); string(out) != "\n" {
+		t.Errorf("an empty environment came to %q", out)
+	}
+}

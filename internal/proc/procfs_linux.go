@@ -1,0 +1,168 @@
+package proc
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// This file reads /proc. It decides nothing. A process that is gone, or whose files
+// may not be read, is reported as not there or as unmarked: never as an error.
+
+// ident names a process for good: a pid may be given away again, but not within
+// the tick (10 ms) in which its owner started.
+type ident struct {
+	pid   int
+	start uint64 // ticks since boot
+}
+
+// stat is what /proc/PID/stat says.
+type stat struct {
+	ident
+	ppid, pgrp, session int
+	state               byte
+}
+
+func (s stat) dead() bool { return s.state == 'Z' || s.state == 'X' }
+
+// still tells whether the process cannot fork: dead, stopped, or traced.
+func (s stat) still() bool { return s.dead() || s.state == 'T' || s.state == 't' }
+
+func procPath(pid int, file string) string { return "/proc/" + strconv.Itoa(pid) + "/" + file }
+
+// slurp reads a file of /proc into buf, which grows where needed. It does without
+// os.File, whose poller and finalizer cost more than the read.
+func slurp(path string, buf []byte) ([]byte, error) {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(fd)
+	n := 0
+	for {
+		if n == len(buf) {
+			buf = append(buf, make([]byte, max(4096, len(buf)))...)
+		}
+		m, err := unix.Read(fd, buf[n:])
+		switch {
+		case err == unix.EINTR:
+		case err != nil:
+			return nil, err
+		case m == 0:
+			return buf[:n], nil
+		default:
+			n += m
+		}
+	}
+}
+
+// readStat reads the state of one process.
+func readStat(pid int) (stat, bool) {
+	var room [1024]byte
+	b, err := slurp(procPath(pid, "stat"), room[:])
+	if err != nil {
+		return stat{}, false
+	}
+	return parseStat(pid, b)
+}
+
+// parseStat reads the fields after the command name, which may hold anything, even
+// blanks and brackets: it ends at the last ')'.
+func parseStat(pid int, b []byte) (stat, bool) {
+	f := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])
+	if len(f) < 20 || len(f[0]) != 1 {
+		return stat{}, false
+	}
+	s := stat{ident: ident{pid: pid}, state: f[0][0]}
+	for i, to := range []*int{&s.ppid, &s.pgrp, &s.session} {
+		n, err := strconv.Atoi(string(f[1+i]))
+		if err != nil {
+			return stat{}, false
+		}
+		*to = n
+	}
+	start, err := strconv.ParseUint(string(f[19]), 10, 64)
+	s.start = start
+	return s, err == nil
+}
+
+// readMarks reads the marks in the environment that a process was started with.
+func readMarks(pid int) (run, attempt string) {
+	b, err := slurp(procPath(pid, "environ"), make([]byte, 16<<10))
+	if err != nil || !bytes.Contains(b, []byte("WAVEX_")) {
+		return "", ""
+	}
+	return marksOf(bytes.Split(b, []byte{0}))
+}
+
+// childrenOf returns the children of all threads of a process.
+func childrenOf(pid int) []int {
+	dir, err := os.Open(procPath(pid, "task"))
+	if err != nil {
+		return nil
+	}
+	defer dir.Close()
+	threads, _ := dir.Readdirnames(-1)
+	var out []int
+	for _, t := range threads {
+		out = append(out, childrenOfThread(procPath(pid, "task/"+t+"/children"))...)
+	}
+	return out
+}
+
+// childrenOfThread reads one children file. While nobody in the list is reaped it is
+// exact; entries may be passed over when somebody is.
+func childrenOfThread(path string) []int {
+	var room [4096]byte
+	b, err := slurp(path, room[:])
+	if err != nil || len(b) == 0 {
+		return nil
+	}
+	var out []int
+	for _, f := range bytes.Fields(b) {
+		if n, err := strconv.Atoi(string(f)); err == nil {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// allPids lists the processes there are.
+func allPids() ([]int, error) {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	var out []int
+	for _, n := range names {
+		if pid, err := strconv.Atoi(n); err == nil {
+			out = append(out, pid)
+		}
+	}
+	return out, err
+}
+
+// commandOf returns the arguments of a process joined by blanks, at most 4 KB.
+func commandOf(pid int) string {
+	b, err := slurp(procPath(pid, "cmdline"), nil)
+	if err != nil {
+		return ""
+	}
+	b = b[:min(len(b), 4096)]
+	return strings.TrimSpace(strings.ReplaceAll(string(b), "\x00", " "))
+}
+
+// bootTicks is the present as stat.start counts it. USER_HZ is 100 on every
+// architecture that Go has.
+func bootTicks() uint64 {
+	var ts unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_BOOTTIME, &ts) != nil {
+		return 0
+	}
+	return uint64(ts.Sec)*100 + uint64(ts.Nsec)/10_000_000
+}

@@ -1,0 +1,238 @@
+package proc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// sweep ends what p, which has exited and is not reaped, left alive.
+func (b *brood) sweep(p *Process) (killed int, contained bool) {
+	deadline := time.Now().Add(sweepTime)
+	if !b.reaper.Load() {
+		return b.sweepAll(p, deadline)
+	}
+	if len(b.strays()) == 0 {
+		return 0, true
+	}
+	unsure := false
+	killed, clean := hunt(deadline, nil, func() []ident {
+		var roots []stat
+		roots, unsure = b.claim(p)
+		return freeze(roots)
+	})
+	return killed, clean && !unsure
+}
+
+// claim looks through the orphans: it reaps the dead, and returns the live ones that
+// are p's, and whether there are any that may be.
+func (b *brood) claim(p *Process) (roots []stat, unsureLeft bool) {
+	b.orphans.Lock()
+	defer b.orphans.Unlock()
+	for _, pid := range b.strays() {
+		st, attempt, ok := b.orphan(pid)
+		if !ok {
+			continue
+		}
+		switch b.whose(st, attempt, p) {
+		case mine:
+			roots = append(roots, st)
+		case unsure:
+			unsureLeft = true
+		}
+	}
+	return roots, unsureLeft
+}
+
+// orphan reads a stray child, and reaps it if it is dead. A child in our own process
+// group is no orphan: everything that Start starts has a group of its own, so some
+// other code in this process started it and waits for it. The caller holds orphans.
+func (b *brood) orphan(pid int) (st stat, attempt string, alive bool) {
+	st, ok := readStat(pid)
+	if !ok || st.pgrp == unix.Getpgrp() || st.ppid != os.Getpid() {
+		return stat{}, "", false
+	}
+	if st.dead() {
+		b.mu.Lock() // the list of children changes
+		_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil)
+		b.mu.Unlock()
+		return stat{}, "", false
+	}
+	_, attempt = readMarks(pid)
+	return st, attempt, true
+}
+
+// freeze stops processes and all their descendants, and returns the lot. What is
+// stopped cannot fork, so no descendant gets away and is orphaned while its
+// ancestors are killed: an orphan that hides its mark could no longer be attributed.
+func freeze(roots []stat) []ident {
+	var lot []ident
+	known := map[ident]bool{}
+	add := func(st stat) {
+		if !known[st.ident] {
+			known[st.ident] = true
+			lot = append(lot, st.ident)
+		}
+	}
+	for _, st := range roots {
+		add(st)
+	}
+	for range 100 { // rounds; a stop takes effect within microseconds
+		before, moving := len(lot), false
+		for i := 0; i < len(lot); i++ { // grows
+			st, ok := readStat(lot[i].pid)
+			if !ok || st.ident != lot[i] {
+				continue
+			}
+			if !st.still() {
+				moving = true
+				_ = signalIdent(lot[i], unix.SIGSTOP)
+			}
+			for _, pid := range childrenOf(lot[i].pid) {
+				if c, ok := readStat(pid); ok && c.ppid == lot[i].pid {
+					add(c)
+				}
+			}
+		}
+		if len(lot) == before && !moving {
+			break
+		}
+	}
+	return lot
+}
+
+// sweepAll is the sweep without Subreaper: whatever in /proc is in p's group or
+// session or carries its mark, and the descendants of those.
+func (b *brood) sweepAll(p *Process, deadline time.Time) (killed int, contained bool) {
+	return hunt(deadline, nil, func() []ident {
+		live, last := b.others(p)
+		return freeze(scan(func(st stat, attempt func() string) bool {
+			if st.start < p.ticks || live[st.pid] {
+				return false
+			}
+			return st.pgrp == p.pid || st.session == p.pid || last && attempt() == p.mark
+		}))
+	})
+}
+
+// others returns the pids of the live processes but p, and whether p is the last that
+// has its mark.
+func (b *brood) others(p *Process) (live map[int]bool, last bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	live, last = map[int]bool{}, p.mark != ""
+	for pid, q := range b.live {
+		if q != p {
+			live[pid] = true
+			last = last && q.mark != p.mark
+		}
+	}
+	return live, last
+}
+
+// scan looks at every live process except this one and its ancestors, which it must
+// not kill even if they carry the mark: wavex may run inside of an attempt.
+func scan(match func(st stat, attempt func() string) bool) []stat {
+	pids, err := allPids()
+	if err != nil {
+		return nil
+	}
+	spared := ancestry()
+	var out []stat
+	for _, pid := range pids {
+		if spared[pid] {
+			continue
+		}
+		st, ok := readStat(pid)
+		if !ok || st.dead() {
+			continue
+		}
+		if match(st, func() string { _, attempt := readMarks(pid); return attempt }) {
+			out = append(out, st)
+		}
+	}
+	return out
+}
+
+// ancestry returns this process and its ancestors.
+func ancestry() map[int]bool {
+	line := map[int]bool{}
+	for pid := os.Getpid(); pid > 0 && !line[pid]; {
+		line[pid] = true
+		st, ok := readStat(pid)
+		if !ok {
+			break
+		}
+		pid = st.ppid
+	}
+	return line
+}
+
+// scanMarked returns the live processes that belong to mark.
+func scanMarked(mark string) []stat {
+	return scan(func(st stat, _ func() string) bool {
+		run, attempt := readMarks(st.pid)
+		return carries(mark, run, attempt)
+	})
+}
+
+// Find returns the live processes, of this user, whose WAVEX_RUN or WAVEX_ATTEMPT is
+// mark, without this process and its ancestors. Where marks cannot be read it returns
+// ErrUnsupported.
+func Find(mark string) ([]Proc, error) {
+	if _, err := os.Stat("/proc/self/environ"); err != nil {
+		return nil, fmt.Errorf("looking for marked processes: %w", err)
+	}
+	var out []Proc
+	for _, st := range scanMarked(mark) {
+		run, attempt := readMarks(st.pid)
+		out = append(out, Proc{Pid: st.pid, Run: run, Attempt: attempt, Command: commandOf(st.pid)})
+	}
+	return out, nil
+}
+
+// Sweep kills everything whose WAVEX_RUN or WAVEX_ATTEMPT is mark, and all descendants
+// of that, until two looks in a row find none; it spares this process and its
+// ancestors. It is for what another wavex left, and for the end of a run. The error
+// wraps ErrLeft when something is still alive after 30 s, or cannot be killed, or ctx is done.
+func Sweep(ctx context.Context, mark string) (killed int, err error) {
+	killed, err = sweepMark(mark, ctx.Done())
+	if err != nil && ctx.Err() != nil {
+		err = errors.Join(err, context.Cause(ctx))
+	}
+	return killed, err
+}
+
+func sweepMark(mark string, stop <-chan struct{}) (killed int, err error) {
+	if mark == "" {
+		return 0, nil
+	}
+	killed, clean := hunt(time.Now().Add(30*time.Second), stop, func() []ident {
+		roots := scanMarked(mark)
+		if len(roots) == 0 {
+			roots = scanMarked(mark) // in the middle of an exec an environment is empty
+		}
+		return freeze(roots)
+	})
+	ours.reapStrays()
+	if !clean {
+		return killed, fmt.Errorf("sweeping %s: %w", mark, ErrLeft)
+	}
+	return killed, nil
+}
+
+// reapStrays collects dead orphans.
+func (b *brood) reapStrays() {
+	if !b.reaper.Load() {
+		return
+	}
+	b.orphans.Lock()
+	defer b.orphans.Unlock()
+	for _, pid := range b.strays() {
+		b.orphan(pid)
+	}
+}
