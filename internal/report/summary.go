@@ -1,0 +1,191 @@
+// Package report tells how a run went, after it: per task and in total, as a table,
+// JSON, JUnit XML and Markdown. It reads the state and the journal's events; it
+// decides nothing and writes no file itself.
+package report
+
+import (
+	"time"
+
+	"wavex/budget"
+	"wavex/counsel"
+	"wavex/internal/plan"
+	"wavex/internal/verify"
+	"wavex/runner"
+	"wavex/scheduler"
+)
+
+// Summary is one run. Money is in micro-dollars; the rendered forms use dollars.
+type Summary struct {
+	Run   string
+	Name  string // of the plan; may be empty
+	Plan  string // path of the plan file as given; may be empty
+	Agent string
+
+	Status   string // as in scheduler.RunEnded; "running" before the end
+	ExitCode int
+	Reason   string
+	Advice   string // what a person can do, after a stop
+	Limit    string // the limit that stopped the run
+	Breaker  string // the breaker that stopped the run
+	Resume   string // the command that continues; "" when there is nothing to continue
+	ResumeAt time.Time
+
+	Began time.Time // of the run's last session
+	Ended time.Time // zero before the end, and when no events were given
+	Waves int
+
+	Tasks       []Task // in plan order
+	Counts      scheduler.Counts
+	Cost        budget.USD
+	CounselCost budget.USD
+	Limits      budget.Limits
+	Iterations  int
+	Usage       runner.Usage // of attempts; panels do not report theirs
+}
+
+// Task is one task's share of a Summary.
+type Task struct {
+	ID      string
+	Subject string
+	Wave    int // from 1
+	Pos     plan.Pos
+
+	Status  scheduler.Status
+	Outcome runner.Outcome // of the last attempt; "" when none ended
+	Reason  string         // why the task is not completed
+	Root    string         // of a blocked task: the task that failed
+	Vacuous bool           // its checks passed before any work was done
+
+	Attempts    int // started
+	Panels      int // convened
+	Cost        budget.USD
+	CounselCost budget.USD // part of Cost
+	Usage       runner.Usage
+	Took        time.Duration // of all attempts, waits and panels excluded
+
+	// History needs the events; without them it holds the last attempt only.
+	History []Attempt
+}
+
+// Attempt is one attempt as it ended, and the panel that followed it.
+type Attempt struct {
+	Number   int
+	Why      string // as in scheduler.AttemptStarted
+	Advised  bool   // counsel's advice was in the prompt
+	Outcome  runner.Outcome
+	Reason   string
+	Detail   string
+	Report   string // the agent's own words; untrusted
+	Started  time.Time
+	Duration time.Duration
+	Cost     budget.USD
+	Charged  bool
+	Checks   []verify.Evidence
+	Note     string           // what followed and why
+	Counsel  *counsel.Verdict // nil: no panel followed
+}
+
+// Of derives a summary. events are the journal's records so far, or nil; those
+// before the last RunStarted belong to an earlier run and are left out. The state is
+// only read, and nothing of it is kept that a later event would change.
+func Of(s *scheduler.State, events []scheduler.Event) Summary {
+	r := Summary{Run: s.Config.Run, Agent: s.Config.Agent, Status: "running", Began: s.Began, Waves: s.Waves,
+		Counts: s.Counts, Cost: s.Ledger.Spent(), Limits: s.Ledger.Limits(), Iterations: s.Ledger.Iterations()}
+	if s.Plan != nil {
+		r.Name, r.Plan = s.Plan.Name, s.Plan.Path
+	}
+	if st := s.Stop; st != nil {
+		r.Advice, r.Limit, r.Breaker = st.Advice, st.Limit, st.Breaker
+	}
+	if e := s.Ended; e != nil {
+		r.Status, r.ExitCode, r.Reason, r.Resume, r.ResumeAt = e.Status, e.ExitCode, e.Reason, e.Resume, e.ResumeAt
+		r.Counts, r.Iterations = e.Tasks, e.Iterations
+	}
+	r.Tasks = make([]Task, len(s.Tasks))
+	for i := range s.Tasks {
+		r.Tasks[i] = task(s, i)
+		r.CounselCost += s.Tasks[i].CounselCost
+		r.Usage = r.Usage.Plus(s.Tasks[i].Usage)
+	}
+	r.tell(s, events)
+	return r
+}
+
+func task(s *scheduler.State, i int) Task {
+	t, p := &s.Tasks[i], &s.Plan.Tasks[i]
+	out := Task{ID: p.ID, Subject: p.Subject, Wave: t.Wave, Pos: p.Pos, Status: t.Status,
+		Root: t.Root, Attempts: t.Attempts, Panels: t.Panels,
+		Cost: t.Cost, CounselCost: t.CounselCost, Usage: t.Usage, Took: t.Took}
+	if l := t.Last; l != nil {
+		out.Outcome, out.Vacuous = l.Outcome, l.Vacuous
+		if t.Status != scheduler.Completed {
+			out.Reason = l.Reason
+		}
+		out.History = []Attempt{ended(t.Attempts, *l)}
+	}
+	if t.Status == scheduler.Blocked && t.Root != "" {
+		out.Reason = "blocked by " + t.Root
+	}
+	return out
+}
+
+func ended(n int, r runner.Result) Attempt {
+	return Attempt{Number: n, Outcome: r.Outcome, Reason: r.Reason, Detail: r.Detail, Report: r.Report, Started: r.Started,
+		Duration: r.Duration, Cost: r.Cost, Charged: r.Outcome.Charged(), Checks: r.Checks}
+}
+
+// tell fills what only the events know: every attempt, and when the session ended.
+// A record of a task that the plan no longer has, or has changed since, is left out,
+// as in the state.
+func (r *Summary) tell(s *scheduler.State, events []scheduler.Event) {
+	type start struct {
+		why     string
+		advised bool
+	}
+	var history [][]Attempt
+	starts := map[string]start{}
+	for _, e := range events {
+		switch b := e.Body.(type) {
+		case scheduler.RunStarted:
+			history = make([][]Attempt, len(r.Tasks))
+			clear(starts)
+			r.Ended = time.Time{}
+			if b.Plan != "" && r.Plan == "" {
+				r.Plan = b.Plan
+			}
+		case scheduler.AttemptStarted:
+			starts[b.Task] = start{b.Why, b.Advised}
+		case scheduler.AttemptEnded:
+			i, ok := s.Index(b.Task)
+			if !ok || s.Tasks[i].Key != b.Key || history == nil {
+				continue
+			}
+			a := ended(b.Attempt, b.Result)
+			a.Charged, a.Note = b.Charged, b.Note
+			a.Why, a.Advised = starts[b.Task].why, starts[b.Task].advised
+			history[i] = append(history[i], a)
+		case scheduler.CounselEnded:
+			if i, ok := s.Index(b.Task); ok && history != nil && len(history[i]) > 0 {
+				v := b.Verdict
+				history[i][len(history[i])-1].Counsel = &v
+			}
+		case scheduler.RunEnded:
+			r.Ended = e.Time
+		case scheduler.Resumed:
+			r.Ended = time.Time{}
+		}
+	}
+	for i, h := range history {
+		if len(h) > 0 {
+			r.Tasks[i].History = h
+		}
+	}
+}
+
+// Took is how long the last session took; 0 when its end is not known.
+func (r *Summary) Took() time.Duration {
+	if r.Ended.IsZero() {
+		return 0
+	}
+	return r.Ended.Sub(r.Began)
+}

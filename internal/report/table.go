@@ -1,0 +1,133 @@
+package report
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"wavex/internal/ui/safe"
+	"wavex/scheduler"
+)
+
+// tableRows bounds the table; a larger run shows what is not completed first.
+const tableRows = 200
+
+// Table writes the per-task table, the totals, why the run stopped and the command
+// that continues, as lines for a fixed-width font. Rows are cut at columns (0: never);
+// what stands below the table is not, since half a command is no help.
+func (r *Summary) Table(columns int, ascii bool) string {
+	var b strings.Builder
+	rows, hidden := r.rows()
+	grid(&b, rows, columns, ascii)
+	if hidden > 0 {
+		fmt.Fprintf(&b, "(%s not shown)\n", Plural(hidden, "completed task", "completed tasks"))
+	}
+	b.WriteByte('\n')
+	for _, l := range r.totals() {
+		b.WriteString(l + "\n")
+	}
+	return b.String()
+}
+
+func (r *Summary) rows() (rows [][]string, hidden int) {
+	rows = [][]string{{"task", "outcome", "attempts", "counsel", "cost", "tokens", "time", "subject"}}
+	for i := range r.Tasks {
+		t := &r.Tasks[i]
+		if len(r.Tasks) > tableRows && t.Status == scheduler.Completed {
+			hidden++
+			continue
+		}
+		panels := "-"
+		if t.Panels > 0 {
+			panels = strconv.Itoa(t.Panels)
+		}
+		rows = append(rows, []string{safe.Line(t.ID), t.Verdict(), strconv.Itoa(t.Attempts), panels,
+			t.Cost.Spent(), Tokens(t.Usage.Total()), Took(t.Took), t.words()})
+	}
+	return rows, hidden
+}
+
+// Verdict is the task's end in a word or two: "completed", "failed (stalled)",
+// "pending (throttled)".
+func (t *Task) Verdict() string {
+	switch {
+	case t.Status == scheduler.Completed || t.Status == scheduler.Blocked || t.Outcome == "" || t.Outcome == "done":
+		return string(t.Status)
+	}
+	return fmt.Sprintf("%s (%s)", t.Status, t.Outcome)
+}
+
+func (t *Task) words() string {
+	w := safe.Line(t.Subject)
+	if t.Vacuous && t.Status == scheduler.Completed {
+		w += " [checks passed before any work]"
+	}
+	if t.Reason != "" {
+		w += ": " + safe.Line(t.Reason)
+	}
+	return w
+}
+
+func (r *Summary) totals() []string {
+	l := []string{fmt.Sprintf("%s: %d of %s completed, %d failed, %d blocked, %d pending", r.Status,
+		r.Counts.Completed, Plural(len(r.Tasks), "task", "tasks"), r.Counts.Failed, r.Counts.Blocked, r.Counts.Pending)}
+	money := "Cost: " + Money(r.Cost, r.Limits)
+	if r.CounselCost > 0 {
+		money += fmt.Sprintf(" (counsel %s)", r.CounselCost.Spent())
+	}
+	money += " | Iterations: " + Iterations(r.Iterations, r.Limits) + " | Tokens: " + Tokens(r.Usage.Total())
+	if took := r.Took(); took > 0 {
+		money += " | Time: " + Took(took)
+	}
+	l = append(l, money)
+	if r.Reason != "" {
+		l = append(l, "Stopped: "+safe.Line(r.Reason))
+	}
+	if !r.ResumeAt.IsZero() {
+		l = append(l, "Resume at: "+r.ResumeAt.UTC().Format("2006-01-02T15:04:05Z"))
+	}
+	if r.Advice != "" && r.Limit == "" { // at a limit it is a flag, and part of Resume
+		l = append(l, "What to do: "+safe.Line(r.Advice))
+	}
+	if r.Resume != "" {
+		l = append(l, "Continue with: "+safe.Line(r.Resume))
+	}
+	return l
+}
+
+// grid aligns cells by display width: columns 2 to 6 are figures and go right, the
+// last one takes what is left.
+func grid(b *strings.Builder, rows [][]string, columns int, ascii bool) {
+	last := len(rows[0]) - 1
+	wide := make([]int, last)
+	for _, row := range rows {
+		for i, cell := range row[:last] {
+			wide[i] = max(wide[i], safe.Width(cell))
+		}
+	}
+	if columns > 0 {
+		wide[0] = min(wide[0], 24) // an id of any length must not push the figures out
+	}
+	for _, row := range rows {
+		var l strings.Builder
+		for i, cell := range row[:last] {
+			if i > 0 {
+				l.WriteString("  ")
+			}
+			switch {
+			case i == 0:
+				l.WriteString(safe.Pad(safe.Cut(cell, wide[0], ascii), wide[0]))
+			case i == 1:
+				l.WriteString(safe.Pad(cell, wide[1]))
+			default:
+				l.WriteString(safe.PadLeft(cell, wide[i]))
+			}
+		}
+		l.WriteString("  " + row[last])
+		text := strings.TrimRight(l.String(), " ")
+		if columns > 0 {
+			text = safe.Cut(text, columns, ascii)
+		}
+		b.WriteString(text + "\n")
+	}
+}

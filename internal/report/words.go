@@ -1,0 +1,67 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"wavex/budget"
+)
+
+// This file writes figures for people, the same in every view.
+
+// Took writes a duration: "0.4s", "12s", "3m12s", "2h05m".
+func Took(d time.Duration) string {
+	switch {
+	case d <= 0:
+		return "0s"
+	case d < 9950*time.Millisecond:
+		return d.Round(100 * time.Millisecond).String()
+	case d < 59500*time.Millisecond:
+		return d.Round(time.Second).String()
+	case d < time.Hour-500*time.Millisecond:
+		d = d.Round(time.Second)
+		return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
+	}
+	d = d.Round(time.Minute)
+	return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
+}
+
+// Tokens writes a count of tokens: "950", "12.3k", "4.5M".
+func Tokens(n int64) string {
+	switch {
+	case n < 1000:
+		return fmt.Sprint(n)
+	case n < 999_950:
+		return strings.Replace(fmt.Sprintf("%.1fk", float64(n)/1e3), ".0k", "k", 1)
+	}
+	return strings.Replace(fmt.Sprintf("%.1fM", float64(n)/1e6), ".0M", "M", 1)
+}
+
+// Money writes what is spent of a budget: "$2.50/$25" (LEDGER S0-38), or
+// "$2.50/none" without a limit.
+func Money(spent budget.USD, l budget.Limits) string { return spent.Spent() + "/" + Budget(l) }
+
+// Budget writes the limit alone.
+func Budget(l budget.Limits) string {
+	if l.NoUSD {
+		return "none"
+	}
+	return l.USD.String()
+}
+
+// Iterations writes "5/25", or "5/unlimited".
+func Iterations(n int, l budget.Limits) string {
+	if l.NoIterations {
+		return fmt.Sprintf("%d/unlimited", n)
+	}
+	return fmt.Sprintf("%d/%d", n, l.Iterations)
+}
+
+// Plural writes "1 task", "2 tasks".
+func Plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

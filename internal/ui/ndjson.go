@@ -1,0 +1,78 @@
+package ui
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+
+	"wavex/internal/ui/safe"
+	"wavex/runner"
+	"wavex/scheduler"
+)
+
+//go:embed events.schema.json
+var eventSchema []byte
+
+// EventSchema is the JSON Schema of one line of the NDJSON output.
+func EventSchema() []byte { return slices.Clone(eventSchema) }
+
+// ndjson writes each event as the journal has it, one line each.
+type ndjson struct {
+	out *sink
+	err error // of encoding; only the scheduler's goroutine and Close use it
+}
+
+// NDJSON writes each event as one line of JSON, in order and at once: v, seq, time
+// (RFC 3339 UTC), type and data. The line of run_ended, the last of a session, has
+// the verdict at its top level as well: status, exit_code, tasks, cost_usd and
+// iterations. Observations are no events and are not written.
+func NDJSON(w io.Writer) View { return &ndjson{out: newSink(w)} }
+
+func (v *ndjson) Event(e scheduler.Event, _ *scheduler.State) {
+	line, err := line(e)
+	if err != nil {
+		if v.err == nil {
+			v.err = fmt.Errorf("encoding event %d: %w", e.Seq, err)
+		}
+		return
+	}
+	v.out.put(line)
+}
+
+func (v *ndjson) Observe(runner.Observation) {}
+
+func (v *ndjson) Close() error {
+	if err := v.out.close(); err != nil {
+		return err
+	}
+	return v.err
+}
+
+// verdict is what run_ended repeats at its top level, so that a caller needs no
+// knowledge of bodies to learn how a run ended.
+type verdict struct {
+	Status     string           `json:"status"`
+	ExitCode   int              `json:"exit_code"`
+	Tasks      scheduler.Counts `json:"tasks"`
+	CostUSD    float64          `json:"cost_usd"`
+	Iterations int              `json:"iterations"`
+}
+
+func line(e scheduler.Event) ([]byte, error) {
+	e.Time = e.Time.UTC()
+	b, err := json.Marshal(e)
+	if err != nil {
+		return nil, err
+	}
+	if end, ok := e.Body.(scheduler.RunEnded); ok {
+		v, err := json.Marshal(verdict{Status: end.Status, ExitCode: end.ExitCode, Tasks: end.Tasks,
+			CostUSD: end.Cost.Float(), Iterations: end.Iterations})
+		if err != nil {
+			return nil, err
+		}
+		b = append(append(b[:len(b)-1], ','), v[1:]...)
+	}
+	return append(safe.JSON(b), '\n'), nil
+}

@@ -1,0 +1,265 @@
+package ui
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"wavex/internal/report/reporttest"
+	"wavex/scheduler"
+)
+
+func openNDJSON(b *buffer) View { return NDJSON(b) }
+
+// contentKey is package plan's business, and its golden files would change with it.
+var contentKey = regexp.MustCompile(`"key":"[^"]*"`)
+
+func compiled(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(EventSchema()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	c.AssertFormat()
+	if err := c.AddResource("events.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Compile("events.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestNDJSONGolden(t *testing.T) {
+	t.Parallel()
+	schema := compiled(t)
+	for name, tell := range stories {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := shown(t, tell, openNDJSON)
+			golden(t, "events-"+name+".ndjson", contentKey.ReplaceAllString(got, `"key":"KEY"`))
+			var seq int64
+			for line := range strings.Lines(got) {
+				v, err := jsonschema.UnmarshalJSON(strings.NewReader(line))
+				if err != nil {
+					t.Fatalf("%v: %s", err, line)
+				}
+				if err := schema.Validate(v); err != nil {
+					t.Errorf("%v: %s", err, line)
+				}
+				var e scheduler.Event
+				if err := json.Unmarshal([]byte(line), &e); err != nil || e.Seq != seq+1 {
+					t.Errorf("after %d comes %d (%v)", seq, e.Seq, err)
+				}
+				seq = e.Seq
+			}
+		})
+	}
+}
+
+func TestNDJSONVerdict(t *testing.T) {
+	t.Parallel()
+	lines := strings.Split(strings.TrimSpace(shown(t, reporttest.Mixed, openNDJSON)), "\n")
+	var got map[string]any
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &got); err != nil {
+		t.Fatal(err)
+	}
+	delete(got, "data")
+	want := map[string]any{"v": 1.0, "seq": float64(len(lines)), "time": "2026-01-02T03:07:45Z", "type": "run_ended",
+		"status": "failed", "exit_code": 1.0, "cost_usd": 1.659, "iterations": 7.0,
+		"tasks": map[string]any{"completed": 4.0, "failed": 1.0, "blocked": 1.0, "pending": 0.0}}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v\nwant %v", got, want)
+	}
+}
+
+// Each wrong stream is wrong for one reason.
+func TestSchemaRefuses(t *testing.T) {
+	t.Parallel()
+	schema := compiled(t)
+	for name, line := range map[string]string{
+		"version":      `{"v":2,"seq":1,"time":"2026-01-02T03:04:05Z","type":"notice","data":{"level":"info","text":"x"}}`,
+		"unknown type": `{"v":1,"seq":1,"time":"2026-01-02T03:04:05Z","type":"nothing","data":{}}`,
+		"bad time":     `{"v":1,"seq":1,"time":"noon","type":"notice","data":{"level":"info","text":"x"}}`,
+		"no verdict":   `{"v":1,"seq":1,"time":"2026-01-02T03:04:05Z","type":"run_ended","data":{"status":"failed","exit_code":1,"tasks":{"completed":0,"failed":0,"blocked":0,"pending":0},"cost":0,"cost_usd":0,"iterations":0}}`,
+		"bad status":   `{"v":1,"seq":1,"time":"2026-01-02T03:04:05Z","type":"draining","data":{"stop":{"status":"tired","exit_code":1,"reason":"x"}}}`,
+	} {
+		v, err := jsonschema.UnmarshalJSON(strings.NewReader(line))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if schema.Validate(v) == nil {
+			t.Errorf("%s: accepted %s", name, line)
+		}
+	}
+}
+
+// The schema describes every field that an event can have, and no other.
+func TestSchemaIsWhole(t *testing.T) {
+	t.Parallel()
+	var doc struct {
+		Defs map[string]map[string]any `json:"$defs"`
+	}
+	if err := json.Unmarshal(EventSchema(), &doc); err != nil {
+		t.Fatal(err)
+	}
+	var check func(where string, def map[string]any, typ reflect.Type)
+	check = func(where string, def map[string]any, typ reflect.Type) {
+		if ref, ok := def["$ref"].(string); ok {
+			where, def = ref, doc.Defs[strings.TrimPrefix(ref, "#/$defs/")]
+		}
+		for typ.Kind() == reflect.Pointer {
+			typ = typ.Elem()
+		}
+		if typ.Kind() == reflect.Slice {
+			if items, ok := def["items"].(map[string]any); ok {
+				check(where+"[]", items, typ.Elem())
+			}
+			return
+		}
+		props, _ := def["properties"].(map[string]any)
+		if typ.Kind() != reflect.Struct || typ.String() == "time.Time" {
+			return
+		}
+		left := map[string]bool{}
+		for p := range props {
+			left[p] = true
+		}
+		for i := range typ.NumField() {
+			f := typ.Field(i)
+			tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if tag == "-" || !f.IsExported() {
+				continue
+			}
+			p, ok := props[tag].(map[string]any)
+			if !ok {
+				t.Errorf("%s lacks %q of %s", where, tag, typ)
+				continue
+			}
+			delete(left, tag)
+			check(where+"."+tag, p, f.Type)
+		}
+		for p := range left {
+			t.Errorf("%s has %q, which %s has not", where, p, typ)
+		}
+	}
+	for _, b := range []scheduler.Body{scheduler.RunStarted{}, scheduler.Resumed{}, scheduler.WaveStarted{}, scheduler.AttemptStarted{},
+		scheduler.AttemptEnded{}, scheduler.CounselStarted{}, scheduler.CounselEnded{}, scheduler.CounselSkipped{},
+		scheduler.Draining{}, scheduler.Notice{}, scheduler.RunEnded{}} {
+		def, ok := doc.Defs[b.Type()]
+		if !ok {
+			t.Errorf("no definition of %s", b.Type())
+			continue
+		}
+		check(b.Type(), def, reflect.TypeOf(b))
+	}
+}
+
+// closedPipe fails from the second write on.
+type closedPipe struct{ writes int }
+
+func (p *closedPipe) Write(b []byte) (int, error) {
+	if p.writes++; p.writes > 1 {
+		return 0, io.ErrClosedPipe
+	}
+	return len(b), nil
+}
+
+func TestClosedPipe(t *testing.T) {
+	t.Parallel()
+	for name, open := range map[string]func(io.Writer) View{
+		"ndjson": NDJSON, "plain": func(w io.Writer) View { return Plain(w, Options{}) },
+	} {
+		w := &closedPipe{}
+		v := open(w)
+		reporttest.Mixed(t, v.Event)
+		if err := v.Close(); !errors.Is(err, io.ErrClosedPipe) {
+			t.Errorf("%s: Close says %v", name, err)
+		}
+		if w.writes != 2 {
+			t.Errorf("%s: %d writes, want none after the failure", name, w.writes)
+		}
+		reporttest.Complete(t, v.Event) // after Close: nothing happens
+	}
+}
+
+// deaf takes nothing until it is let go.
+type deaf struct{ free chan struct{} }
+
+func (d deaf) Write(b []byte) (int, error) {
+	<-d.free
+	return len(b), nil
+}
+
+func TestReaderThatStops(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := deaf{make(chan struct{})}
+		v := NDJSON(w)
+		reporttest.Mixed(t, v.Event) // the run is not held up
+		if err := v.Close(); !errors.Is(err, ErrStuck) {
+			t.Errorf("Close says %v", err)
+		}
+		close(w.free) // the goroutine ends with the write that held it
+		synctest.Wait()
+	})
+}
+
+// slow takes its time, but goes on: Close waits for all of it.
+func TestReaderThatIsSlow(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := &slow{free: make(chan struct{})}
+		v := NDJSON(w)
+		s := reporttest.Mixed(t, v.Event)
+		go func() {
+			for range s.Events {
+				w.free <- struct{}{}
+			}
+		}()
+		if err := v.Close(); err != nil {
+			t.Error(err)
+		}
+		n := 0
+		for sc := bufio.NewScanner(&w.b); sc.Scan(); n++ {
+		}
+		if n != len(s.Events) {
+			t.Errorf("%d lines of %d", n, len(s.Events))
+		}
+	})
+}
+
+type slow struct {
+	free chan struct{}
+	b    bytes.Buffer
+}
+
+func (s *slow) Write(b []byte) (int, error) {
+	<-s.free
+	return s.b.Write(b)
+}
+
+// A backlog without end would take the machine's memory instead of the run's time.
+func TestBacklogIsBounded(t *testing.T) {
+	t.Parallel()
+	w := deaf{make(chan struct{})}
+	s := newSink(w)
+	for range 70 {
+		s.put(make([]byte, 1<<20))
+	}
+	close(w.free)
+	if err := s.close(); !errors.Is(err, ErrStuck) {
+		t.Errorf("close says %v", err)
+	}
+}

@@ -1,0 +1,145 @@
+package ui
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"wavex/internal/report"
+	"wavex/runner"
+	"wavex/scheduler"
+)
+
+// plain writes one timestamped line per thing that happens.
+type plain struct {
+	out  *sink
+	opts Options
+	next cursor // only the scheduler's goroutine uses it
+
+	mu   sync.Mutex
+	last map[string]string // by task: the last observation written
+}
+
+// Plain writes timestamped lines (RFC 3339 UTC) for pipes and CI logs: the [LOOP]
+// announcements of LEDGER S2-31 to S2-33, waves, how attempts end and what follows,
+// counsel, notices, stops, and at the end the table of all tasks. It repeats no
+// frame, moves no cursor and uses no colour, which also makes it fit for screen
+// readers. The status block and the table have no timestamps: other programs read
+// the one, and the other must align.
+func Plain(w io.Writer, o Options) View {
+	return &plain{out: newSink(w), opts: o, last: map[string]string{}}
+}
+
+func (v *plain) Observe(o runner.Observation) {
+	// Only what explains a silence; a log of every tool call is in the task's folder.
+	if o.Kind != "api_retry" && o.Kind != "rate_limit" {
+		return
+	}
+	l := fmt.Sprintf("%s %s: %s", text(o.Task), o.Kind, text(o.Text))
+	v.mu.Lock()
+	repeated := v.last[o.Task] == l
+	v.last[o.Task] = l
+	v.mu.Unlock()
+	if !repeated {
+		v.say(v.opts.now(), l)
+	}
+}
+
+func (v *plain) Close() error { return v.out.close() }
+
+// say writes lines under one time, in one piece.
+func (v *plain) say(at time.Time, lines ...string) {
+	var b strings.Builder
+	for _, l := range lines {
+		if l != "" {
+			b.WriteString(at.UTC().Format(time.RFC3339) + " " + l + "\n")
+		}
+	}
+	v.out.put([]byte(b.String()))
+}
+
+func (v *plain) Event(e scheduler.Event, s *scheduler.State) {
+	say := func(lines ...string) { v.say(e.Time, lines...) }
+	switch b := e.Body.(type) {
+	case scheduler.RunStarted:
+		v.next.reset(s)
+		say(starting(b, v.opts), setting(b.Config, b.Plan, b.Name, b.Tasks, b.Waves), rehearsed(b.Config))
+	case scheduler.Resumed:
+		v.next.reset(s)
+		say(append(resumed(s, &v.next), setting(b.Config, b.Plan, "", b.Tasks, b.Waves), rehearsed(b.Config))...)
+	case scheduler.WaveStarted:
+		say(fmt.Sprintf("wave %d/%d: %s: %s", b.Wave, b.Of, report.Plural(len(b.Tasks), "task", "tasks"), ids(b.Tasks)))
+	case scheduler.AttemptStarted:
+		say(iteration(s, b.Task))
+		if why := again(b); why != "" {
+			say(fmt.Sprintf("%s attempt %d: %s", text(b.Task), b.Attempt, why))
+		}
+	case scheduler.AttemptEnded:
+		v.ended(b, s, say)
+	case scheduler.CounselStarted:
+		say(fmt.Sprintf("%s counsel %d: convened after attempt %d%s", text(b.Task), b.Panel, b.Attempt, thorough(b)))
+	case scheduler.CounselEnded:
+		for _, l := range advice(b.Verdict) {
+			say(fmt.Sprintf("%s counsel %d: %s", text(b.Task), b.Panel, l))
+		}
+	case scheduler.CounselSkipped:
+		say(fmt.Sprintf("%s: retry without counsel: %s", text(b.Task), text(b.Reason)))
+	case scheduler.Draining:
+		say(stopping(b.Stop, s)...)
+	case scheduler.Notice:
+		say(notice(b))
+	case scheduler.RunEnded:
+		v.end(e, b, s, say)
+	}
+}
+
+func (v *plain) ended(b scheduler.AttemptEnded, s *scheduler.State, say func(...string)) {
+	if b.Status == scheduler.Completed {
+		say(finished(s, b.Task, &v.next, v.opts))
+	}
+	say(fmt.Sprintf("%s attempt %d: %s", text(b.Task), b.Attempt, end(b)))
+	if f := follows(b, s); f != "" {
+		say(text(b.Task) + ": " + f)
+	}
+	if len(b.Blocked) > 0 {
+		say(fmt.Sprintf("%s: blocked by its failure: %s", text(b.Task), ids(b.Blocked)))
+	}
+	if b.Stop != nil {
+		say(stopping(*b.Stop, s)...)
+	}
+	if v.opts.Status && b.Charged {
+		v.out.put([]byte(status(s, &v.next)))
+	}
+}
+
+func (v *plain) end(e scheduler.Event, b scheduler.RunEnded, s *scheduler.State, say func(...string)) {
+	l := fmt.Sprintf("[LOOP] Ended | Status: %s | Exit code: %d | Progress: %d/%d | Cost: %s", b.Status, b.ExitCode,
+		b.Tasks.Completed, len(s.Tasks), report.Money(b.Cost, s.Ledger.Limits()))
+	say(l)
+	sum := report.Of(s, nil)
+	sum.Ended = e.Time
+	v.out.put([]byte("\n" + sum.Table(160, v.opts.ASCII)))
+	if v.opts.Status {
+		v.out.put([]byte(status(s, &v.next)))
+	}
+}
+
+func thorough(b scheduler.CounselStarted) string {
+	if b.Thorough {
+		return ", a thorough one"
+	}
+	return ""
+}
+
+func notice(b scheduler.Notice) string {
+	l := "notice: "
+	if b.Level == "warning" {
+		l = "warning: "
+	}
+	if b.Task != "" {
+		l += text(b.Task) + ": "
+	}
+	return l + text(b.Text)
+}

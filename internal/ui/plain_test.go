@@ -1,0 +1,134 @@
+package ui
+
+import (
+	"bufio"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"wavex/internal/report/reporttest"
+	"wavex/runner"
+)
+
+func openPlain(o Options) func(*buffer) View {
+	return func(b *buffer) View { return Plain(b, o) }
+}
+
+func TestPlainGolden(t *testing.T) {
+	t.Parallel()
+	for name, tell := range stories {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			golden(t, "plain-"+name+".txt", shown(t, tell, openPlain(Options{Status: true, Shape: "Tool (9/10)", Workflow: "A"})))
+		})
+	}
+}
+
+// The announcements are a format that other programs read: no golden file may drift
+// from it.
+func TestAnnouncements(t *testing.T) {
+	t.Parallel()
+	want := []*regexp.Regexp{
+		regexp.MustCompile(`^\[LOOP\] Starting \| Shape: [^|]+ \| Workflow: [^|]+ \| Steps: \d+ \| Budget: (\$[\d.]+|none)$`),
+		regexp.MustCompile(`^\[LOOP\] Iteration \d+/(\d+|unlimited) \| Cost: \$\d+\.\d{2,4}/(\$[\d.]+|none) \| Step: \[.+\]$`),
+		regexp.MustCompile(`^\[LOOP\] ✓ \[.+\] complete \| Progress: \d+/\d+ \| Next: \[.+\]$`),
+		regexp.MustCompile(`^\[LOOP\] Ended \| Status: \w+ \| Exit code: \d+ \| Progress: \d+/\d+ \| Cost: .+$`),
+	}
+	seen := make([]int, len(want))
+	stamp := regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ (.*)$`)
+	sc := bufio.NewScanner(strings.NewReader(shown(t, reporttest.Mixed, openPlain(Options{}))))
+	for sc.Scan() {
+		m := stamp.FindStringSubmatch(sc.Text())
+		if m == nil || !strings.HasPrefix(m[1], "[LOOP]") {
+			continue
+		}
+		ok := false
+		for i, re := range want {
+			if re.MatchString(m[1]) {
+				ok = true
+				seen[i]++
+			}
+		}
+		if !ok {
+			t.Errorf("no announcement has this form: %s", m[1])
+		}
+	}
+	// One start, an iteration per attempt, a line per completed task, one end.
+	for i, n := range []int{1, 8, 4, 1} {
+		if seen[i] != n {
+			t.Errorf("announcement %d was made %d times, want %d", i, seen[i], n)
+		}
+	}
+}
+
+func TestStatusBlock(t *testing.T) {
+	t.Parallel()
+	block := regexp.MustCompile(`(?m)^---LOOP_STATUS---\nEXIT_SIGNAL: (true|false)\nCRITERIA: (\{.*\})\nSTUCK_COUNT: (\d+)\nNEXT: (.+)\n---END_STATUS---$`)
+	for _, c := range []struct {
+		tell   telling
+		blocks int    // one per charged attempt, and one at the end
+		last   string // without its criteria
+	}{
+		{reporttest.Mixed, 8, `false {"all tasks completed": false} 2 none`},
+		{reporttest.Complete, 3, `true {"tests pass": true, "lint is \"clean\"": true} 0 none`},
+	} {
+		got := block.FindAllStringSubmatch(shown(t, c.tell, openPlain(Options{Status: true})), -1)
+		if len(got) != c.blocks {
+			t.Errorf("%d blocks, want %d", len(got), c.blocks)
+		}
+		for i, b := range got {
+			if i < len(got)-1 && b[1] != "false" {
+				t.Errorf("block %d says EXIT_SIGNAL %s before the end", i, b[1])
+			}
+		}
+		if last := strings.Join(got[len(got)-1][1:], " "); last != c.last {
+			t.Errorf("last block: %s, want %s", last, c.last)
+		}
+	}
+}
+
+func TestPlainASCII(t *testing.T) {
+	t.Parallel()
+	for i, r := range shown(t, reporttest.Mixed, openPlain(Options{ASCII: true, Status: true})) {
+		if r > 126 {
+			t.Fatalf("character %q at byte %d", r, i)
+		}
+	}
+}
+
+func TestPlainObserve(t *testing.T) {
+	t.Parallel()
+	var out buffer
+	v := Plain(&out, Options{Now: func() time.Time { return reporttest.Start }})
+	v.Observe(runner.Observation{Task: "T-001", Kind: "tool", Text: "Edit main.go"})
+	v.Observe(runner.Observation{Task: "T-001", Kind: "api_retry", Text: "overloaded, \x1b[2Jattempt 2"})
+	v.Observe(runner.Observation{Task: "T-001", Kind: "api_retry", Text: "overloaded, \x1b[2Jattempt 2"})
+	v.Observe(runner.Observation{Task: "T-001", Kind: "rate_limit", Text: "resets at noon"})
+	if err := v.Close(); err != nil {
+		t.Fatal(err)
+	}
+	want := "2026-01-02T03:04:05Z T-001 api_retry: overloaded, attempt 2\n2026-01-02T03:04:05Z T-001 rate_limit: resets at noon\n"
+	if got := out.String(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// No view lets a foreign text act on the terminal or speak for wavex.
+func TestHostileTexts(t *testing.T) {
+	t.Parallel()
+	for name, open := range map[string]func(*buffer) View{
+		"plain":  openPlain(Options{Status: true}),
+		"ndjson": func(b *buffer) View { return NDJSON(b) },
+	} {
+		got := shown(t, reporttest.Hostile, open)
+		for _, bad := range []string{"\x1b", "\r", "\x00", "\x07", "\u009b", "\u202e", "<loop-complete>"} {
+			if strings.Contains(got, bad) {
+				t.Errorf("%s shows %q", name, bad)
+			}
+		}
+		if n := strings.Count("\n"+got, "\n---LOOP_STATUS---"); name == "plain" && n != 3 {
+			t.Errorf("%s: %d status blocks, want 3", name, n)
+		}
+	}
+}

@@ -1,0 +1,151 @@
+package ui
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+)
+
+// ErrStuck is returned by Close when the reader of the output has stopped reading.
+var ErrStuck = errors.New("the reader of the output has stopped reading")
+
+const (
+	backlog  = 64 << 20         // bytes waiting for a reader; beyond it the view falls silent
+	patience = 10 * time.Second // how long Close waits for a reader that takes nothing
+)
+
+// sink writes in order, from a goroutine of its own, so that a slow or closed pipe
+// never holds up the run. It knows bytes, nothing of events.
+type sink struct {
+	w    io.Writer
+	wake chan struct{} // holds one: there is something to do
+	done chan struct{} // closed when the goroutine has ended
+
+	mu      sync.Mutex
+	queue   [][]byte
+	size    int   // bytes in queue
+	written int64 // writes that ended, to see progress
+	err     error // the first; nothing is written after it
+	closed  bool
+}
+
+func newSink(w io.Writer) *sink {
+	s := &sink{w: w, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	go s.run()
+	return s
+}
+
+// put queues b, which the sink keeps. It never blocks. After an error or the end it
+// does nothing.
+func (s *sink) put(b []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || s.err != nil || len(b) == 0 {
+		return
+	}
+	if s.size+len(b) > backlog {
+		s.fail(ErrStuck)
+		return
+	}
+	s.queue = append(s.queue, b)
+	s.size += len(b)
+	s.poke()
+}
+
+func (s *sink) fail(err error) {
+	s.err, s.queue, s.size = err, nil, 0
+}
+
+func (s *sink) poke() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (s *sink) run() {
+	defer close(s.done)
+	for range s.wake {
+		for {
+			batch, last := s.take()
+			for _, b := range batch {
+				if !s.write(b) {
+					break
+				}
+			}
+			if len(batch) > 0 {
+				continue
+			}
+			if last {
+				return
+			}
+			break
+		}
+	}
+}
+
+func (s *sink) take() (batch [][]byte, last bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	batch, s.queue, s.size = s.queue, nil, 0
+	return batch, s.closed
+}
+
+func (s *sink) write(b []byte) bool {
+	n, err := s.w.Write(b)
+	if err == nil && n < len(b) {
+		err = io.ErrShortWrite
+	}
+	if f, ok := s.w.(interface{ Flush() error }); ok && err == nil {
+		err = f.Flush()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.written++
+	if err != nil && s.err == nil {
+		s.fail(err)
+	}
+	return s.err == nil
+}
+
+// close writes what is queued, ends the goroutine and returns the first error. When
+// the reader takes nothing for the length of patience it gives up; the goroutine
+// then ends with the write that holds it.
+func (s *sink) close() error {
+	s.mu.Lock()
+	s.closed = true
+	s.poke()
+	seen := s.written
+	s.mu.Unlock()
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	for {
+		select {
+		case <-s.done:
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			return wrap(s.err)
+		case <-timer.C:
+			s.mu.Lock()
+			if s.written == seen {
+				if s.err == nil {
+					s.fail(ErrStuck)
+				}
+				defer s.mu.Unlock()
+				return wrap(s.err)
+			}
+			seen = s.written
+			s.mu.Unlock()
+			timer.Reset(patience)
+		}
+	}
+}
+
+func wrap(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("writing the output: %w", err)
+}

@@ -1,0 +1,83 @@
+package ui
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"wavex/internal/report"
+	"wavex/internal/ui/safe"
+	"wavex/scheduler"
+)
+
+// status is the block that follows each iteration (LEDGER S2-34): these keys, in
+// this order, one line each. It is rendered from the state just recorded.
+func status(s *scheduler.State, c *cursor) string {
+	return fmt.Sprintf("---LOOP_STATUS---\nEXIT_SIGNAL: %t\nCRITERIA: %s\nSTUCK_COUNT: %d\nNEXT: %s\n---END_STATUS---\n",
+		report.Complete(s), criteria(report.Criteria(s)), s.Same, c.next(s))
+}
+
+// criteria is one line of JSON with a bare boolean for each criterion, in the plan's
+// order, which a map would lose. Angle brackets are escaped by the encoder.
+func criteria(list []report.Criterion) string {
+	var b strings.Builder
+	b.WriteByte('{')
+	for i, c := range list {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		key, _ := json.Marshal(c.Text) // a string always encodes
+		fmt.Fprintf(&b, "%s: %t", safe.JSON(key), c.Met)
+	}
+	b.WriteByte('}')
+	return b.String()
+}
+
+// cursor finds what comes next without looking at every task each time: tasks that
+// are settled are passed once. It belongs to the scheduler's goroutine.
+type cursor struct {
+	order []int // tasks by wave, in plan order within
+	at    int   // everything before is settled
+}
+
+// reset must be called when tasks may have gone back: at a start and a resume.
+func (c *cursor) reset(s *scheduler.State) {
+	c.order, c.at = make([]int, len(s.Tasks)), 0
+	for i := range c.order {
+		c.order[i] = i
+	}
+	slices.SortStableFunc(c.order, func(a, b int) int { return s.Tasks[a].Wave - s.Tasks[b].Wave })
+}
+
+// next names the next action: the first task that waits, else what is waited for,
+// else "none".
+func (c *cursor) next(s *scheduler.State) string {
+	if s.Ended != nil && report.Complete(s) {
+		return "none"
+	}
+	if len(c.order) != len(s.Tasks) {
+		c.reset(s)
+	}
+	for c.at < len(c.order) && s.Tasks[c.order[c.at]].Status.Settled() {
+		c.at++
+	}
+	waiting := ""
+	for _, i := range c.order[c.at:] {
+		id := s.Plan.Tasks[i].ID
+		switch t := &s.Tasks[i]; t.Status {
+		case scheduler.Pending:
+			if t.Tries > 0 {
+				return "retry " + label(s, id)
+			}
+			return label(s, id)
+		case scheduler.Advising:
+			return "counsel for " + label(s, id)
+		case scheduler.InProgress:
+			if waiting == "" {
+				waiting = "wait for " + safe.Fit(id, 60, false)
+			}
+		}
+	}
+	return or(waiting, "none")
+}
