@@ -1,0 +1,347 @@
+package rehearse
+
+// The process: what it is told at its start, one user turn after the other, and the
+// code it exits with. How a turn goes is in turn.go and fault.go.
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/signal"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/google/uuid"
+
+	"wavex/budget"
+)
+
+// What the agent finds in its environment.
+const (
+	FileVar     = "WAVEX_REHEARSE"          // a file that holds an Assignment; without it the agent has nothing special to do
+	SpeedVar    = "WAVEX_REHEARSE_SPEED"    // divides every duration of a block; default 1
+	SessionsVar = "WAVEX_REHEARSE_SESSIONS" // a directory that remembers sessions; without it every session is taken as it comes
+)
+
+// Assignment is the content of the file that FileVar names.
+type Assignment struct {
+	Task    string          `json:"task,omitempty"` // the task's id, or the name of a question
+	Attempt int             `json:"attempt,omitempty"`
+	Block   json.RawMessage `json:"block,omitempty"` // see ParseBlock
+}
+
+// Main is the whole life of the agent: args are the CLI's own (without the program),
+// env its whole environment. It works in the process's working directory, obeys
+// SIGINT, SIGTERM and the end of ctx (as SIGTERM) in the way of the CLI, and returns
+// the exit code.
+func Main(ctx context.Context, args, env []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	if len(args) > 0 && args[0] == orphanFlag {
+		return orphanMain(args[1:])
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		fmt.Fprintln(stderr, "wavex agent: no working directory:", err)
+		return 1
+	}
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	h := host{
+		dir: dir, root: os.Geteuid() == 0, signals: signals, now: time.Now, id: uuid.NewString,
+		die: func() {
+			if self, err := os.FindProcess(os.Getpid()); err == nil {
+				_ = self.Kill()
+			}
+			select {} // until the signal is delivered
+		},
+		orphan: func(life time.Duration, stdout bool) error { return leaveOrphan(args, env, life, stdout) },
+	}
+	return run(ctx, h, args, env, stdin, stdout, stderr)
+}
+
+// host is what the agent uses of the world around it.
+type host struct {
+	dir     string // absolute
+	root    bool   // running as root
+	signals <-chan os.Signal
+	now     func() time.Time
+	id      func() string                                // a new UUID
+	die     func()                                       // SIGKILL to itself
+	orphan  func(life time.Duration, holdOut bool) error // leaves a process behind
+}
+
+type agent struct {
+	host
+	cmd     *command
+	env     []string
+	task    Assignment
+	block   *Block // of all attempts
+	speed   float64
+	out     *pipe
+	stderr  io.Writer
+	stream  bool // lines of JSON, else only the end
+	session string
+	model   string
+
+	in    <-chan message // nil after the end of input
+	queue []message      // user turns that came while one was running
+
+	served int // user turns so far
+	cost   budget.USD
+	models map[string]modelLine
+	last   int // the exit code, by the last result
+}
+
+func run(ctx context.Context, h host, args, env []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	a := &agent{host: h, env: env, out: &pipe{w: stdout}, stderr: stderr, models: map[string]modelLine{}, session: h.id()}
+	if err := a.prepare(args); err != nil {
+		fmt.Fprintln(stderr, err)
+		return 1
+	}
+	if a.cmd.has("--version") {
+		a.out.write([]byte(version + " (wavex rehearsal)\n"))
+		return 0
+	}
+	first := a.block.ForAttempt(a.task.Attempt)
+	switch {
+	case first.Outcome == DiesBeforePrompt:
+		fmt.Fprintln(stderr, "rehearsed: dies before it reads the prompt")
+		return 1
+	case first.Outcome == HangAtStart:
+		return a.hang(ctx, first)
+	}
+	if err := a.claim(first.Outcome == LostSession); err != nil {
+		fmt.Fprintln(stderr, err)
+		return 1
+	}
+	if a.cmd.prompt != "" && !a.cmd.streams {
+		a.queue = append(a.queue, message{Type: "user"})
+	} else {
+		e := listen(stdin, a.cmd.streams)
+		defer e.close()
+		a.in = e.lines
+	}
+	return a.serve(ctx)
+}
+
+// prepare reads flags, environment and assignment.
+func (a *agent) prepare(args []string) error {
+	var err error
+	if a.cmd, err = parse(args); err != nil {
+		return err
+	}
+	if a.root && a.getenv("IS_SANDBOX") != "1" &&
+		(a.cmd.has("--dangerously-skip-permissions") || a.cmd.value("--permission-mode") == "bypassPermissions") {
+		return errors.New("--dangerously-skip-permissions cannot be used with root/sudo privileges for security reasons")
+	}
+	a.stream = a.cmd.value("--output-format") == "stream-json"
+	a.speed = 1
+	if s := a.getenv(SpeedVar); s != "" {
+		if a.speed, err = strconv.ParseFloat(s, 64); err != nil || !(a.speed > 0) || math.IsInf(a.speed, 0) {
+			return fmt.Errorf("wavex agent: %s=%q is not a positive number", SpeedVar, s)
+		}
+	}
+	if path := a.getenv(FileVar); path != "" {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return fmt.Errorf("wavex agent: reading the assignment: %w", err)
+		}
+		if err := decode(text, &a.task); err != nil {
+			return fmt.Errorf("wavex agent: the assignment %s: %w", path, err)
+		}
+	}
+	if a.block, err = ParseBlock(a.task.Block); err != nil {
+		return fmt.Errorf("wavex agent: the rehearse block of %q: %w", a.task.Task, err)
+	}
+	return nil
+}
+
+func (a *agent) getenv(name string) string {
+	for _, kv := range slices.Backward(a.env) {
+		if k, v, ok := strings.Cut(kv, "="); ok && k == name {
+			return v
+		}
+	}
+	return ""
+}
+
+// exit ends the process with a code.
+type exit int
+
+func (e exit) Error() string { return fmt.Sprintf("exit %d", int(e)) }
+
+// serve takes user turns until the input ends.
+func (a *agent) serve(ctx context.Context) int {
+	for {
+		err := a.next(ctx)
+		if err == nil {
+			err = a.play(ctx)
+		}
+		if err == nil && a.out.err != nil {
+			err = exit(1)
+		}
+		var code exit
+		switch {
+		case errors.As(err, &code):
+			return int(code)
+		case err != nil:
+			return a.stopped(err)
+		}
+	}
+}
+
+// next waits for a user turn. With the input at its end it is exit with the code of
+// the last result.
+func (a *agent) next(ctx context.Context) error {
+	for len(a.queue) == 0 {
+		if a.in == nil {
+			if a.served == 0 && !a.cmd.streams {
+				fmt.Fprintln(a.stderr, "Error: Input must be provided either through stdin or as a prompt argument when using --print")
+				return exit(1)
+			}
+			return exit(a.last)
+		}
+		err := a.await(ctx, nil, nil)
+		if err != nil && !errors.Is(err, errInterrupt) { // an interrupt of nothing is answered and forgotten
+			return err
+		}
+	}
+	a.queue = a.queue[1:]
+	return nil
+}
+
+// Reasons for which a turn stops early.
+var (
+	errInterrupt = errors.New("interrupted over the control protocol")
+	errTerm      = errors.New("SIGTERM")
+	errInt       = errors.New("SIGINT")
+)
+
+// badInput is a line of input that ends the CLI.
+type badInput struct{ error }
+
+// stopped is the exit code for a reason that is not an interrupt. As seen on the CLI, SIGINT
+// ends it with 0 and without a result line.
+func (a *agent) stopped(err error) int {
+	var bad badInput
+	switch {
+	case errors.Is(err, errTerm):
+		return 143
+	case errors.Is(err, errInt):
+		return 0
+	case errors.As(err, &bad):
+		fmt.Fprintln(a.stderr, bad.error)
+	}
+	return 1
+}
+
+// await waits for the timer or for done, whichever is not nil, and for nothing else
+// where both are: then the next message or the end of the input ends it. Meanwhile
+// control requests are answered and user turns queued.
+func (a *agent) await(ctx context.Context, timer <-chan time.Time, done <-chan struct{}) error {
+	idle := timer == nil && done == nil
+	for {
+		select {
+		case <-timer:
+			return nil
+		case <-done:
+			return nil
+		case <-ctx.Done():
+			return errTerm
+		case s := <-a.signals:
+			if s == os.Interrupt {
+				return errInt
+			}
+			return errTerm
+		case m, ok := <-a.in:
+			if !ok {
+				a.in = nil
+			} else if err := a.hear(m); err != nil {
+				return err
+			}
+			if idle {
+				return nil
+			}
+		}
+	}
+}
+
+// hear acts on one message.
+func (a *agent) hear(m message) error {
+	switch {
+	case m.err != nil:
+		return badInput{m.err}
+	case m.Type == "user":
+		a.queue = append(a.queue, m)
+	case m.Type == "control_request":
+		a.answer(m)
+		if m.Request.Subtype == "interrupt" {
+			return errInterrupt
+		}
+	}
+	return nil
+}
+
+// answer is the control_response to a request.
+func (a *agent) answer(m message) {
+	l := controlLine{Type: "control_response"}
+	l.Response.Subtype, l.Response.ID = "success", m.RequestID
+	switch m.Request.Subtype {
+	case "interrupt", "set_model":
+	case "set_permission_mode":
+		l.Response.Response = map[string]string{"mode": m.Request.Mode}
+	case "initialize":
+		l.Response.Response = map[string]any{
+			"commands": []any{}, "agents": []any{}, "output_style": "default", "available_output_styles": []string{"default"},
+			"models":  []map[string]string{{"value": "default", "resolvedModel": aliasesOfModels["default"], "displayName": "Rehearsal"}},
+			"account": map[string]string{"tokenSource": "none", "apiKeySource": "none", "apiProvider": "wavex rehearsal"},
+			"pid":     os.Getpid(),
+		}
+	default:
+		l.Response.Subtype, l.Response.Error = "error", "Unsupported control request subtype: "+m.Request.Subtype
+	}
+	a.emit(l)
+}
+
+// emit prints one line of the stream.
+func (a *agent) emit(v any) {
+	if a.stream {
+		a.out.write(line(v))
+	}
+}
+
+// pause waits for d of rehearsed time.
+func (a *agent) pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(a.scale(d))
+	defer t.Stop()
+	return a.await(ctx, t.C, nil)
+}
+
+func (a *agent) scale(d time.Duration) time.Duration { return time.Duration(float64(d) / a.speed) }
+
+// hang reads nothing and prints nothing; SIGTERM and SIGINT end it, and so does time.
+func (a *agent) hang(ctx context.Context, b *Block) int {
+	a.in = nil
+	t := time.NewTimer(linger(b))
+	defer t.Stop()
+	if err := a.await(ctx, t.C, nil); err != nil {
+		return a.stopped(err)
+	}
+	return a.lingered()
+}
+
+// lingered ends a hang that nobody ended: a rehearsal that was given up on must not
+// stay on somebody's machine for ever.
+func (a *agent) lingered() int {
+	fmt.Fprintln(a.stderr, "rehearsed: nobody stopped this process, so it ends by itself")
+	return 1
+}
+
+func linger(b *Block) time.Duration { return time.Duration(or(b.Linger, Duration(time.Hour))) }

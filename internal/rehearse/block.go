@@ -1,0 +1,264 @@
+package rehearse
+
+// What the agent is told to do: one block for each attempt at a task. This file
+// knows the format and its rules; it does nothing.
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"wavex/budget"
+)
+
+// Block says what the agent does in one user turn. A nil or empty field was not
+// given and has the default that docs/rehearsal.md names.
+type Block struct {
+	Duration   *Duration      `json:"duration,omitempty"`   // of the whole turn, commands not counted
+	Cost       *Dollars       `json:"cost,omitempty"`       // of the whole turn
+	Turns      *Count         `json:"turns,omitempty"`      // API responses over which time, cost and edits are spread
+	Report     *string        `json:"report,omitempty"`     // the last message
+	Model      string         `json:"model,omitempty"`      // what it claims to be; wins over --model
+	Writes     []Write        `json:"writes,omitempty"`     // made in order, after Deletes
+	Deletes    []LocalPath    `json:"deletes,omitempty"`    //
+	Runs       []string       `json:"runs,omitempty"`       // shell commands, after Writes
+	Outcome    Outcome        `json:"outcome,omitempty"`    // "" is ok
+	Usage      *Tokens        `json:"usage,omitempty"`      // of the whole turn; default: what Cost buys
+	Structured jsontext.Value `json:"structured,omitempty"` // the answer where --json-schema asks for one
+	After      *Count         `json:"after,omitempty"`      // responses completed before the outcome strikes
+	ResetIn    *Duration      `json:"reset_in,omitempty"`   // limited, warning: when the limit resets
+	Linger     *Duration      `json:"linger,omitempty"`     // how long hangs and orphans last at most
+	Size       *Count         `json:"size,omitempty"`       // big-line: bytes
+	Attempts   []Block        `json:"attempts,omitempty"`   // one for each attempt; the last repeats
+}
+
+// Write is one file that the agent really makes or changes. Exactly one of
+// Content, Append, From and Replace is set.
+type Write struct {
+	Path    LocalPath `json:"path"`
+	Content *string   `json:"content,omitempty"`
+	Append  *string   `json:"append,omitempty"`
+	From    string    `json:"from,omitempty"` // a file to copy, relative to the working directory
+	Replace *Replace  `json:"replace,omitempty"`
+	Mode    Mode      `json:"mode,omitempty"`
+}
+
+// Replace changes the only occurrence of Old.
+type Replace struct {
+	Old string `json:"old"`
+	New string `json:"new"`
+}
+
+// Tokens counts what the model is said to have read and written.
+type Tokens struct {
+	Input      Count `json:"input,omitempty"`
+	Output     Count `json:"output,omitempty"`
+	CacheRead  Count `json:"cache_read,omitempty"`
+	CacheWrite Count `json:"cache_write,omitempty"`
+}
+
+// Duration is written as Go writes it, "1.5s". WAVEX_REHEARSE_SPEED divides it.
+type Duration time.Duration
+
+// Dollars is an amount in micro-dollars, written as a decimal number of dollars.
+type Dollars budget.USD
+
+// Count is a number that is not negative.
+type Count int64
+
+// LocalPath is relative and stays inside the working directory; slash-separated.
+type LocalPath string
+
+// Mode is a file's permission bits, written in octal, "0755". 0: 0644, or as it was.
+type Mode uint32
+
+const maxTurns = 10_000
+
+// ParseBlock reads a block strictly: an unknown key, a wrong type, an unknown
+// outcome or a path that leaves the working directory is a *BlockError. Empty input
+// and null are an empty block.
+func ParseBlock(raw json.RawMessage) (*Block, error) {
+	b := new(Block)
+	if len(raw) == 0 {
+		return b, nil
+	}
+	if err := decode(raw, b); err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// ForAttempt is the block of one attempt, from 1: the entry of Attempts, with what
+// it does not give taken from the outer block.
+func (b *Block) ForAttempt(n int) *Block {
+	out := *b
+	out.Attempts = nil
+	if len(b.Attempts) == 0 {
+		return &out
+	}
+	in := b.Attempts[min(max(n, 1), len(b.Attempts))-1]
+	inherit(&out.Duration, in.Duration)
+	inherit(&out.Cost, in.Cost)
+	inherit(&out.Turns, in.Turns)
+	inherit(&out.Report, in.Report)
+	inherit(&out.Usage, in.Usage)
+	inherit(&out.After, in.After)
+	inherit(&out.ResetIn, in.ResetIn)
+	inherit(&out.Linger, in.Linger)
+	inherit(&out.Size, in.Size)
+	if in.Model != "" {
+		out.Model = in.Model
+	}
+	if in.Outcome != "" {
+		out.Outcome = in.Outcome
+	}
+	if in.Writes != nil {
+		out.Writes = in.Writes
+	}
+	if in.Deletes != nil {
+		out.Deletes = in.Deletes
+	}
+	if in.Runs != nil {
+		out.Runs = in.Runs
+	}
+	if in.Structured != nil {
+		out.Structured = in.Structured
+	}
+	return &out
+}
+
+func inherit[T any](outer **T, inner *T) {
+	if inner != nil {
+		*outer = inner
+	}
+}
+
+// or is the value of an optional field.
+func or[T any](p *T, otherwise T) T {
+	if p == nil {
+		return otherwise
+	}
+	return *p
+}
+
+// UnmarshalJSONFrom also refuses a block inside a block of attempts.
+func (b *Block) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	type plain Block
+	if err := jsonv2.UnmarshalDecode(dec, (*plain)(b)); err != nil {
+		return err
+	}
+	for i := range b.Attempts {
+		if b.Attempts[i].Attempts != nil {
+			return errors.New("an attempt cannot have attempts of its own")
+		}
+	}
+	if b.Turns != nil && (*b.Turns < 1 || *b.Turns > maxTurns) {
+		return fmt.Errorf("turns must be from 1 to %d", maxTurns)
+	}
+	return nil
+}
+
+// UnmarshalJSONFrom also sees to it that there is exactly one way to write.
+func (w *Write) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	type plain Write
+	if err := jsonv2.UnmarshalDecode(dec, (*plain)(w)); err != nil {
+		return err
+	}
+	ways := 0
+	for _, given := range []bool{w.Content != nil, w.Append != nil, w.From != "", w.Replace != nil} {
+		if given {
+			ways++
+		}
+	}
+	switch {
+	case w.Path == "":
+		return errors.New("a write needs a path")
+	case ways != 1:
+		return fmt.Errorf("the write of %q needs exactly one of content, append, from and replace", w.Path)
+	case w.Replace != nil && w.Replace.Old == "":
+		return fmt.Errorf("the write of %q replaces nothing: old is empty", w.Path)
+	}
+	return nil
+}
+
+// UnmarshalText reads a duration.
+func (d *Duration) UnmarshalText(text []byte) error {
+	v, err := time.ParseDuration(string(text))
+	if err != nil || v < 0 {
+		return fmt.Errorf("%q is not a duration; write it like \"1.5s\"", text)
+	}
+	*d = Duration(v)
+	return nil
+}
+
+// MarshalText writes a duration.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
+
+// UnmarshalJSON reads dollars.
+func (d *Dollars) UnmarshalJSON(raw []byte) error {
+	v, err := strconv.ParseFloat(string(raw), 64)
+	if err != nil || v < 0 || v > 1e6 {
+		return fmt.Errorf("%s is not an amount in dollars; write a number like 0.02", raw)
+	}
+	*d = Dollars(budget.FromFloat(v))
+	return nil
+}
+
+// MarshalJSON writes dollars.
+func (d Dollars) MarshalJSON() ([]byte, error) {
+	return strconv.AppendFloat(nil, budget.USD(d).Float(), 'f', -1, 64), nil
+}
+
+// UnmarshalJSON reads a count.
+func (c *Count) UnmarshalJSON(raw []byte) error {
+	v, err := strconv.ParseFloat(string(raw), 64)
+	if err != nil || v < 0 || v > 1<<40 || v != math.Trunc(v) {
+		return fmt.Errorf("%s is not a whole number of zero or more", raw)
+	}
+	*c = Count(v)
+	return nil
+}
+
+// UnmarshalText reads a path.
+func (p *LocalPath) UnmarshalText(text []byte) error {
+	s := string(text)
+	if !filepath.IsLocal(filepath.FromSlash(s)) || filepath.Clean(s) == "." {
+		return fmt.Errorf("path %q must be relative and stay inside the working directory", s)
+	}
+	*p = LocalPath(s)
+	return nil
+}
+
+// UnmarshalText reads an octal mode.
+func (m *Mode) UnmarshalText(text []byte) error {
+	v, err := strconv.ParseUint(string(text), 8, 32)
+	if err != nil || v == 0 || v > 0o777 {
+		return fmt.Errorf("mode %q is not octal permission bits; write it like \"0755\"", text)
+	}
+	*m = Mode(v)
+	return nil
+}
+
+// MarshalText writes an octal mode.
+func (m Mode) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "%04o", uint32(m)), nil }
+
+// UnmarshalText reads an outcome.
+func (o *Outcome) UnmarshalText(text []byte) error {
+	if !slices.Contains(Outcomes[:], Outcome(text)) {
+		names := make([]string, len(Outcomes))
+		for i, known := range Outcomes {
+			names[i] = string(known)
+		}
+		return fmt.Errorf("unknown outcome %q%s", text, suggest(string(text), names))
+	}
+	*o = Outcome(text)
+	return nil
+}

@@ -1,0 +1,156 @@
+package rehearse
+
+// Strict decoding with positions: which byte of the text is wrong, and what a
+// person meant. It knows JSON, not blocks.
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/agnivade/levenshtein"
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// BlockError is a mistake in a block or a scenario.
+type BlockError struct {
+	File         string // "" when the text is not from a file
+	Line, Column int    // from 1; Column in bytes
+	Path         string // JSON Pointer of the value, "" at the top
+	Msg          string // what is wrong and what to do
+}
+
+func (e *BlockError) Error() string {
+	where := ""
+	if e.File != "" {
+		where = fmt.Sprintf("%s:%d:%d: ", e.File, e.Line, e.Column)
+	}
+	if e.Path != "" {
+		return fmt.Sprintf("%s%s: %s", where, e.Path, e.Msg)
+	}
+	return where + e.Msg
+}
+
+// decode reads text into v; an error is a *BlockError.
+func decode(text []byte, v any) error {
+	err := jsonv2.Unmarshal(text, v, jsonv2.RejectUnknownMembers(true))
+	if err == nil {
+		return nil
+	}
+	out := &BlockError{Line: 1, Column: 1, Msg: err.Error()}
+	var sem *jsonv2.SemanticError
+	var syn *jsontext.SyntacticError
+	offset := 0
+	switch {
+	case errors.As(err, &syn):
+		offset = int(syn.ByteOffset)
+		out.Path, out.Msg = string(syn.JSONPointer), "not valid JSON: "+strings.TrimPrefix(syn.Err.Error(), "jsontext: ")
+	case errors.As(err, &sem):
+		// The innermost error has the reason, the outermost the whole path.
+		out.Path = string(sem.JSONPointer)
+		offset = offsetOf(text, sem.JSONPointer)
+		out.Msg = reason(sem)
+	}
+	out.Line = 1 + bytes.Count(text[:offset], []byte("\n"))
+	out.Column = offset - bytes.LastIndexByte(text[:offset], '\n')
+	return out
+}
+
+// reason says in words of the format what the decoder refused.
+func reason(sem *jsonv2.SemanticError) string {
+	inner := sem
+	for errors.As(inner.Err, &inner) {
+	}
+	switch {
+	case errors.Is(inner.Err, jsonv2.ErrUnknownName):
+		name := sem.JSONPointer.LastToken()
+		return fmt.Sprintf("unknown key %q%s", name, suggest(name, keys(inner.GoType)))
+	case inner.Err != nil:
+		return inner.Err.Error()
+	case inner.JSONKind != 0:
+		return fmt.Sprintf("a %s does not fit here", kindName(inner.JSONKind))
+	}
+	return inner.Error()
+}
+
+func kindName(k jsontext.Kind) string {
+	switch k {
+	case '{':
+		return "object"
+	case '[':
+		return "list"
+	case '"':
+		return "string"
+	case '0':
+		return "number"
+	case 'n':
+		return "null"
+	}
+	return "boolean"
+}
+
+// keys lists the names that an object of type t may have.
+func keys(t reflect.Type) []string {
+	for t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t == nil || t.Kind() != reflect.Struct {
+		return nil
+	}
+	var out []string
+	for i := range t.NumField() {
+		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		if name != "" && name != "-" {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// suggest is `; did you mean "x"?`, or the whole list where nothing is near.
+func suggest(got string, known []string) string {
+	best, dist := "", 4
+	for _, k := range known {
+		if d := levenshtein.ComputeDistance(strings.ToLower(got), k); d < dist {
+			best, dist = k, d
+		}
+	}
+	switch {
+	case best != "":
+		return fmt.Sprintf("; did you mean %q?", best)
+	case len(known) > 0:
+		return "; known are " + strings.Join(known, ", ")
+	}
+	return ""
+}
+
+// offsetOf finds where the value at ptr begins, or, for a member, its name. 0 when
+// there is no such value.
+func offsetOf(text []byte, ptr jsontext.Pointer) int {
+	dec := jsontext.NewDecoder(bytes.NewReader(text))
+	for {
+		before := int(dec.InputOffset())
+		if _, err := dec.ReadToken(); err != nil {
+			return 0
+		}
+		if dec.StackPointer() == ptr {
+			return before + len(text[before:int(dec.InputOffset())]) - len(bytes.TrimLeft(text[before:int(dec.InputOffset())], " \t\r\n,:"))
+		}
+	}
+}
+
+// object reads a JSON object into its members, in no order; null and nothing are empty.
+func object(raw json.RawMessage) (map[string]json.RawMessage, bool) {
+	m := map[string]json.RawMessage{}
+	if len(raw) == 0 {
+		return m, true
+	}
+	if json.Unmarshal(raw, &m) != nil {
+		return nil, false
+	}
+	return m, true
+}

@@ -1,0 +1,101 @@
+package rehearse
+
+// The agent's ear: lines from standard input, of any length, and what they mean.
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"io"
+	"os"
+	"sync"
+)
+
+// message is one line of input.
+type message struct {
+	Type      string `json:"type"` // "user", "control_request", ...
+	RequestID string `json:"request_id"`
+	Request   struct {
+		Subtype string `json:"subtype"`
+		Mode    string `json:"mode"`
+	} `json:"request"`
+	Message struct {
+		Role    string          `json:"role"`
+		Content json.RawMessage `json:"content"`
+	} `json:"message"`
+	err error // the line could not be understood
+}
+
+// ear reads in a goroutine of its own, so that the agent hears an interrupt while it
+// works.
+type ear struct {
+	lines chan message // closed at the end of input
+	quit  chan struct{}
+	done  sync.WaitGroup
+	in    io.Reader
+}
+
+// listen starts to read: lines of stream-json, or one prompt of plain text.
+func listen(in io.Reader, streams bool) *ear {
+	e := &ear{lines: make(chan message), quit: make(chan struct{}), in: in}
+	e.done.Go(func() {
+		defer close(e.lines)
+		if streams {
+			e.readLines()
+			return
+		}
+		text, err := io.ReadAll(in)
+		if err == nil && len(bytes.TrimSpace(text)) > 0 {
+			e.send(message{Type: "user"})
+		}
+	})
+	return e
+}
+
+func (e *ear) readLines() {
+	r := bufio.NewReaderSize(e.in, 1<<16)
+	for {
+		line, err := r.ReadBytes('\n')
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			if !e.send(understand(line)) {
+				return
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (e *ear) send(m message) bool {
+	select {
+	case e.lines <- m:
+		return true
+	case <-e.quit:
+		return false
+	}
+}
+
+// close ends the reading. A read on the process's own standard input cannot be
+// called off; that goroutine alone is left to end with the process.
+func (e *ear) close() {
+	close(e.quit)
+	c, ok := e.in.(io.Closer)
+	if _, file := e.in.(*os.File); file || !ok {
+		return
+	}
+	_ = c.Close()
+	e.done.Wait()
+}
+
+// understand parses one line as the CLI does.
+func understand(line []byte) message {
+	var m message
+	if err := json.Unmarshal(line, &m); err != nil {
+		return message{err: complain("Error parsing streaming input line: %.200s: %v", line, err)}
+	}
+	if m.Type == "user" && m.Message.Role != "user" {
+		m.err = complain("Error: Expected message role 'user', got '%s'", m.Message.Role)
+	}
+	return m
+}

@@ -1,0 +1,58 @@
+package rehearse
+
+// A process that is left behind, as a tool command of the CLI is when the CLI is
+// killed: in a session of its own, deaf to polite signals. It is the agent's own
+// program again, so that no other has to be installed.
+
+import (
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+// orphanFlag is the hidden argument that makes Main an orphan.
+const orphanFlag = "--rehearse-orphan"
+
+// leaveOrphan starts the orphan and does not wait for it. args are those of this
+// process; what stands before them in os.Args is how the agent is called.
+//
+// This is os.StartProcess and not internal/proc on purpose: that package sees to it
+// that nothing survives, and here something must.
+func leaveOrphan(args, env []string, life time.Duration, holdOut bool) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	argv := []string{self}
+	if n := len(os.Args) - len(args); n > 1 {
+		argv = append(argv, os.Args[1:n]...)
+	}
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer null.Close()
+	files := []*os.File{null, null, null}
+	if holdOut {
+		files[1] = os.Stdout
+	}
+	p, err := os.StartProcess(self, append(argv, orphanFlag, life.String()), &os.ProcAttr{Env: env, Files: files, Sys: apart()})
+	if err != nil {
+		return err
+	}
+	return p.Release()
+}
+
+// orphanMain does nothing for a while and ignores every signal that can be ignored.
+func orphanMain(args []string) int {
+	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	life := time.Hour
+	if len(args) > 0 {
+		if d, err := time.ParseDuration(args[0]); err == nil {
+			life = d
+		}
+	}
+	time.Sleep(life)
+	return 0
+}

@@ -1,0 +1,12 @@
+package rehearse
+
+import (
+	"syscall"
+
+	"golang.org/x/sys/windows"
+)
+
+// apart detaches a process from this one's console and group.
+func apart() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP | windows.DETACHED_PROCESS}
+}

@@ -1,0 +1,136 @@
+package rehearse
+
+// Scenario files: which task meets which fate, laid over what the plan's own blocks
+// say. It knows files and merging; the agent never sees a scenario, only the block
+// that came out.
+
+import (
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+)
+
+//go:embed scenario.schema.json
+var schema []byte
+
+// Schema is the JSON Schema (draft 2020-12) of scenario files. A plan's rehearse
+// blocks follow its "#/$defs/block".
+func Schema() []byte { return slices.Clone(schema) }
+
+// Scenario is a scenario file, checked.
+type Scenario struct {
+	Path string
+
+	def, panel json.RawMessage
+	tasks      map[string]json.RawMessage
+	questions  map[string]json.RawMessage
+}
+
+// scenarioFile is the format; T is Block to check it and raw text to keep it.
+type scenarioFile[T any] struct {
+	Schema    string       `json:"$schema,omitempty"`
+	Note      string       `json:"note,omitempty"`
+	Default   T            `json:"default,omitempty"`
+	Tasks     map[string]T `json:"tasks,omitempty"`
+	Panel     T            `json:"panel,omitempty"`
+	Questions map[string]T `json:"questions,omitempty"`
+}
+
+// LoadScenario reads and checks a scenario file. A mistake in it is a *BlockError,
+// whose text begins with file:line:column.
+func LoadScenario(path string) (*Scenario, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading the scenario: %w", err)
+	}
+	s, err := ParseScenario(text)
+	if err != nil {
+		var be *BlockError
+		if errors.As(err, &be) {
+			be.File = path
+		}
+		return nil, err
+	}
+	s.Path = path
+	return s, nil
+}
+
+// ParseScenario is LoadScenario for text in memory.
+func ParseScenario(text []byte) (*Scenario, error) {
+	if err := decode(text, &scenarioFile[*Block]{}); err != nil {
+		return nil, err
+	}
+	var raw scenarioFile[json.RawMessage]
+	if err := json.Unmarshal(text, &raw); err != nil {
+		return nil, &BlockError{Line: 1, Column: 1, Msg: err.Error()}
+	}
+	return &Scenario{def: raw.Default, panel: raw.Panel, tasks: raw.Tasks, questions: raw.Questions}, nil
+}
+
+// Tasks lists the ids that the scenario names, sorted, so that a caller can tell a
+// mistyped one.
+func (s *Scenario) Tasks() []string {
+	return slices.Sorted(maps.Keys(s.tasks))
+}
+
+// Block is what the agent is given for a task: the plan's block, the scenario's
+// default over it, and what it says of this task over both, key by key. A nil
+// Scenario changes nothing.
+func (s *Scenario) Block(task string, planBlock json.RawMessage) json.RawMessage {
+	if s == nil {
+		return planBlock
+	}
+	return overlay(overlay(planBlock, s.def), s.tasks[task])
+}
+
+// Panel is what the agent is given for a lean call: base, the scenario's panel block
+// over it, and what it says of this question over both. A question is named
+// "counsel/debugger"; an entry "counsel" speaks of all that begin with "counsel/".
+func (s *Scenario) Panel(question string, base json.RawMessage) json.RawMessage {
+	if s == nil {
+		return base
+	}
+	kind, _, _ := strings.Cut(question, "/")
+	out := overlay(overlay(base, s.panel), s.questions[kind])
+	if kind != question {
+		out = overlay(out, s.questions[question])
+	}
+	return out
+}
+
+// overlay lays block over base. A key of block also wins over the same key in the
+// attempts of base, which would hide it otherwise. What is no object passes
+// through, for the agent to refuse.
+func overlay(base, block json.RawMessage) json.RawMessage {
+	over, ok := object(block)
+	if !ok || len(over) == 0 {
+		return base
+	}
+	under, ok := object(base)
+	if !ok {
+		return base
+	}
+	var attempts []map[string]json.RawMessage
+	if _, replaced := over["attempts"]; !replaced && json.Unmarshal(under["attempts"], &attempts) == nil {
+		for _, a := range attempts {
+			maps.DeleteFunc(a, func(k string, _ json.RawMessage) bool { _, hidden := over[k]; return hidden })
+		}
+		if raw, err := json.Marshal(attempts); err == nil && attempts != nil {
+			under["attempts"] = raw
+		}
+	}
+	if under == nil {
+		under = map[string]json.RawMessage{}
+	}
+	maps.Copy(under, over)
+	out, err := json.Marshal(under)
+	if err != nil {
+		return base
+	}
+	return out
+}

@@ -1,0 +1,50 @@
+package rehearse
+
+// Sessions: which ids are known. The CLI refuses an id that is in use and does not
+// find one that it never saw, or that ran in another directory. The stand-in holds
+// to that only where SessionsVar gives it a directory to remember in.
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/google/uuid"
+)
+
+// claim settles the session's id. The error is what the CLI prints.
+func (a *agent) claim(lost bool) error {
+	store := a.getenv(SessionsVar)
+	if a.cmd.has("--resume") {
+		id := a.cmd.value("--resume")
+		missing := complain("No conversation found with session ID: %s", id)
+		if lost || uuid.Validate(id) != nil {
+			return missing
+		}
+		if store != "" {
+			if dir, err := os.ReadFile(filepath.Join(store, id)); err != nil || string(dir) != a.dir {
+				return missing
+			}
+		}
+		if !a.cmd.has("--fork-session") {
+			a.session = id
+			return nil
+		}
+	} else if id := a.cmd.value("--session-id"); id != "" {
+		a.session = id
+	}
+	if store == "" || a.cmd.has("--no-session-persistence") {
+		return nil
+	}
+	f, err := os.OpenFile(filepath.Join(store, a.session), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return complain("Error: Session ID %s is already in use.", a.session)
+	case err != nil:
+		return fmt.Errorf("wavex agent: remembering the session: %w", err)
+	}
+	_, err = f.WriteString(a.dir)
+	return errors.Join(err, f.Close())
+}

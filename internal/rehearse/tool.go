@@ -1,0 +1,186 @@
+package rehearse
+
+// The agent's tools: they really write, delete and run, and look on the stream as the
+// CLI's Write, Edit and Bash do.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"wavex/internal/proc"
+)
+
+// action is one use of a tool.
+type action struct {
+	id      string
+	tool    string
+	input   any
+	command string // of Bash, when the block asked for it
+	note    string // "wrote a.txt", for the report
+	do      func(context.Context) (string, error)
+}
+
+// toolError is a tool's refusal: the model sees it, and the turn goes on.
+type toolError string
+
+func (e toolError) Error() string { return string(e) }
+
+// maxOutput bounds what of a command's output reaches the stream, in bytes.
+const maxOutput = 30_000
+
+// actions are the tools that the block asks for, in order.
+func (t *turn) actions() []action {
+	var out []action
+	for _, p := range t.b.Deletes {
+		path := t.path(p)
+		out = append(out, action{tool: "Bash", note: "deleted " + string(p),
+			input: map[string]string{"command": "rm -r " + string(p)},
+			do: func(context.Context) (string, error) {
+				if _, err := os.Lstat(path); err != nil {
+					return "", refused(err)
+				}
+				return "(Bash completed with no output)", refused(os.RemoveAll(path))
+			}})
+	}
+	for _, w := range t.b.Writes {
+		out = append(out, t.write(w))
+	}
+	runs := t.b.Runs
+	if t.b.Outcome == Denial && len(runs) == 0 {
+		runs = []string{"git push"}
+	}
+	for _, cmd := range runs {
+		out = append(out, action{tool: "Bash", command: cmd, note: "ran " + cmd,
+			input: map[string]string{"command": cmd, "description": "rehearsed"},
+			do:    func(ctx context.Context) (string, error) { return t.shell(ctx, cmd) }})
+	}
+	for i := range out {
+		out[i].id = t.toolID()
+	}
+	return out
+}
+
+// look is a tool use that changes nothing, for responses that have nothing to do.
+func (t *turn) look() action {
+	return action{id: t.toolID(), tool: "Bash", input: map[string]string{"command": "pwd", "description": "rehearsed"},
+		do: func(context.Context) (string, error) { return t.dir, nil }}
+}
+
+func (t *turn) path(p LocalPath) string { return filepath.Join(t.dir, filepath.FromSlash(string(p))) }
+
+// write is a Write, or, where a file is changed, an Edit.
+func (t *turn) write(w Write) action {
+	path := t.path(w.Path)
+	act := action{tool: "Write", note: "wrote " + string(w.Path)}
+	var content func() (string, error)
+	switch {
+	case w.Content != nil:
+		act.input = map[string]string{"file_path": path, "content": *w.Content}
+		content = func() (string, error) { return *w.Content, nil }
+	case w.From != "":
+		act.input = map[string]string{"file_path": path, "content": "(a copy of " + w.From + ")"}
+		content = func() (string, error) {
+			b, err := os.ReadFile(filepath.Join(t.dir, filepath.FromSlash(w.From)))
+			return string(b), err
+		}
+	case w.Append != nil:
+		act.tool = "Edit"
+		act.input = map[string]any{"replace_all": false, "file_path": path, "old_string": "", "new_string": *w.Append}
+		content = func() (string, error) {
+			b, err := os.ReadFile(path)
+			if errors.Is(err, fs.ErrNotExist) {
+				err = nil
+			}
+			return string(b) + *w.Append, err
+		}
+	default:
+		act.tool = "Edit"
+		act.input = map[string]any{"replace_all": false, "file_path": path, "old_string": w.Replace.Old, "new_string": w.Replace.New}
+		content = func() (string, error) {
+			b, err := os.ReadFile(path)
+			if err != nil {
+				return "", err
+			}
+			switch n := strings.Count(string(b), w.Replace.Old); {
+			case n == 0:
+				return "", toolError("String to replace not found in file.\nString: " + w.Replace.Old)
+			case n > 1:
+				return "", toolError(fmt.Sprintf("Found %d matches of the string to replace, but replace_all is false.", n))
+			}
+			return strings.Replace(string(b), w.Replace.Old, w.Replace.New, 1), nil
+		}
+	}
+	act.do = func(context.Context) (string, error) {
+		text, err := content()
+		if err == nil {
+			err = save(path, text, fs.FileMode(w.Mode))
+		}
+		if err != nil {
+			return "", refused(err)
+		}
+		if act.tool == "Edit" {
+			return "The file " + path + " has been updated successfully.", nil
+		}
+		return "File created successfully at: " + path, nil
+	}
+	return act
+}
+
+// save writes a file and the directories above it. Mode 0 keeps the file's own.
+func save(path, text string, mode fs.FileMode) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		return err
+	}
+	if mode != 0 {
+		return os.Chmod(path, mode)
+	}
+	return nil
+}
+
+// refused makes an error of the file system one that the model sees.
+func refused(err error) error {
+	var tool toolError
+	if err == nil || errors.As(err, &tool) {
+		return err
+	}
+	return toolError(err.Error())
+}
+
+// shell runs a command as the Bash tool does. When the turn is stopped, so is the command.
+func (t *turn) shell(ctx context.Context, cmd string) (string, error) {
+	var out head
+	p, err := proc.Start(proc.Spec{Argv: proc.Shell(cmd), Dir: t.dir, Env: t.env, Combined: &out})
+	if err != nil {
+		return "", refused(err)
+	}
+	if err := t.await(ctx, nil, p.Done()); err != nil {
+		_ = p.Kill() // it may just have ended
+		p.Wait()
+		return "", err
+	}
+	e := p.Wait()
+	text := strings.TrimRight(string(out), "\n")
+	if e.Code != 0 {
+		return "", toolError(strings.TrimRight(fmt.Sprintf("Exit code %d\n%s", e.Code, text), "\n"))
+	}
+	if text == "" {
+		text = "(Bash completed with no output)"
+	}
+	return text, nil
+}
+
+// head keeps the first maxOutput bytes of what is written to it.
+type head []byte
+
+func (h *head) Write(b []byte) (int, error) {
+	*h = append(*h, b[:min(len(b), maxOutput-len(*h))]...)
+	return len(b), nil
+}

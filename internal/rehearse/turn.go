@@ -1,0 +1,406 @@
+package rehearse
+
+// One user turn that goes as it should: responses with their share of time and
+// money, tools that really run, a report. Where an outcome wants something else, it
+// is in fault.go.
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"wavex/budget"
+)
+
+// aliasesOfModels is what the CLI makes of --model (2.1.197).
+var aliasesOfModels = map[string]string{"default": "claude-opus-4-8", "opus": "claude-opus-4-8", "sonnet": "claude-sonnet-5",
+	"haiku": "claude-haiku-4-5-20251001"}
+
+// turn is one user turn.
+type turn struct {
+	*agent
+	b       *Block
+	started time.Time
+	steps   [][]action // tools of each response; the last response is the report
+	made    int64      // responses made
+	before  tokenLine  // tokens of this turn without the last response
+	tokens  tokenLine  // tokens of this turn
+	denied  []denialLine
+	notes   []string // what was done, for the report
+	failed  []string // what could not be done
+}
+
+// play takes one user turn from the prompt to its result.
+func (a *agent) play(ctx context.Context) error {
+	b := a.block.ForAttempt(max(a.task.Attempt, 1) + a.served)
+	a.served++
+	if a.model = b.Model; a.model == "" {
+		if a.model = a.cmd.value("--model"); a.model == "" {
+			a.model = "default"
+		}
+		if full, ok := aliasesOfModels[a.model]; ok {
+			a.model = full
+		}
+	}
+	t := &turn{agent: a, b: b, started: a.now()}
+	t.plan()
+	err := t.run(ctx)
+	switch {
+	case errors.Is(err, errOver):
+		return nil
+	case errors.Is(err, errInterrupt):
+		t.aborted("aborted_streaming", nil)
+		return nil
+	}
+	return err
+}
+
+// plan spreads the tools over the responses.
+func (t *turn) plan() {
+	acts := t.actions()
+	n := int64(or(t.b.Turns, Count(len(acts)+1)))
+	if (len(acts) > 0 || t.b.Outcome.midway()) && n < 2 {
+		n = 2
+	}
+	t.steps = make([][]action, n)
+	for i, act := range acts {
+		k := i * int(n-1) / len(acts)
+		t.steps[k] = append(t.steps[k], act)
+	}
+	for k := range t.steps[:n-1] {
+		if len(t.steps[k]) == 0 {
+			t.steps[k] = []action{t.look()}
+		}
+	}
+}
+
+func (t *turn) run(ctx context.Context) error {
+	t.emit(initLine{Type: "system", Subtype: "init", Cwd: t.dir, Session: t.session, MCP: []string{},
+		Tools: []string{"Bash", "Edit", "Read", "Write"}, Model: t.model, Permission: t.mode(), KeySource: "none",
+		Version: version, Rehearsal: true, UUID: t.id()})
+	if t.cmd.cap > 0 && t.cost >= t.cmd.cap { // spent by an earlier turn of this process
+		t.overCap(1)
+		return nil
+	}
+	if err := t.overture(ctx); err != nil {
+		return err
+	}
+	for i := range t.steps {
+		if t.b.Outcome.strikes() && i == t.when() {
+			return t.strike(ctx)
+		}
+		if over, err := t.respond(ctx, i); over || err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *turn) mode() string {
+	if m := t.cmd.value("--permission-mode"); m != "" {
+		return m
+	}
+	return "default"
+}
+
+// respond is one API response and its tools. over says that it was the last of this turn.
+func (t *turn) respond(ctx context.Context, i int) (over bool, err error) {
+	n := time.Duration(len(t.steps))
+	if err := t.pause(ctx, time.Duration(or(t.b.Duration, Duration(200*time.Millisecond)))/n); err != nil {
+		return false, err
+	}
+	used := t.charge()
+	id := t.message()
+	if i == len(t.steps)-1 {
+		return t.report(ctx, id, used)
+	}
+	if i == 0 {
+		t.say(id, used, part{Type: "text", Text: "This is a rehearsal: no model is asked."})
+	}
+	for _, act := range t.steps[i] {
+		t.say(id, used, part{Type: "tool_use", ID: act.id, Name: act.tool, Input: act.input})
+	}
+	if t.cmd.cap > 0 && t.cost >= t.cmd.cap {
+		t.overCap(t.made)
+		return true, nil
+	}
+	for _, act := range t.steps[i] {
+		if err := t.use(ctx, act); err != nil {
+			return false, err
+		}
+	}
+	if t.cmd.turns > 0 && t.made >= t.cmd.turns {
+		t.overTurns(t.cmd.turns)
+		return true, nil
+	}
+	return false, nil
+}
+
+// use runs a tool and prints what it gave.
+func (t *turn) use(ctx context.Context, act action) error {
+	if t.b.Outcome == Denial && act.command != "" {
+		t.denied = append(t.denied, denialLine{Tool: act.tool, ID: act.id, Input: act.input})
+		t.result(act, "Claude requested permissions to use "+act.tool+", but you haven't granted it yet.", true)
+		t.failed = append(t.failed, act.note+" was not permitted")
+		return nil
+	}
+	text, err := act.do(ctx)
+	var tool toolError
+	switch {
+	case errors.As(err, &tool):
+		t.failed = append(t.failed, act.note+": "+tool.Error())
+		t.result(act, tool.Error(), true)
+	case errors.Is(err, errInterrupt), errors.Is(err, errInt):
+		t.aborted("aborted_tools", &act)
+		if errors.Is(err, errInt) {
+			return exit(0)
+		}
+		return errOver
+	case err != nil:
+		return err
+	default:
+		if act.note != "" {
+			t.notes = append(t.notes, act.note)
+		}
+		t.result(act, text, false)
+	}
+	return nil
+}
+
+// errOver says that the result of the turn is out already.
+var errOver = errors.New("turn over")
+
+// report is the last response: the structured answer where a schema asks for one,
+// else the text.
+func (t *turn) report(ctx context.Context, id string, used tokenLine) (over bool, err error) {
+	var answer json.RawMessage
+	if s := t.cmd.value("--json-schema"); s != "" {
+		var wrong error
+		if answer, wrong = t.structured(s); wrong != nil {
+			// As observed: the tool refuses, the CLI insists once, and then takes the text.
+			for range 2 {
+				act := action{id: t.toolID(), tool: "StructuredOutput", input: t.b.Structured}
+				t.say(id, used, part{Type: "tool_use", ID: act.id, Name: act.tool, Input: act.input})
+				t.result(act, "Output does not match required schema: "+wrong.Error(), true)
+				id = t.message()
+			}
+		} else {
+			act := action{id: t.toolID(), tool: "StructuredOutput", input: answer}
+			t.say(id, used, part{Type: "tool_use", ID: act.id, Name: act.tool, Input: act.input})
+			t.result(act, "Structured output provided successfully", false)
+		}
+	}
+	text := t.text()
+	if answer == nil {
+		if err := t.sayText(ctx, id, used, text); err != nil {
+			return false, err
+		}
+	} else {
+		text = string(answer)
+	}
+	if t.cmd.cap > 0 && t.cost >= t.cmd.cap {
+		t.overCap(t.made)
+		return true, nil
+	}
+	return t.end(ctx, t.success(text, answer))
+}
+
+func (t *turn) success(text string, answer json.RawMessage) resultLine {
+	r := t.line("success")
+	r.Status, r.Result, r.Structured, r.Terminal = json.RawMessage("null"), &text, answer, "completed"
+	stop := "end_turn"
+	if answer != nil {
+		stop = "tool_use"
+		r.Turns++
+	}
+	r.Stop = &stop
+	return r
+}
+
+// text is the agent's last message, ending with the status block that the prompt
+// asks for (LEDGER S2-34).
+func (t *turn) text() string {
+	var b strings.Builder
+	good := t.b.Outcome != Fail && len(t.failed) == 0
+	switch {
+	case t.b.Report != nil:
+		b.WriteString(*t.b.Report)
+	default:
+		b.WriteString("This was a rehearsal: no model was asked.\n")
+		if t.task.Task != "" {
+			fmt.Fprintf(&b, "%s, attempt %d.\n", t.task.Task, max(t.task.Attempt, 1)+t.served-1)
+		}
+		if len(t.notes) > 0 {
+			b.WriteString("Done: " + strings.Join(t.notes, ", ") + ".\n")
+		}
+		if t.b.Outcome == Fail {
+			b.WriteString("I could not do the task.\n")
+		}
+	}
+	for _, f := range t.failed {
+		b.WriteString("\nNot done: " + f)
+	}
+	if t.b.Outcome == SplitUTF8 {
+		b.WriteString("\nIn pieces: " + strings.Repeat("é 漢 🙂 ", 5))
+	}
+	if !strings.Contains(b.String(), "---LOOP_STATUS---") {
+		next := "none"
+		if !good {
+			next = "the task is not done"
+		}
+		fmt.Fprintf(&b, "\n---LOOP_STATUS---\nEXIT_SIGNAL: %v\nCRITERIA: {}\nSTUCK_COUNT: 0\nNEXT: %s\n---END_STATUS---", good, next)
+	}
+	return b.String()
+}
+
+// structured is the answer to --json-schema: the block's, or the smallest that fits.
+func (t *turn) structured(schema string) (json.RawMessage, error) {
+	if t.b.Structured != nil {
+		return json.RawMessage(t.b.Structured), fits(schema, t.b.Structured)
+	}
+	answer := instance([]byte(schema))
+	return answer, fits(schema, answer)
+}
+
+// charge accounts for the next response: its share of cost and tokens.
+func (t *turn) charge() tokenLine {
+	n, k := int64(len(t.steps)), t.made
+	share := func(total int64) int64 { return total*(k+1)/n - total*k/n }
+	cost := int64(or(t.b.Cost, Dollars(budget.Dollar/1000)))
+	all := t.usage(cost)
+	used := tokenLine{share(all.Input), share(all.CacheWrite), share(all.CacheRead), share(all.Output)}
+	t.made++
+	t.before, t.tokens = t.tokens, t.tokens.plus(used)
+	t.cost += budget.USD(share(cost))
+	m := t.models[t.model]
+	t.models[t.model] = modelLine{m.Input + used.Input, m.Output + used.Output, m.CacheRead + used.CacheRead,
+		m.CacheWrite + used.CacheWrite, (budget.FromFloat(m.CostUSD) + budget.USD(share(cost))).Float()}
+	return used
+}
+
+// chargeRest accounts for what is left of the turn, where an outcome ends it with
+// its whole cost.
+func (t *turn) chargeRest() {
+	for t.made < int64(len(t.steps)) {
+		t.charge()
+	}
+}
+
+// usage is the block's, or what the cost buys: four fifths of it for reading, at the
+// prices that the CLI was seen to count with.
+func (t *turn) usage(cost int64) tokenLine {
+	if u := t.b.Usage; u != nil {
+		return tokenLine{int64(u.Input), int64(u.CacheWrite), int64(u.CacheRead), int64(u.Output)}
+	}
+	in, out := int64(5), int64(25) // micro-dollars a token
+	switch {
+	case strings.Contains(t.model, "sonnet"):
+		in, out = 3, 15
+	case strings.Contains(t.model, "haiku"):
+		in, out = 1, 5
+	}
+	read := cost * 4 / 5 / in
+	return tokenLine{Input: read, Output: (cost - read*in) / out}
+}
+
+// message and toolID are new ids in the API's style.
+func (t *turn) message() string { return "msg_" + strings.ReplaceAll(t.id(), "-", "")[:24] }
+func (t *turn) toolID() string  { return "toolu_" + strings.ReplaceAll(t.id(), "-", "")[:24] }
+
+// say prints a part of a response. Its output tokens are what the CLI knows at the
+// start of a response: a lower bound.
+func (t *turn) say(id string, used tokenLine, p part) { t.emit(t.assistant(id, used, p)) }
+
+func (t *turn) assistant(id string, used tokenLine, p part) assistantLine {
+	l := assistantLine{Type: "assistant", Session: t.session, UUID: t.id()}
+	l.Message.ID, l.Message.Type, l.Message.Role, l.Message.Model = id, "message", "assistant", t.model
+	l.Message.Content, l.Message.Usage = []part{p}, used
+	l.Message.Usage.Output = min(used.Output, 1)
+	return l
+}
+
+// result prints what a tool gave.
+func (t *turn) result(act action, text string, bad bool) {
+	l := t.user(toolResult{Tool: act.id, Type: "tool_result", Content: text, IsError: bad})
+	if bad {
+		l.Result = "Error: " + text
+	}
+	t.emit(l)
+}
+
+func (t *turn) user(r toolResult) userLine {
+	l := userLine{Type: "user", Session: t.session, UUID: t.id(), Timestamp: stamp(t.now())}
+	l.Message.Role, l.Message.Content = "user", []toolResult{r}
+	return l
+}
+
+// line is a result line with everything that all of them have.
+func (t *turn) line(subtype string) resultLine {
+	took := t.now().Sub(t.started).Milliseconds()
+	models := map[string]modelLine{}
+	for k, v := range t.models {
+		models[k] = v
+	}
+	return resultLine{Type: "result", Subtype: subtype, IsError: subtype != "success", Duration: took, API: took,
+		Turns: t.made, Session: t.session, Cost: dollars(t.cost), Usage: t.tokens, Models: models,
+		Denials: append([]denialLine{}, t.denied...), UUID: t.id()}
+}
+
+// conclude prints the result in the chosen format and remembers the exit code.
+func (t *turn) conclude(r resultLine) {
+	t.last = 0
+	if r.IsError {
+		t.last = 1
+	}
+	if t.cmd.value("--output-format") == "json" || t.stream {
+		t.out.write(line(r))
+		return
+	}
+	text := strings.Join(r.Errors, "\n")
+	if r.Result != nil {
+		text = *r.Result
+	}
+	t.out.write([]byte(text + "\n"))
+}
+
+// overCap is what the CLI ends with when the cost has reached --max-budget-usd: usage
+// lacks the response that did it, modelUsage has it.
+func (t *turn) overCap(turns int64) {
+	r := t.line("error_max_budget_usd")
+	limit := t.cmd.value("--max-budget-usd")
+	if limit == "" {
+		limit = strconv.FormatFloat(dollars(t.cost), 'f', -1, 64)
+	}
+	stop := "tool_use"
+	r.Turns, r.Usage, r.Stop = turns, t.before, &stop
+	r.Errors = []string{"Reached maximum budget ($" + limit + ")"}
+	t.conclude(r)
+}
+
+// overTurns is what the CLI ends with when --max-turns is reached.
+func (t *turn) overTurns(limit int64) {
+	r := t.line("error_max_turns")
+	stop := "tool_use"
+	r.Turns, r.Stop, r.Terminal = limit+1, &stop, "max_turns"
+	r.Errors = []string{fmt.Sprintf("Reached maximum number of turns (%d)", limit)}
+	t.conclude(r)
+}
+
+// aborted is the end of a turn that was interrupted, in a tool or outside.
+func (t *turn) aborted(reason string, act *action) {
+	text, extra, stop := "[Request interrupted by user]", int64(2), (*string)(nil)
+	if act != nil {
+		t.result(*act, "The user doesn't want to proceed with this tool use. The tool use was rejected. STOP what you are doing and wait for the user to tell you how to proceed.", true)
+		s := "tool_use"
+		text, stop = "[Request interrupted by user for tool use]", &s
+	}
+	t.emit(t.user(toolResult{Type: "text", Text: text}))
+	r := t.line("error_during_execution")
+	r.Turns, r.Terminal, r.Stop = t.made+extra, reason, stop
+	r.Errors = []string{"[ede_diagnostic] result_type=user last_content_type=n/a stop_reason=null"}
+	t.conclude(r)
+}
