@@ -25,25 +25,24 @@ const (
 
 type kindRule struct {
 	kind  string
-	words *regexp.Regexp // on lower-case text
+	words string // RE2, on lower-case text
 }
 
 func kindRules() []kindRule {
-	rule := func(kind, pattern string) kindRule { return kindRule{kind, regexp.MustCompile(pattern)} }
 	return []kindRule{
-		rule("compile", `undefined: |cannot use |syntax ?error|build failed|does not compile|compilation (error|failed)|error ts\d|error\[e\d|cannot find symbol|undeclared|imported and not used|declared and not used`),
-		rule("test", `--- fail|\bfail\b|\btests? failed|\bfailures?\b|assert|\bnot ok\b|\bexpected\b|\bgot:? `),
-		rule("lint", `\blint|\bvet:|gofmt|eslint|\bruff\b|staticcheck|shellcheck|prettier|clippy|flake8`),
-		rule("panic", `\bpanic:|segmentation fault|sigsegv|traceback|nil pointer|nullpointer|uncaught|unhandled|core dumped|stack overflow`),
-		rule("race", `data race|deadlock|concurrent map|race condition`),
-		rule("slow", `timed? ?out\b|deadline exceeded|too slow|\bbenchmark|ns/op`),
-		rule("memory", `out of memory|\boom\b|oomkilled|cannot allocate|heap (limit|space)|signal: killed`),
-		rule("missing", `no such file|command not found|\benoent\b|does not exist|executable file not found|file not found`),
-		rule("dependency", `go\.sum|go\.mod|npm err|module ?not ?found|cannot find (module|package)|no matching version|unresolved import|no module named|peer dep|unmet dependency`),
-		rule("permission", `permission denied|\beacces\b|\beperm\b|forbidden|unauthori[sz]ed|access denied|not permitted`),
-		rule("network", `connection refused|\beconnrefused\b|dial tcp|no route to host|name resolution|could not resolve|connection reset`),
-		rule("data", `\bsql|migration|constraint|foreign key|duplicate key|duplicate entry|no such (table|column)|encoding|utf-?8`),
-		rule("format", `\bjson\b|\byaml\b|\btoml\b|unmarshal|unexpected token|invalid character|schema|malformed|parse error`),
+		{"compile", `undefined: |cannot use |syntax ?error|build failed|does not compile|compilation (error|failed)|error ts\d|error\[e\d|cannot find symbol|undeclared|imported and not used|declared and not used`},
+		{"test", `--- fail|\bfail\b|\btests? failed|\bfailures?\b|assert|\bnot ok\b|\bexpected\b|\bgot:? `},
+		{"lint", `\blint|\bvet:|gofmt|eslint|\bruff\b|staticcheck|shellcheck|prettier|clippy|flake8`},
+		{"panic", `\bpanic:|segmentation fault|sigsegv|traceback|nil pointer|nullpointer|uncaught|unhandled|core dumped|stack overflow`},
+		{"race", `data race|deadlock|concurrent map|race condition`},
+		{"slow", `timed? ?out\b|deadline exceeded|too slow|\bbenchmark|ns/op`},
+		{"memory", `out of memory|\boom\b|oomkilled|cannot allocate|heap (limit|space)|signal: killed`},
+		{"missing", `no such file|command not found|\benoent\b|does not exist|executable file not found|file not found`},
+		{"dependency", `go\.sum|go\.mod|npm err|module ?not ?found|cannot find (module|package)|no matching version|unresolved import|no module named|peer dep|unmet dependency`},
+		{"permission", `permission denied|\beacces\b|\beperm\b|forbidden|unauthori[sz]ed|access denied|not permitted`},
+		{"network", `connection refused|\beconnrefused\b|dial tcp|no route to host|name resolution|could not resolve|connection reset`},
+		{"data", `\bsql|migration|constraint|foreign key|duplicate key|duplicate entry|no such (table|column)|encoding|utf-?8`},
+		{"format", `\bjson\b|\byaml\b|\btoml\b|unmarshal|unexpected token|invalid character|schema|malformed|parse error`},
 	}
 }
 
@@ -74,7 +73,7 @@ func Kinds(c Case) []string {
 	lower := strings.ToLower(text.String())
 	kinds := []string{string(c.Outcome)}
 	for _, r := range kindRules() {
-		if r.words.MatchString(lower) {
+		if regexp.MustCompile(r.words).MatchString(lower) {
 			kinds = append(kinds, r.kind)
 		}
 	}

@@ -155,10 +155,10 @@ func readKey(e *Expert, pair *ast.MappingValueNode) *frontError {
 			}
 		}
 	case "files":
-		e.Files = normal(words)
-		for i, w := range e.Files {
-			e.Files[i] = strings.TrimPrefix(strings.TrimPrefix(w, "*"), ".")
+		for i, w := range words {
+			words[i] = strings.TrimPrefix(strings.TrimPrefix(strings.TrimSpace(w), "*"), ".")
 		}
+		e.Files = normal(words)
 	default:
 		return &frontError{line, fmt.Sprintf("no key is called %q; there are: name, aspects, failures, files", oneLine(key, 40))}
 	}

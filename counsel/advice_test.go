@@ -1,0 +1,170 @@
+package counsel
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"wavex/runner"
+)
+
+func TestAdviceWords(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name                string
+		ops                 []Opinion
+		analysis, fix, line string
+	}{
+		{"alone", []Opinion{op("debugger", Retry, "Use + in sum.go.", 0.8, concrete)},
+			"d of debugger\nCause: c of debugger\nCheck this first; the diagnosis is wrong if: " + concrete,
+			"Use + in sum.go.",
+			"counsel (debugger): retry, 1 of 1 agree, confidence 0.80, $0.0000: Use + in sum.go."},
+		{"tradeoff", []Opinion{op("debugger", Retry, "Use + in sum.go.", 0.8, concrete), op("tester", Split, "Rewrite everything differently.", 0.7, "")},
+			"d of debugger\nCause: c of debugger\nCheck this first; the diagnosis is wrong if: " + concrete +
+				"\nA minority sees it differently:\n- tester (split, 0.70): Rewrite everything differently.",
+			"Use + in sum.go.",
+			"counsel (debugger, tester): retry, 1 of 2 agree, confidence 0.80, $0.0000: Use + in sum.go."},
+		{"genuine tradeoff", []Opinion{op("debugger", Retry, "Use + in sum.go.", 0.8, ""), op("tester", Split, "Rewrite everything differently.", 0.7, "")},
+			"d of debugger\nCause: c of debugger\nThe experts are split, a genuine tradeoff. The other view:\n- tester (split, 0.70): Rewrite everything differently.",
+			"Use + in sum.go.\nIf the evidence speaks against that, the other way is: Rewrite everything differently.",
+			"counsel (debugger, tester): retry, 1 of 2 agree, a genuine tradeoff, confidence 0.80, $0.0000: Use + in sum.go. If the evidence speaks against that, the other way is: Rewrite everything differently."},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			v := Tally(tt.ops)
+			same(t, "analysis", v.Analysis, tt.analysis)
+			same(t, "fix", v.Fix, tt.fix)
+			same(t, "line", v.Line(), tt.line)
+			same(t, "advice", v.Advice(), "retry: "+strings.ReplaceAll(tt.fix, "\n", " "))
+		})
+	}
+}
+
+// An agent told that the checks are wrong would edit them, unless told not to.
+func TestAdviceAgainstTheTaskIsNoLeaveToChangeIt(t *testing.T) {
+	t.Parallel()
+	for action, want := range map[Action]string{
+		Amend: "not yours to change", Split: "in order", Abandon: "Do not force it",
+	} {
+		if fix := Tally([]Opinion{op("a", action, "Loosen the assertion.", 0.8, concrete)}).Fix; !strings.Contains(fix, want) || !strings.HasSuffix(fix, "Loosen the assertion.") {
+			t.Errorf("%s: %q", action, fix)
+		}
+	}
+}
+
+func TestUnavailableWords(t *testing.T) {
+	t.Parallel()
+	v := Verdict{Unavailable: "no expert\nanswered"}
+	same(t, "line", v.Line(), "counsel unavailable: no expert answered")
+	same(t, "advice", v.Advice(), "")
+	same(t, "experts", len(v.Experts()), 0)
+}
+
+func TestSchemaIsTheStruct(t *testing.T) {
+	t.Parallel()
+	var schema struct {
+		Properties           map[string]json.RawMessage `json:"properties"`
+		Required             []string                   `json:"required"`
+		AdditionalProperties *bool                      `json:"additionalProperties"`
+	}
+	if err := json.Unmarshal([]byte(OpinionSchema), &schema); err != nil {
+		t.Fatal(err)
+	}
+	tags := func(typ reflect.Type) []string {
+		var out []string
+		for f := range typ.Fields() {
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			out = append(out, name)
+		}
+		slices.Sort(out)
+		return out
+	}
+	var props []string
+	for p := range schema.Properties {
+		props = append(props, p)
+	}
+	slices.Sort(props)
+	slices.Sort(schema.Required)
+	same(t, "properties", props, tags(reflect.TypeFor[reply]()))
+	same(t, "required", schema.Required, props)
+	same(t, "strict", schema.AdditionalProperties != nil && !*schema.AdditionalProperties, true)
+	for _, p := range props {
+		if !slices.Contains(tags(reflect.TypeFor[Opinion]()), p) {
+			t.Errorf("Opinion has no %s", p)
+		}
+	}
+	var actions struct {
+		Enum []Action `json:"enum"`
+	}
+	if err := json.Unmarshal(schema.Properties["action"], &actions); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "actions", actions.Enum, []Action{Retry, Amend, Split, Abandon})
+}
+
+// What the schema admits is read, and what it refuses is refused.
+func TestSchemaAndReaderAgree(t *testing.T) {
+	t.Parallel()
+	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(OpinionSchema))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("opinion.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	schema, err := c.Compile("opinion.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := `{"diagnosis":"d","cause":"c","approach":"a","confidence":1,"falsifier":"f","action":"retry"}`
+	for _, tt := range []struct {
+		name, text string
+		ok         bool
+	}{
+		{"good", good, true},
+		{"confidence above", strings.Replace(good, ":1", ":1.01", 1), false},
+		{"confidence in words", strings.Replace(good, ":1", `:"high"`, 1), false},
+		{"no confidence", strings.Replace(good, `"confidence":1,`, "", 1), false},
+		{"odd action", strings.Replace(good, "retry", "Retry", 1), false},
+		{"no approach", strings.Replace(good, `"approach":"a",`, "", 1), false},
+		{"a list", "[" + good + "]", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			value, err := jsonschema.UnmarshalJSON(strings.NewReader(tt.text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			same(t, "schema", schema.Validate(value) == nil, tt.ok)
+			o := opine("a", runner.Answer{Outcome: runner.Done, Structured: []byte(tt.text)})
+			same(t, "reader", o.Unavailable == "", tt.ok)
+		})
+	}
+}
+
+func FuzzOpinion(f *testing.F) {
+	f.Add([]byte(`{"diagnosis":"d","cause":"c","approach":"a","confidence":0.5,"falsifier":"f","action":"retry"}`))
+	f.Add([]byte(`{"confidence":1e999}`))
+	f.Add([]byte("{\"approach\":\"\xff\\u0000\"}"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		o := opine("a", runner.Answer{Outcome: runner.Done, Structured: data, Cost: -1})
+		if o.Expert != "a" || o.Cost != 0 {
+			t.Fatalf("%+v", o)
+		}
+		if o.Unavailable != "" {
+			if o.Approach != "" || o.Action != "" || strings.ContainsAny(o.Unavailable, "\n\x1b") {
+				t.Fatalf("%+v", o)
+			}
+			return
+		}
+		if o.Approach == "" || o.Diagnosis == "" || o.Action.rank() < 0 || !(o.Confidence >= 0 && o.Confidence <= 1) ||
+			len(o.Approach)+len(o.Cause)+len(o.Diagnosis)+len(o.Falsifier) > 4*maxWords {
+			t.Fatalf("%+v", o)
+		}
+	})
+}

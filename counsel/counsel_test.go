@@ -1,0 +1,117 @@
+package counsel
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"wavex/budget"
+	"wavex/internal/verify"
+	"wavex/runner"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// fake is a scripted Caller: an answer for each name that may ask. A question nobody
+// scripted, and an answer nobody asked for, fail the test.
+type fake struct {
+	t       *testing.T
+	answers map[string]func(context.Context, runner.Question) runner.Answer
+
+	mu    sync.Mutex
+	asked map[string]runner.Question
+}
+
+func newFake(t *testing.T) *fake {
+	f := &fake{t: t, answers: map[string]func(context.Context, runner.Question) runner.Answer{}, asked: map[string]runner.Question{}}
+	t.Cleanup(func() {
+		for name := range f.answers {
+			if _, ok := f.asked[name]; !ok {
+				t.Errorf("%s was scripted and never asked", name)
+			}
+		}
+	})
+	return f
+}
+
+func (f *fake) Ask(ctx context.Context, q runner.Question) runner.Answer {
+	f.mu.Lock()
+	answer, scripted := f.answers[q.Name]
+	_, again := f.asked[q.Name]
+	f.asked[q.Name] = q
+	f.mu.Unlock()
+	if !scripted || again {
+		f.t.Errorf("%s was asked: scripted %t, asked before %t", q.Name, scripted, again)
+		return runner.Answer{Outcome: runner.Broken}
+	}
+	return answer(ctx, q)
+}
+
+func (f *fake) on(expert string, answer func(context.Context, runner.Question) runner.Answer) {
+	f.answers["counsel/"+expert] = answer
+}
+
+func (f *fake) says(expert string, a runner.Answer) {
+	f.on(expert, func(context.Context, runner.Question) runner.Answer { return a })
+}
+
+func (f *fake) names() []string {
+	var names []string
+	for n := range f.asked {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// opinion is a good answer that costs cost.
+func opinion(action Action, approach string, confidence float64, cost budget.USD) runner.Answer {
+	data, err := json.Marshal(map[string]any{
+		"diagnosis": "the sum is a product", "cause": "a wrong operator", "approach": approach,
+		"confidence": confidence, "falsifier": "go test ./... passes with a*b", "action": action})
+	if err != nil {
+		panic(err)
+	}
+	return runner.Answer{Outcome: runner.Done, Structured: data, Cost: cost}
+}
+
+// stuck is a small case of which Pick makes debugger and tester.
+func stuck() Case {
+	return Case{
+		Run: "r1", Task: "T-002", Subject: "Add the function Sum", Description: "Write sum.go with a function Sum(a, b int) int.",
+		Attempt: 1, Retries: 3, Outcome: runner.Wrong, Reason: "check failed: go test ./...",
+		Checks: []verify.Evidence{{Check: "go test ./...", ExitCode: 1,
+			Output: "--- FAIL: TestSum (0.00)\n    sum_test.go:8: Sum(2, 3) = 6, want 5\nFAIL\tmodule/sum\t0.002s\nFAIL\n"}},
+		Report: "I added Sum and ran the tests.",
+		Dir:    "/project", LogDir: "/project/.loop/runs/r1/T-002/1/counsel",
+	}
+}
+
+func builtIn(t testing.TB) *Roster {
+	t.Helper()
+	r, err := BuiltIn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func names(experts []Expert) []string {
+	var out []string
+	for _, e := range experts {
+		out = append(out, e.Name)
+	}
+	return out
+}
+
+func same(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if g, w := fmt.Sprintf("%#v", got), fmt.Sprintf("%#v", want); g != w {
+		t.Errorf("%s: got %s, want %s", what, g, w)
+	}
+}

@@ -1,0 +1,165 @@
+package counsel
+
+import (
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"wavex/internal/verify"
+	"wavex/runner"
+)
+
+// failing is a case whose one check printed output.
+func failing(output string) Case {
+	return Case{Outcome: runner.Wrong, Checks: []verify.Evidence{{Check: "make check", ExitCode: 1, Output: output}}, Attempt: 1}
+}
+
+func TestPick(t *testing.T) {
+	t.Parallel()
+	with := func(c Case, change func(*Case)) Case { change(&c); return c }
+	test := "--- FAIL: TestSum\n want 5"
+	for _, tt := range []struct {
+		name string
+		c    Case
+		want []string
+	}{
+		{"a failing test", failing(test), []string{"debugger", "tester"}},
+		{"nothing known", Case{}, []string{"debugger", "api-designer"}},
+		{"does not compile", failing("./a.go:3: undefined: Sum"), []string{"api-designer", "debugger"}},
+		{"a dependency is missing", failing("missing go.sum entry; no such file"), []string{"build-engineer", "debugger"}},
+		{"linter", failing("golangci-lint: 3 issues"), []string{"simplifier", "build-engineer"}},
+		{"panic", failing("panic: runtime error"), []string{"debugger", "api-designer"}},
+		{"time ran out", Case{Outcome: runner.TimedOut}, []string{"delivery-manager", "debugger"}},
+		{"stalled", Case{Outcome: runner.Stalled}, []string{"operator", "debugger"}},
+		{"too many turns", Case{Outcome: runner.OverTurns}, []string{"simplifier", "delivery-manager"}},
+		{"port taken", failing("dial tcp 127.0.0.1:5432: connection refused"), []string{"operator", "debugger"}},
+		{"a constraint", failing("ERROR: duplicate key value violates unique constraint"), []string{"data-engineer", "debugger"}},
+		{"permission denied", failing("open /etc/x: permission denied"), []string{"operator", "debugger"}},
+		{"aspect first", with(failing(test), func(c *Case) { c.Aspects = []string{"Security"} }), []string{"security-engineer", "debugger"}},
+		{"two aspects", with(failing(test), func(c *Case) { c.Aspects = []string{"ux", "performance"} }),
+			[]string{"performance-engineer", "ux-designer"}},
+		{"file kinds", with(failing(test), func(c *Case) { c.Files = []string{"web/cart.tsx", "web/cart.css"} }), []string{"ux-designer", "debugger"}},
+		{"test files", with(failing(test), func(c *Case) { c.Files = []string{"sum_test.go"} }), []string{"debugger", "tester"}},
+		{"nothing was edited", Case{Outcome: runner.Wrong, Files: []string{"x.zig"}}, []string{"delivery-manager", "debugger"}},
+
+		{"the same error again", with(failing(test), func(c *Case) {
+			c.SameError, c.Consulted = true, []string{"debugger", "tester"}
+		}), []string{"simplifier", "delivery-manager"}},
+		{"another error, the best again", with(failing(test), func(c *Case) { c.Consulted = []string{"debugger", "tester"} }),
+			[]string{"debugger", "tester"}},
+		{"thorough", with(failing(test), func(c *Case) { c.Thorough, c.Consulted = true, []string{"debugger", "tester"} }),
+			[]string{"debugger", "delivery-manager", "domain-modeller"}},
+		{"thorough, the best were all consulted", with(failing("odd"), func(c *Case) {
+			c.Aspects, c.Consulted = []string{"security", "ux", "data"}, []string{"data-engineer", "security-engineer", "ux-designer"}
+			c.Thorough = true
+		}), []string{"data-engineer", "security-engineer", "debugger"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			same(t, "experts", names(Pick(builtIn(t), tt.c)), tt.want)
+		})
+	}
+}
+
+func TestPickOfASmallRoster(t *testing.T) {
+	t.Parallel()
+	all := builtIn(t).Experts()
+	two := &Roster{experts: []Expert{all[3], all[10]}} // debugger, tester
+	c := failing("--- FAIL")
+	c.Thorough = true
+	same(t, "all there are", names(Pick(two, c)), []string{"debugger", "tester"})
+	c.SameError, c.Consulted = true, []string{"tester", "gone", "debugger"}
+	same(t, "the longest ago first", names(Pick(two, c)), []string{"tester", "debugger"})
+	c.Consulted = []string{"debugger"}
+	same(t, "new views first", names(Pick(two, c)), []string{"tester", "debugger"})
+	same(t, "nobody", len(Pick(&Roster{}, c)), 0)
+}
+
+func TestPickProperties(t *testing.T) {
+	t.Parallel()
+	roster := builtIn(t)
+	all := names(roster.Experts())
+	rapid.Check(t, func(t *rapid.T) {
+		c := failing(rapid.SampledFrom([]string{"", "--- FAIL", "panic: x", "sql: no rows", "timed out", "eslint"}).Draw(t, "output"))
+		c.Aspects = rapid.SliceOfN(rapid.SampledFrom([]string{"security", "ux", "api", "data", "build", "odd"}), 0, 3).Draw(t, "aspects")
+		c.Files = rapid.SliceOfN(rapid.SampledFrom([]string{"a.go", "b.css", "c.sql", "Makefile", "d_test.go"}), 0, 3).Draw(t, "files")
+		c.Consulted = rapid.SliceOfNDistinct(rapid.SampledFrom(all), 0, len(all), rapid.ID[string]).Draw(t, "consulted")
+		c.SameError, c.Thorough = rapid.Bool().Draw(t, "same"), rapid.Bool().Draw(t, "thorough")
+		got := names(Pick(roster, c))
+		if again := names(Pick(roster, c)); !slices.Equal(got, again) {
+			t.Fatalf("%v, then %v", got, again)
+		}
+		want := panelSize
+		if c.Thorough {
+			want = thoroughSize
+		}
+		if unique := slices.Compact(slices.Sorted(slices.Values(got))); len(unique) != want {
+			t.Fatalf("%v: not %d distinct experts", got, want)
+		}
+		fresh := 0
+		for _, name := range got {
+			if !slices.Contains(c.Consulted, name) {
+				fresh++
+			}
+		}
+		left := len(all) - len(c.Consulted)
+		if c.SameError && fresh != min(want, left) {
+			t.Fatalf("%v after %v: %d new, %d are left", got, c.Consulted, fresh, left)
+		}
+		if c.Thorough && left > 0 && fresh == 0 {
+			t.Fatalf("%v after %v: nobody new", got, c.Consulted)
+		}
+	})
+}
+
+func TestKinds(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		c    Case
+		want []string
+	}{
+		{"outcome alone", Case{Outcome: runner.Stalled}, []string{"stalled"}},
+		{"colours of words", failing("Traceback (most recent call last)\nModuleNotFoundError: No module named 'x'"), []string{"dependency", "panic", "wrong"}},
+		{"rust", failing("error[E0425]: cannot find value"), []string{"compile", "wrong"}},
+		{"race", failing("WARNING: DATA RACE\nFAIL"), []string{"race", "test", "wrong"}},
+		{"no word inside a word", failing("the room and the classroom"), []string{"wrong"}},
+		{"killed for memory", failing("signal: killed"), []string{"memory", "wrong"}},
+		{"reason counts", Case{Outcome: runner.Wrong, Reason: "bash: foo: command not found"}, []string{"missing", "wrong"}},
+		{"history", Case{Outcome: runner.Wrong, History: []string{"a", "b"}}, []string{"repeated", "wrong"}},
+		{"passed checks are silent", Case{Outcome: runner.Wrong, Checks: []verify.Evidence{{Passed: true, Output: "panic:"}}}, []string{"wrong"}},
+		{"the agent's words are not asked", Case{Outcome: runner.Wrong, Report: "panic: deadlock"}, []string{"wrong"}},
+		{"edited, so not unchanged", Case{Outcome: runner.Wrong, Files: []string{"a"}, Diff: "+x"}, []string{"wrong"}},
+		{"a check failed, so not unchanged", Case{Outcome: runner.Wrong, Files: []string{"a"}, Checks: []verify.Evidence{{}}}, []string{"wrong"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			same(t, "kinds", Kinds(tt.c), tt.want)
+		})
+	}
+}
+
+func TestFileKinds(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		file string
+		want []string
+	}{
+		{"a/b.go", []string{"b", "go"}},
+		{"a/b_test.go", []string{"b_test", "go", "test"}},
+		{`web\cart.spec.TS`, []string{"cart.spec", "spec", "ts"}},
+		{"types.d.ts", []string{"d.ts", "ts"}},
+		{"Dockerfile", []string{"dockerfile"}},
+		{"Dockerfile.dev", []string{"dev", "dockerfile"}},
+		{".env", []string{"env"}},
+		{"tests/run", []string{"run", "test"}},
+		{".github/workflows/ci.yml", []string{"ci", "yml"}},
+		{"Jenkinsfile", []string{"ci", "jenkinsfile"}},
+	} {
+		t.Run(tt.file, func(t *testing.T) {
+			t.Parallel()
+			same(t, "kinds", fileKinds([]string{tt.file}), tt.want)
+		})
+	}
+}
