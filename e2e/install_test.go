@@ -12,6 +12,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -22,24 +25,28 @@ const pinned = "2.1.197"
 
 var errNoNPM = errors.New("npm is not on PATH")
 
-// claudeBinary is the path of the CLI, installed when missing. WAVEX_E2E_CLAUDE names
-// another one, to try a newer version.
+// findClaude is the path of the CLI to test, installed into the checkout when missing.
+// WAVEX_E2E_CLAUDE names another one, to try a newer version.
+func findClaude(ctx context.Context, root string) (string, error) {
+	if path := os.Getenv("WAVEX_E2E_CLAUDE"); path != "" {
+		return path, nil
+	}
+	npm, _ := exec.LookPath("npm") // missing: "", and no harm when the CLI is there already
+	return install(ctx, filepath.Join(root, ".tools", "claude"), npm)
+}
+
+// install brings the CLI into a folder of tools, when it is missing.
 //
 // npm installs without running the package's install script, which would only link
 // the native binary into place of a stub; the native one is executed directly. The
 // install goes to a fresh folder that is renamed when whole, under a file lock, so that
 // test binaries side by side neither collide nor see half of it.
-func claudeBinary(ctx context.Context, root string) (string, error) {
-	if path := os.Getenv("WAVEX_E2E_CLAUDE"); path != "" {
-		return path, nil
-	}
-	tools := filepath.Join(root, ".tools", "claude")
+func install(ctx context.Context, tools, npm string) (string, error) {
 	home := filepath.Join(tools, pinned)
 	if path, err := native(home); err == nil {
 		return path, nil
 	}
-	npm, err := exec.LookPath("npm")
-	if err != nil {
+	if npm == "" {
 		return "", errNoNPM
 	}
 	if err := os.MkdirAll(tools, 0o755); err != nil {
@@ -90,4 +97,63 @@ func native(home string) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("no native claude package under %s: is there one for this platform?", home)
+}
+
+// fakeNPM is a stand-in that counts its runs and makes the layout of the packages.
+func fakeNPM(t *testing.T, body string) (npm, runs string) {
+	t.Helper()
+	dir := t.TempDir()
+	npm, runs = filepath.Join(dir, "npm"), filepath.Join(dir, "runs")
+	script := "#!/bin/sh\necho run >> " + runs + "\nhome=$3/node_modules/@anthropic-ai\n" + body
+	if err := os.WriteFile(npm, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return npm, runs
+}
+
+func TestInstallOnceForAll(t *testing.T) {
+	t.Parallel()
+	npm, runs := fakeNPM(t, "mkdir -p $home/claude-code $home/claude-code-any; : > $home/claude-code-any/claude; chmod +x $home/claude-code-any/claude")
+	tools := filepath.Join(t.TempDir(), "tools")
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			path, err := install(t.Context(), tools, npm)
+			if err != nil || filepath.Base(path) != "claude" || !strings.HasPrefix(path, filepath.Join(tools, pinned)) {
+				t.Errorf("%q, %v", path, err)
+			}
+		})
+	}
+	wg.Wait()
+	if data, _ := os.ReadFile(runs); string(data) != "run\n" {
+		t.Errorf("npm ran %d times", strings.Count(string(data), "run"))
+	}
+	if _, err := install(t.Context(), tools, ""); err != nil {
+		t.Errorf("without npm, when it is there already: %v", err)
+	}
+}
+
+func TestInstallThatFailsLeavesNothing(t *testing.T) {
+	t.Parallel()
+	for name, body := range map[string]string{
+		"npm fails":         "mkdir -p $home; echo no such package; exit 1",
+		"nothing native":    "mkdir -p $home/claude-code",
+		"not an executable": "mkdir -p $home/claude-code-any; : > $home/claude-code-any/claude",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			npm, _ := fakeNPM(t, body)
+			tools := t.TempDir()
+			if path, err := install(t.Context(), tools, npm); err == nil {
+				t.Errorf("installed %s", path)
+			}
+			left, _ := os.ReadDir(tools)
+			if len(left) != 1 || left[0].Name() != "lock" {
+				t.Errorf("left behind: %v", left)
+			}
+		})
+	}
+	if _, err := install(t.Context(), t.TempDir(), ""); !errors.Is(err, errNoNPM) {
+		t.Errorf("without npm: %v", err)
+	}
 }
