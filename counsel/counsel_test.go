@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"sync"
 	"testing"
 
@@ -58,15 +57,6 @@ func (f *fake) on(expert string, answer func(context.Context, runner.Question) r
 
 func (f *fake) says(expert string, a runner.Answer) {
 	f.on(expert, func(context.Context, runner.Question) runner.Answer { return a })
-}
-
-func (f *fake) names() []string {
-	var names []string
-	for n := range f.asked {
-		names = append(names, n)
-	}
-	slices.Sort(names)
-	return names
 }
 
 // opinion is a good answer that costs cost.

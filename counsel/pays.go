@@ -1,0 +1,174 @@
+// This file answers whether panels pay: pass rates and dollars of retries with and
+// without counsel, with intervals, and in words. It reads no journal and draws no
+// lots; whoever holds the records calls it.
+
+package counsel
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"wavex/budget"
+)
+
+// Trial is one retry after a failure.
+type Trial struct {
+	Counsel bool       `json:"counsel"` // a panel's advice was in its prompt
+	Class   string     `json:"class"`   // of the failure before it: the outcome, or finer
+	Passed  bool       `json:"passed"`
+	Cost    budget.USD `json:"cost"` // micro-dollars of the retry, and of the panel where there was one
+}
+
+// Arm sums up the trials of one kind.
+type Arm struct {
+	Trials  int        `json:"trials"`
+	Passed  int        `json:"passed"`
+	Rate    float64    `json:"rate"`     // passed of trials; 0 without trials
+	Low     float64    `json:"low"`      // 95 % Wilson interval of the rate
+	High    float64    `json:"high"`     // without trials it is 0 to 1
+	Cost    budget.USD `json:"cost"`     // micro-dollars in all
+	PerPass budget.USD `json:"per_pass"` // micro-dollars for each retry that passed; 0: none did
+}
+
+// Class compares the arms for one class of failure.
+type Class struct {
+	Class   string `json:"class"`
+	With    Arm    `json:"with"`
+	Without Arm    `json:"without"`
+}
+
+// Payoff compares retries with counsel to those without.
+type Payoff struct {
+	With    Arm     `json:"with"`
+	Without Arm     `json:"without"`
+	Classes []Class `json:"classes"` // by name
+	Gain    float64 `json:"gain"`    // With.Rate less Without.Rate; 0 when an arm is empty
+	Low     float64 `json:"low"`     // 95 % interval of the gain (Newcombe's, from the Wilson intervals)
+	High    float64 `json:"high"`    // without trials in an arm it is -1 to 1
+	Enough  bool    `json:"enough"`  // both arms have at least minTrials
+	Words   string  `json:"words"`   // the finding in plain sentences
+}
+
+// minTrials an arm needs before its rate is worth a conclusion: with 20 the interval of a
+// rate is still about 40 points wide.
+const minTrials = 20
+
+// Pays compares the trials with counsel to those without. It is pure, and the order
+// of the trials does not matter.
+func Pays(trials []Trial) Payoff {
+	var p Payoff
+	byClass := map[string]*Class{}
+	for _, t := range trials {
+		c := byClass[t.Class]
+		if c == nil {
+			c = &Class{Class: t.Class}
+			byClass[t.Class] = c
+		}
+		if t.Counsel {
+			p.With.add(t)
+			c.With.add(t)
+		} else {
+			p.Without.add(t)
+			c.Without.add(t)
+		}
+	}
+	p.With.finish()
+	p.Without.finish()
+	for _, c := range byClass {
+		c.With.finish()
+		c.Without.finish()
+		p.Classes = append(p.Classes, *c)
+	}
+	slices.SortFunc(p.Classes, func(a, b Class) int { return cmp.Compare(a.Class, b.Class) })
+	p.Gain, p.Low, p.High = gainOf(p.With, p.Without)
+	p.Enough = p.With.Trials >= minTrials && p.Without.Trials >= minTrials
+	p.Words = p.words()
+	return p
+}
+
+func (a *Arm) add(t Trial) {
+	a.Trials++
+	a.Cost += t.Cost
+	if t.Passed {
+		a.Passed++
+	}
+}
+
+func (a *Arm) finish() {
+	a.Low, a.High = Wilson(a.Passed, a.Trials)
+	if a.Trials > 0 {
+		a.Rate = float64(a.Passed) / float64(a.Trials)
+	}
+	if a.Passed > 0 {
+		a.PerPass = a.Cost / budget.USD(a.Passed)
+	}
+}
+
+// Wilson is the 95 % score interval of a rate of passed among n; 0 to 1 when n is 0.
+// Counts out of range are brought into it.
+func Wilson(passed, n int) (low, high float64) {
+	if n <= 0 {
+		return 0, 1
+	}
+	const z = 1.959963984540054
+	f := float64(n)
+	p := float64(min(n, max(0, passed))) / f
+	mid := p + z*z/(2*f)
+	half := z * math.Sqrt(p*(1-p)/f+z*z/(4*f*f))
+	scale := 1 + z*z/f
+	low, high = clamp((mid-half)/scale), clamp((mid+half)/scale)
+	// Rounding must not leave the rate itself outside.
+	return min(low, p), max(high, p)
+}
+
+// gainOf is the difference of two rates with its interval. Newcombe's method needs no
+// large numbers, unlike the usual one.
+func gainOf(a, b Arm) (gain, low, high float64) {
+	if a.Trials == 0 || b.Trials == 0 {
+		return 0, -1, 1
+	}
+	gain = a.Rate - b.Rate
+	low = gain - math.Hypot(a.Rate-a.Low, b.High-b.Rate)
+	high = gain + math.Hypot(a.High-a.Rate, b.Rate-b.Low)
+	return gain, max(-1, low), min(1, high)
+}
+
+func (p Payoff) words() string {
+	if p.With.Trials+p.Without.Trials == 0 {
+		return "No task has been retried yet, so there is nothing to compare."
+	}
+	said := []string{"With counsel " + p.With.words() + "; without " + p.Without.words() + "."}
+	switch {
+	case p.With.Trials == 0 || p.Without.Trials == 0:
+		said = append(said, "There is nothing to compare with; --counsel-holdout leaves a share of retries without a panel.")
+		return strings.Join(said, " ")
+	case !p.Enough:
+		said = append(said, fmt.Sprintf("The numbers are too small to say whether panels help (at least %d retries of each kind are needed).", minTrials))
+	case p.Low > 0:
+		said = append(said, "Panels helped.")
+	case p.High < 0:
+		said = append(said, "Panels did harm.")
+	default:
+		said = append(said, "No difference is shown: the interval includes none.")
+	}
+	said = append(said, fmt.Sprintf("The difference is %+.0f points (95 %% interval %+.0f to %+.0f).", points(p.Gain), points(p.Low), points(p.High)))
+	return strings.Join(said, " ")
+}
+
+func (a Arm) words() string {
+	if a.Trials == 0 {
+		return "no retry was made"
+	}
+	s := fmt.Sprintf("%d of %d retries passed (%.0f %%, 95 %% interval %.0f to %.0f %%), %s in all",
+		a.Passed, a.Trials, 100*a.Rate, 100*a.Low, 100*a.High, a.Cost.Spent())
+	if a.Passed > 0 {
+		s += ", " + a.PerPass.Spent() + " for each that passed"
+	}
+	return s
+}
+
+// points is a difference of rates in percentage points, never minus zero.
+func points(f float64) float64 { return math.Round(100*f) + 0 }
