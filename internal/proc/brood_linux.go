@@ -11,24 +11,23 @@ import (
 
 // brood is what this process has started and not yet reaped, and with Subreaper
 // what it has adopted: the orphans of its descendants, which the kernel puts into
-// the list of children of its first thread.
+// the list of children of its first thread. Start never forks on that thread, so the
+// list holds nothing of ours but orphans.
 type brood struct {
 	reaper atomic.Bool // Subreaper succeeded
 	list   string      // the file that lists the children of the first thread
 
-	// mu is held while forking, listing and reaping, so that a list of children is
-	// exact and every child in it that is not in live is an orphan.
 	mu   sync.Mutex
-	live map[int]*Process
+	live map[*Process]bool // from before the fork until it is reaped
 
-	// orphans is held by whoever looks through the orphans and reaps them: the pid
-	// of an orphan stays its own while it is held.
+	// orphans is held by whoever looks through the orphans and reaps them. While it is
+	// held no orphan leaves the list, so the list is exact and their pids stay theirs.
 	orphans sync.Mutex
 }
 
 // ours is the one brood. It is a global because the kernel keeps one list of children
 // for each process, whoever in it asks.
-var ours = brood{live: map[int]*Process{}, list: childrenFile()}
+var ours = brood{live: map[*Process]bool{}, list: childrenFile()}
 
 // Subreaper makes the orphans of our descendants our children, so that whatever an
 // attempt leaves behind can be found without looking at every process of the
@@ -51,43 +50,39 @@ func childrenFile() string {
 	return procPath(pid, fmt.Sprintf("task/%d/children", pid))
 }
 
-// start forks and enters p.
+// start enters p, then forks: whatever p leaves can be attributed from the first moment.
 func (b *brood) start(p *Process) error {
+	p.ticks = bootTicks()
+	b.mu.Lock()
+	b.live[p] = true
+	b.mu.Unlock()
+	err := p.cmd.Start()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	p.ticks = bootTicks()
-	if err := p.cmd.Start(); err != nil {
+	if err != nil {
+		delete(b.live, p)
 		return err
 	}
 	p.pid = p.cmd.Process.Pid
-	b.live[p.pid] = p
 	return nil
 }
 
 // reap collects p, which has exited.
 func (b *brood) reap(p *Process) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	_ = p.cmd.Wait() // how it went is in ProcessState
 	p.reaped = true
-	delete(b.live, p.pid)
+	p.mu.Unlock()
+	b.mu.Lock()
+	delete(b.live, p)
+	b.mu.Unlock()
 }
 
-// strays returns the children that we did not start. In the common case there are
-// none, and this is all that the sweep of a process costs: one small file.
-func (b *brood) strays() []int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	var out []int
-	for _, pid := range childrenOfThread(b.list) {
-		if b.live[pid] == nil {
-			out = append(out, pid)
-		}
-	}
-	return out
-}
+// strays returns the children of the first thread: orphans, and what other code in
+// this process started there. In the common case there are none, and this look into
+// one small file is all that the sweep of a process costs. None is exact; of several
+// some may be passed over unless orphans is held.
+func (b *brood) strays() []int { return childrenOfThread(b.list) }
 
 // verdict is whose an orphan is, seen from the process that is swept.
 type verdict int
@@ -109,23 +104,18 @@ const (
 func (b *brood) whose(o stat, attempt string, p *Process) verdict {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, lead := range []int{o.pgrp, o.session} {
-		if q := b.live[lead]; q != nil {
-			if q == p {
-				return mine
-			}
-			return others
-		}
+	if p.leads(o) {
+		return mine
 	}
 	rivals := false
-	for _, q := range b.live {
-		if q == p || q.guard {
+	for q := range b.live {
+		if q == p {
 			continue
 		}
-		if attempt != "" && q.mark == attempt {
+		if q.leads(o) || attempt != "" && q.mark == attempt {
 			return others
 		}
-		rivals = rivals || q.ticks <= o.start
+		rivals = rivals || q.ticks <= o.start && !q.guard
 	}
 	switch {
 	case attempt != "" && p.mark != "" && runOf(attempt) == runOf(p.mark):
@@ -136,4 +126,9 @@ func (b *brood) whose(o stat, attempt string, p *Process) verdict {
 		return others
 	}
 	return unsure
+}
+
+// leads tells whether an orphan is in the group or session of p. The caller holds mu.
+func (p *Process) leads(o stat) bool {
+	return p.pid != 0 && (o.pgrp == p.pid || o.session == p.pid)
 }

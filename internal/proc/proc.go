@@ -122,7 +122,7 @@ func Start(s Spec) (*Process, error) {
 		return nil, &StartError{Program: s.Argv[0], Err: err}
 	}
 	started := make(chan error)
-	go p.live(&w, started)
+	go pinned(func() { p.live(&w, started) })
 	if err := <-started; err != nil {
 		return nil, &StartError{Program: s.Argv[0], Err: err}
 	}
@@ -133,7 +133,6 @@ func Start(s Spec) (*Process, error) {
 // thread from start to end, because the parent-death signal of Linux is sent when
 // the thread that forked ends, which need not be when wavex ends.
 func (p *Process) live(w *wiring, started chan<- error) {
-	defer pin()()
 	if err := p.begin(); err != nil {
 		w.abandon()
 		started <- err

@@ -16,10 +16,21 @@ type system struct {
 	ticks uint64 // when it was forked, as stat.start
 }
 
-// pin keeps the goroutine, and so the forking thread, until the process has ended.
-func pin() func() {
+// pinned runs f on a thread that it keeps until f returns, and that is not the first
+// one: see brood.
+func pinned(f func()) {
 	runtime.LockOSThread()
-	return runtime.UnlockOSThread
+	defer runtime.UnlockOSThread()
+	if unix.Gettid() != os.Getpid() {
+		f()
+		return
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		pinned(f)
+	}()
+	<-done
 }
 
 // begin forks: a group of its own, and SIGKILL from the kernel when wavex dies.

@@ -14,7 +14,8 @@ const fionread = 0x4004667f // FIONREAD of macOS and the BSDs; x/sys does not na
 
 type system struct{}
 
-func pin() func() { return func() {} }
+// pinned runs f: threads mean nothing here.
+func pinned(f func()) { f() }
 
 func (p *Process) begin() error {
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

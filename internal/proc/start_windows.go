@@ -9,7 +9,8 @@ import (
 
 type system struct{}
 
-func pin() func() { return func() {} }
+// pinned runs f: threads mean nothing here.
+func pinned(f func()) { f() }
 
 func (p *Process) begin() error {
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP}

@@ -57,9 +57,7 @@ func (b *brood) orphan(pid int) (st stat, attempt string, alive bool) {
 		return stat{}, "", false
 	}
 	if st.dead() {
-		b.mu.Lock() // the list of children changes
 		_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil)
-		b.mu.Unlock()
 		return stat{}, "", false
 	}
 	_, attempt = readMarks(pid)
@@ -125,9 +123,9 @@ func (b *brood) others(p *Process) (live map[int]bool, last bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	live, last = map[int]bool{}, p.mark != ""
-	for pid, q := range b.live {
+	for q := range b.live {
 		if q != p {
-			live[pid] = true
+			live[q.pid] = true
 			last = last && q.mark != p.mark
 		}
 	}
