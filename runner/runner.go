@@ -117,6 +117,7 @@ type Result struct {
 	ResetsAt      time.Time     `json:"resets_at,omitzero"`    // of a usage limit (limited only)
 	Notional      bool          `json:"notional,omitempty"`    // a subscription login: nobody is billed Cost
 	RetryAfter    time.Duration `json:"retry_after,omitempty"` // the API's own hint (throttled only)
+	Fresh         bool          `json:"fresh,omitempty"`       // Resume was asked, but the CLI no longer had the session: it began anew
 	ExitCode      int           `json:"exit_code"`
 	Contained     bool          `json:"contained"` // the sweep found nothing of the attempt alive afterwards
 	ClaudeVersion string        `json:"claude_version,omitempty"`
@@ -143,4 +144,13 @@ type Observation struct {
 	Kind    string     // "init", "tool", "text", "api_retry", "rate_limit", "checking"
 	Text    string     // one line: the tool and its target, or the first words
 	Cost    budget.USD // so far, a lower bound
+}
+
+// Total is every token, however it was read.
+func (u Usage) Total() int64 { return u.Input + u.Output + u.CacheRead + u.CacheWrite }
+
+// Plus adds two counts.
+func (u Usage) Plus(v Usage) Usage {
+	return Usage{Input: u.Input + v.Input, Output: u.Output + v.Output,
+		CacheRead: u.CacheRead + v.CacheRead, CacheWrite: u.CacheWrite + v.CacheWrite}
 }

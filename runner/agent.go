@@ -1,0 +1,253 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"wavex/internal/plan"
+	"wavex/internal/proc"
+	"wavex/internal/verify"
+)
+
+// The defaults of an attempt's limits.
+const (
+	DefaultTimeout     = 30 * time.Minute // wall clock of the agent's turn
+	DefaultIdleTimeout = 10 * time.Minute // without any byte from the agent
+	DefaultAskTimeout  = 5 * time.Minute  // of a Question
+)
+
+// Agent makes attempts with the claude CLI, or with a program that speaks like it. The
+// zero value but Argv is usable; it is not changed by use, and its methods may be called from many
+// goroutines at once.
+type Agent struct {
+	// Argv is the program and what precedes the flags: ["claude"], or [self, "agent"].
+	Argv []string
+	// Name is what messages call the agent; "" means "claude".
+	Name string
+	// Run is the run id that marks the processes of Ask; attempts have their own.
+	Run string
+	// Env is the parent's environment, and Pass names what passes from it to the
+	// children beyond what proc.Environ allows ("NAME", "PREFIX*"). Marks of nesting
+	// and wavex's own variables never pass, whatever is in here.
+	Env  []string
+	Pass []string
+	// Rehearsal gives every process an assignment file (WAVEX_REHEARSE), also where the
+	// plan has no block for it.
+	Rehearsal bool
+	// Extra is set in every child's environment: variables of the agent itself.
+	Extra map[string]string
+	// Prices prices attempts that died without a result; nil: they count at their cap.
+	Prices Pricer
+	// Observe is told of signs of life, from a goroutine of each attempt. It must not
+	// block. nil: nobody watches.
+	Observe func(Observation)
+	// Grace is how long the process may live on after its result line; 0: 10 s.
+	Grace time.Duration
+	// StopWait bounds each step of stopping an attempt.
+	StopWait StopWait
+	// Now is the clock of Started and Duration; nil: time.Now.
+	Now func() time.Time
+}
+
+// StopWait says how long each step of stopping an attempt may take before the next,
+// harder one; zero fields have defaults.
+type StopWait struct {
+	Interrupt time.Duration // from the interrupt request to the result line; 0: 10 s
+	Close     time.Duration // from closing stdin to the exit; 0: 3 s
+	Terminate time.Duration // from SIGTERM to SIGKILL; 0: 5 s
+}
+
+// The files of an attempt in its LogDir, all readable by the owner alone.
+const (
+	promptFile   = "prompt.md"
+	streamFile   = "stream.jsonl"
+	stderrFile   = "stderr.txt"
+	resultFile   = "result.json"
+	outputFile   = "output.txt" // of a command task
+	rehearseFile = "rehearse.json"
+	systemFile   = "system.md" // a system prompt too long for an argument
+)
+
+// Attempt makes one attempt and verifies its work. It returns when the agent's
+// process and everything it started are gone. When ctx ends the attempt is stopped
+// cleanly (its cost is real money) and the outcome is Interrupted; what went wrong is
+// in the Result, never an error.
+func (a *Agent) Attempt(ctx context.Context, req Request) Result {
+	t := &attempt{Agent: a, req: req}
+	t.res.Started = a.now().UTC()
+	t.res.Session = req.Session
+	t.res.Contained = true
+	v := t.run(ctx)
+	t.res.Outcome = v.outcome
+	t.res.Reason = verify.OneLine(v.reason, reasonMax)
+	t.res.Detail = verify.Shorten(v.detail, detailMax)
+	t.res.ResetsAt = v.resetsAt
+	t.res.RetryAfter = v.retryAfter
+	if v.outcome != Done {
+		t.res.Signature = Signature(t.res.Reason, t.res.Detail)
+	}
+	t.res.Duration = a.now().Sub(t.res.Started)
+	// A projection: the journal has the Result, so a full disk loses nothing.
+	_ = writeJSON(filepath.Join(req.LogDir, resultFile), t.res)
+	return t.res
+}
+
+// attempt is the state of one call of Attempt.
+type attempt struct {
+	*Agent
+	req Request
+	res Result
+	env []string
+}
+
+func (t *attempt) run(ctx context.Context) verdict {
+	if err := context.Cause(ctx); err != nil {
+		return verdict{outcome: Interrupted, reason: "stopped before it began: " + err.Error()}
+	}
+	env, err := t.prepare()
+	if err != nil {
+		return verdict{outcome: Broken, reason: err.Error()}
+	}
+	t.env = env
+	before, err := t.before(ctx)
+	if err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			return verdict{outcome: Interrupted, reason: "stopped during the checks before: " + cause.Error()}
+		}
+		return verdict{outcome: Broken, reason: err.Error()}
+	}
+	t.res.Vacuous = before.Vacuous
+
+	var v verdict
+	w := work{files: t.req.Files, vacuous: before.Vacuous}
+	if t.req.Shell != "" {
+		v = t.command(ctx)
+	} else {
+		v, w.claim = t.agent(ctx)
+	}
+	t.res.Changed = before.changed(t.req.Dir, t.req.Files)
+	if v.outcome != Done {
+		return v
+	}
+	if len(t.req.Checks) > 0 {
+		t.tell("checking", strconv.Itoa(len(t.req.Checks))+" checks")
+	}
+	w.checks, w.stop = verify.Run(ctx, t.req.Dir, t.env, t.req.Checks)
+	t.res.Checks = w.checks
+	if verify.Passed(w.checks) {
+		w.stop = nil // all of it was seen before the stop
+	}
+	if len(w.checks) == 0 {
+		w.stop = nil
+	}
+	// A check may have made what was declared, such as a built file.
+	t.res.Changed = before.changed(t.req.Dir, t.req.Files)
+	w.changed, w.denials = t.res.Changed, t.res.Denials
+	return judgeWork(w)
+}
+
+// prepare makes the folder and the files that an attempt begins with, and the
+// environment of everything it starts.
+func (t *attempt) prepare() ([]string, error) {
+	if err := os.MkdirAll(t.req.LogDir, 0o700); err != nil {
+		return nil, err
+	}
+	if t.req.Prompt != "" {
+		if err := os.WriteFile(filepath.Join(t.req.LogDir, promptFile), []byte(t.req.Prompt), 0o600); err != nil {
+			return nil, err
+		}
+	}
+	add := map[string]string{
+		proc.RunVar:     t.req.Run,
+		proc.AttemptVar: fmt.Sprintf("%s/%s/%d", t.req.Run, t.req.Task, t.req.Attempt),
+		"WAVEX_TASK":    t.req.Task,
+		"WAVEX_SLOT":    strconv.Itoa(t.req.Slot),
+	}
+	err := t.assign(add, t.req.LogDir, assignment{Task: t.req.Task, Attempt: t.req.Attempt, Block: t.req.Rehearse})
+	return t.environ(add), err
+}
+
+// before returns what was there before the first attempt: digests, and whether the checks
+// passed already.
+func (t *attempt) before(ctx context.Context) (base, error) {
+	if len(t.req.Files) == 0 && len(t.req.Checks) == 0 {
+		return base{}, nil
+	}
+	return openBase(t.req.Base, t.req.Dir, t.req.Files, func() (bool, error) {
+		evidence, err := verify.Run(ctx, t.req.Dir, t.env, t.req.Checks)
+		return verify.Passed(evidence), err
+	})
+}
+
+// tell passes a sign of life on.
+func (t *attempt) tell(kind, text string) {
+	if t.Observe != nil {
+		t.Observe(Observation{Task: t.req.Task, Attempt: t.req.Attempt, Kind: kind, Text: text, Cost: t.res.Cost})
+	}
+}
+
+// assignment is the content of rehearse.json.
+type assignment struct {
+	Task    string          `json:"task"`
+	Attempt int             `json:"attempt"`
+	Block   json.RawMessage `json:"block,omitempty"`
+}
+
+// assign writes the rehearsal agent's assignment, where there is one.
+func (a *Agent) assign(env map[string]string, logDir string, what assignment) error {
+	if !a.Rehearsal && len(what.Block) == 0 {
+		return nil
+	}
+	path := filepath.Join(logDir, rehearseFile)
+	env["WAVEX_REHEARSE"] = path
+	return writeJSON(path, what)
+}
+
+// environ builds the environment of a child: never more than proc lets pass.
+func (a *Agent) environ(add map[string]string) []string {
+	for k, v := range a.Extra {
+		if _, ours := add[k]; !ours {
+			add[k] = v
+		}
+	}
+	return proc.EnvironPass(a.Env, a.Pass, add)
+}
+
+func (a *Agent) now() time.Time {
+	if a.Now != nil {
+		return a.Now()
+	}
+	return time.Now()
+}
+
+func (a *Agent) name() string {
+	if a.Name != "" {
+		return a.Name
+	}
+	return "claude"
+}
+
+func writeJSON(path string, v any) error {
+	data, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, append(data, '\n'), 0o600)
+}
+
+func orDefault(d, def time.Duration) time.Duration {
+	if d > 0 {
+		return d
+	}
+	return def
+}
+
+// limits are the timeouts that a task's settings ask for.
+func limits(s plan.Settings) (wall, idle time.Duration) {
+	return orDefault(s.Timeout, DefaultTimeout), orDefault(s.IdleTimeout, DefaultIdleTimeout)
+}

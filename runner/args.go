@@ -1,0 +1,112 @@
+package runner
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"wavex/budget"
+)
+
+// argumentMax is how long a text may be as an argument, in bytes. The kernel's bound is
+// 128 KB; longer ones go by file.
+const argumentMax = 32 << 10
+
+// The flags of every process: headless, one JSON object a line in both directions.
+var speaking = []string{"-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"}
+
+// attemptArgs are the arguments for an attempt; see docs/claude-cli.md for what each does.
+func (t *attempt) attemptArgs(resume bool) ([]string, error) {
+	s := t.req.Settings
+	args := append([]string{}, speaking...)
+	if t.req.Session != "" {
+		if resume {
+			args = append(args, "--resume", t.req.Session)
+		} else {
+			args = append(args, "--session-id", t.req.Session)
+		}
+	}
+	mode := s.PermissionMode
+	if mode == "" {
+		mode = "acceptEdits"
+	}
+	args = append(args, "--permission-mode", mode)
+	if rules := checkRules(t.req.Checks); len(rules) > 0 {
+		// As settings, because --allowedTools takes a ")" before a blank for the
+		// end of a rule. They are added to what the user's own settings allow.
+		settings, err := json.Marshal(map[string]any{"permissions": map[string]any{"allow": rules}})
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, "--settings", string(settings))
+	}
+	args = list(args, "--allowedTools", s.AllowedTools)
+	args = list(args, "--disallowedTools", s.DisallowedTools)
+	switch s.MCPConfig {
+	case "inherit":
+	case "":
+		args = append(args, "--strict-mcp-config")
+	default: // the file's servers and no others
+		args = append(args, "--mcp-config", s.MCPConfig, "--strict-mcp-config")
+	}
+	args = capped(args, t.req.Cap)
+	if s.MaxTurns > 0 {
+		args = append(args, "--max-turns", strconv.Itoa(s.MaxTurns))
+	}
+	for _, f := range []struct{ flag, value string }{
+		{"--model", s.Model},
+		{"--fallback-model", s.FallbackModel},
+		{"--agent", s.Agent},
+		{"--setting-sources", s.SettingSources},
+	} {
+		if f.value != "" {
+			args = append(args, f.flag, f.value)
+		}
+	}
+	return texted(args, "--append-system-prompt", s.AppendSystemPrompt, t.req.LogDir)
+}
+
+// askArgs are the arguments for a lean call: no session, no tools but those named.
+func askArgs(q Question) ([]string, error) {
+	args := append([]string{}, speaking...)
+	args = append(args, "--tools", strings.Join(q.Tools, ","), "--no-session-persistence", "--strict-mcp-config")
+	if len(q.Schema) > 0 {
+		args = append(args, "--json-schema", string(q.Schema))
+	}
+	if q.Model != "" {
+		args = append(args, "--model", q.Model)
+	}
+	return texted(capped(args, q.Cap), "--system-prompt", q.System, q.LogDir)
+}
+
+// capped adds the money cap. It is never written as 0, which the CLI refuses.
+func capped(args []string, limit budget.USD) []string {
+	if limit <= 0 {
+		return args
+	}
+	return append(args, "--max-budget-usd", strconv.FormatFloat(limit.Float(), 'f', -1, 64))
+}
+
+func list(args []string, flag string, values []string) []string {
+	if len(values) == 0 {
+		return args
+	}
+	return append(append(args, flag), values...)
+}
+
+// texted adds a text, by file when it is too long for an argument.
+func texted(args []string, flag, text, logDir string) ([]string, error) {
+	switch {
+	case text == "":
+		return args, nil
+	case len(text) <= argumentMax:
+		return append(args, flag, text), nil
+	}
+	path := filepath.Join(logDir, systemFile)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		return nil, err
+	}
+	return append(args, flag+"-file", path), nil
+}

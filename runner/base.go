@@ -1,0 +1,142 @@
+package runner
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/google/renameio/v2"
+
+	"wavex/internal/plan"
+)
+
+// A base remembers what was there before a task's first attempt. It is written once,
+// before anything can have changed, and then only read.
+type base struct {
+	// Files maps declared paths to digests; "" for a file that was not there.
+	Files map[string]string `json:"files"`
+	// Vacuous says that there were checks and all of them passed already.
+	Vacuous bool `json:"vacuous,omitempty"`
+}
+
+// openBase reads the base at path, or takes and writes it when there is none. With
+// an empty path it is taken and not kept. checks runs the task's checks; its error
+// leaves nothing behind.
+func openBase(path, dir string, files []plan.File, checks func() (bool, error)) (base, error) {
+	if path != "" {
+		data, err := os.ReadFile(path)
+		if err == nil {
+			var b base
+			if err := json.Unmarshal(data, &b); err != nil {
+				return base{}, fmt.Errorf("reading %s: %w", path, err)
+			}
+			return b, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return base{}, fmt.Errorf("reading the digests of the declared files: %w", err)
+		}
+	}
+	b := base{Files: map[string]string{}}
+	for _, f := range files {
+		b.Files[f.Path] = fileDigest(dir, f.Path)
+	}
+	passed, err := checks()
+	if err != nil {
+		return base{}, err
+	}
+	b.Vacuous = passed
+	if path == "" {
+		return b, nil
+	}
+	data, err := json.Marshal(b)
+	if err != nil {
+		return base{}, err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return base{}, err
+	}
+	if err := renameio.WriteFile(path, append(data, '\n'), 0o600); err != nil {
+		return base{}, fmt.Errorf("writing the digests of the declared files: %w", err)
+	}
+	return b, nil
+}
+
+// changed lists the declared files that are not what they were, in their order. A
+// file that the base does not know was declared later: it counts as changed when it is there.
+func (b base) changed(dir string, files []plan.File) []string {
+	var out []string
+	for _, f := range files {
+		if fileDigest(dir, f.Path) != b.Files[f.Path] && !slices.Contains(out, f.Path) {
+			out = append(out, f.Path)
+		}
+	}
+	return out
+}
+
+// fileDigest identifies what is at a path: content of a file, names below a directory with
+// their contents, target of a link that leads nowhere; "" when there is nothing.
+func fileDigest(dir, path string) string {
+	p := filepath.FromSlash(path)
+	if !filepath.IsAbs(p) {
+		p = filepath.Join(dir, p)
+	}
+	info, err := os.Stat(p)
+	switch {
+	case err != nil:
+		if target, err := os.Readlink(p); err == nil {
+			return "link " + target
+		}
+		return ""
+	case info.IsDir():
+		return treeDigest(p)
+	case !info.Mode().IsRegular():
+		return "special " + info.Mode().Type().String()
+	}
+	h := sha256.New()
+	if err := hashFile(h, p); err != nil {
+		return "unreadable"
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+func treeDigest(root string) string {
+	h := sha256.New()
+	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && d.Name() == ".git" {
+			return fs.SkipDir
+		}
+		rel, err := filepath.Rel(root, p)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(h, "%s\x00%s\x00", filepath.ToSlash(rel), d.Type())
+		if d.Type().IsRegular() {
+			return hashFile(h, p)
+		}
+		return nil
+	})
+	if err != nil {
+		return "unreadable"
+	}
+	return "tree " + hex.EncodeToString(h.Sum(nil))
+}
+
+func hashFile(h io.Writer, path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // read only: nothing to lose
+	_, err = io.Copy(h, f)
+	return err
+}

@@ -1,0 +1,341 @@
+package runner
+
+import (
+	"bytes"
+	"hash/maphash"
+	"strings"
+	"time"
+	"unsafe"
+
+	"github.com/tidwall/gjson"
+
+	"wavex/budget"
+	"wavex/internal/verify"
+)
+
+// reportMax bounds the agent's last message in a Result, in bytes.
+const reportMax = 4 << 10
+
+// facts is what a stream said, one line at a time: it counts and remembers, and
+// judges nothing. Field names and types as observed on claude 2.1.197; whatever is
+// missing or of another type reads as zero.
+type facts struct {
+	note   func(kind, text string) // for displays; may be nil
+	prices Pricer                  // nil: nothing can be priced
+	turn   func(over bool)         // the turn ended (a result line), or another began; may be nil
+
+	lines     int    // JSON objects that were looked at
+	stray     string // the first line that is no JSON: the CLI's own words
+	session   string
+	version   string
+	usage     Usage      // each API response once; Output is a lower bound
+	cost      budget.USD // of usage, a lower bound too
+	unpriced  bool       // an API response could not be priced: cost lacks it
+	edits     map[string]int
+	lastText  string // the agent's last text, bounded
+	lastError string // the kind of error of the last message: "rate_limit", "billing_error", ...
+	retries   retries
+	limit     limit
+	notional  bool // a subscription login
+	result    *resultLine
+	results   int
+	begun     bool // the init line was seen
+	badResult bool // the last result line could not be read
+	ids       map[uint64]struct{}
+	seed      maphash.Seed
+}
+
+// retries is what the CLI said of its own API retries.
+type retries struct {
+	count  int
+	status int    // of the last one; 0: no HTTP answer (network)
+	kind   string // "rate_limit", "overloaded", "server_error", ...
+	delay  time.Duration
+}
+
+// limit is the last rate_limit_event.
+type limit struct {
+	status   string // "allowed", "allowed_warning", "rejected"
+	resetsAt time.Time
+	window   string // "five_hour", "seven_day", ...
+	overage  bool
+}
+
+// resultLine is the CLI's own account of how the turn ended.
+type resultLine struct {
+	subtype    string
+	isError    bool
+	status     int    // api_error_status; 0: none
+	text       string // bounded
+	full       string
+	errors     []string
+	turns      int
+	cost       budget.USD // cumulative over the process
+	hasCost    bool
+	usage      Usage // of modelUsage: cumulative, and right where usage is all zero
+	denials    []denial
+	structured []byte // nil: none
+	terminal   string // terminal_reason
+	claim      claim  // of the whole text
+	cut        bool   // the line was too long to be kept whole
+}
+
+type denial struct {
+	tool  string
+	input gjson.Result // tool_input
+}
+
+// line takes one line. cut says that long strings in it were shortened.
+func (f *facts) line(line []byte, cut bool) {
+	line = bytes.TrimSpace(line)
+	if len(line) == 0 || line[0] != '{' {
+		f.astray(line)
+		return
+	}
+	// The text is read in place: what is kept of it must be cloned, because the
+	// bytes change with the next read.
+	o := gjson.Parse(unsafe.String(&line[0], len(line)))
+	kind := o.Get("type").Str
+	if kind == "result" {
+		f.onResult(o, line, cut)
+		return
+	}
+	if kind == "" && !gjson.ValidBytes(line) {
+		f.astray(line)
+		return
+	}
+	f.lines++
+	switch kind {
+	case "assistant":
+		f.onAssistant(o)
+	case "system":
+		f.onSystem(o)
+	case "rate_limit_event":
+		f.onLimit(o.Get("rate_limit_info"))
+	}
+}
+
+func (f *facts) astray(line []byte) {
+	if f.stray == "" {
+		f.stray = verify.OneLine(string(line[:min(len(line), 1<<10)]), 300)
+	}
+}
+
+func (f *facts) onSystem(o gjson.Result) {
+	switch o.Get("subtype").Str {
+	case "init":
+		f.begun = true
+		f.session = strings.Clone(o.Get("session_id").Str)
+		f.version = strings.Clone(o.Get("claude_code_version").Str)
+		f.resumed()
+		f.tell("init", "claude "+f.version+", "+o.Get("model").Str)
+	case "api_retry":
+		f.retries.count++
+		f.retries.status = int(o.Get("error_status").Int())
+		f.retries.kind = strings.Clone(o.Get("error").Str)
+		f.retries.delay = time.Duration(o.Get("retry_delay_ms").Float() * float64(time.Millisecond))
+		f.tell("api_retry", strings.TrimSpace(o.Get("error_status").Raw+" "+f.retries.kind))
+	}
+}
+
+func (f *facts) onLimit(o gjson.Result) {
+	f.notional = true
+	f.limit = limit{
+		status:  strings.Clone(o.Get("status").Str),
+		window:  strings.Clone(o.Get("rateLimitType").Str),
+		overage: o.Get("isUsingOverage").Bool(),
+	}
+	if at := o.Get("resetsAt").Int(); at > 0 {
+		f.limit.resetsAt = time.Unix(at, 0).UTC()
+	}
+	f.tell("rate_limit", f.limit.status+" "+f.limit.window)
+}
+
+func (f *facts) onAssistant(o gjson.Result) {
+	f.resumed()
+	f.lastError = strings.Clone(o.Get("error").Str)
+	var id, model string
+	var usage, content gjson.Result
+	o.Get("message").ForEach(func(k, v gjson.Result) bool {
+		switch k.Str {
+		case "id":
+			id = v.Str
+		case "model":
+			model = v.Str
+		case "usage":
+			usage = v
+		case "content":
+			content = v
+		}
+		return true
+	})
+	if model != "<synthetic>" && usage.IsObject() && f.first("m", id) {
+		f.count(model, usage)
+	}
+	inner := o.Get("parent_tool_use_id").Str != "" // a subagent speaks
+	content.ForEach(func(_, block gjson.Result) bool {
+		switch block.Get("type").Str {
+		case "tool_use":
+			f.onTool(block)
+		case "text":
+			if text := block.Get("text").Str; !inner && strings.TrimSpace(text) != "" {
+				f.lastText = verify.Shorten(text, reportMax)
+				f.tell("text", text)
+			}
+		}
+		return true
+	})
+}
+
+// count adds one API response. Each is priced by itself: a long prompt may have
+// another price. An hour's cache entry costs twice its input, whatever the model.
+func (f *facts) count(model string, usage gjson.Result) {
+	var u Usage
+	var hour int64
+	usage.ForEach(func(k, v gjson.Result) bool {
+		switch k.Str {
+		case "input_tokens":
+			u.Input = tokens(v)
+		case "output_tokens":
+			u.Output = tokens(v)
+		case "cache_read_input_tokens":
+			u.CacheRead = tokens(v)
+		case "cache_creation_input_tokens":
+			u.CacheWrite = tokens(v)
+		case "cache_creation":
+			hour = tokens(v.Get("ephemeral_1h_input_tokens"))
+		}
+		return true
+	})
+	f.usage.Input += u.Input
+	f.usage.Output += u.Output
+	f.usage.CacheRead += u.CacheRead
+	f.usage.CacheWrite += u.CacheWrite
+	if f.prices == nil {
+		f.unpriced = true
+		return
+	}
+	hour = min(hour, u.CacheWrite)
+	c, ok := f.prices.Cost(model, u.Input+2*hour, u.Output, u.CacheRead, u.CacheWrite-hour)
+	f.cost += c
+	f.unpriced = f.unpriced || !ok
+}
+
+// tokens reads a count; nonsense counts as nothing, so that no sum overflows.
+func tokens(v gjson.Result) int64 {
+	if n := v.Int(); v.Type == gjson.Number && n > 0 && n < 1<<40 {
+		return n
+	}
+	return 0
+}
+
+func (f *facts) onTool(block gjson.Result) {
+	if !f.first("t", block.Get("id").Str) {
+		return
+	}
+	name, input := block.Get("name").Str, block.Get("input")
+	path := input.Get("file_path").Str
+	if path == "" {
+		path = input.Get("notebook_path").Str
+	}
+	switch name {
+	case "Edit", "Write", "MultiEdit", "NotebookEdit":
+		if path != "" && len(path) < 4096 {
+			if f.edits == nil {
+				f.edits = map[string]int{}
+			}
+			f.edits[strings.Clone(path)]++
+		}
+	}
+	target := path
+	for _, k := range []string{"command", "pattern", "url", "query", "description"} {
+		if target != "" {
+			break
+		}
+		target = input.Get(k).Str
+	}
+	f.tell("tool", name+" "+target)
+}
+
+func (f *facts) onResult(o gjson.Result, line []byte, cut bool) {
+	if !gjson.ValidBytes(line) {
+		f.badResult = true
+		return
+	}
+	f.lines++
+	f.results++
+	f.badResult = false
+	r := &resultLine{
+		subtype:  strings.Clone(o.Get("subtype").Str),
+		isError:  o.Get("is_error").Bool(),
+		status:   int(o.Get("api_error_status").Int()),
+		turns:    int(o.Get("num_turns").Int()),
+		terminal: strings.Clone(o.Get("terminal_reason").Str),
+		cut:      cut,
+	}
+	text := o.Get("result").Str
+	r.full, r.text, r.claim = strings.Clone(text), verify.Shorten(text, reportMax), readClaim(text)
+	if c := o.Get("total_cost_usd"); c.Type == gjson.Number && c.Num >= 0 {
+		r.cost, r.hasCost = budget.FromFloat(c.Num), true
+	}
+	if id := o.Get("session_id").Str; id != "" {
+		f.session = strings.Clone(id)
+	}
+	for _, e := range o.Get("errors").Array() {
+		if len(r.errors) < 20 {
+			r.errors = append(r.errors, verify.OneLine(e.String(), 300))
+		}
+	}
+	o.Get("modelUsage").ForEach(func(_, m gjson.Result) bool {
+		r.usage.Input += tokens(m.Get("inputTokens"))
+		r.usage.Output += tokens(m.Get("outputTokens"))
+		r.usage.CacheRead += tokens(m.Get("cacheReadInputTokens"))
+		r.usage.CacheWrite += tokens(m.Get("cacheCreationInputTokens"))
+		return true
+	})
+	o.Get("permission_denials").ForEach(func(_, d gjson.Result) bool {
+		r.denials = append(r.denials, denial{
+			tool:  strings.Clone(d.Get("tool_name").Str),
+			input: gjson.Parse(strings.Clone(d.Get("tool_input").Raw)),
+		})
+		return len(r.denials) < 100
+	})
+	if s := o.Get("structured_output"); s.Exists() && s.Type != gjson.Null {
+		r.structured = []byte(s.Raw)
+	}
+	f.result = r
+	if f.turn != nil {
+		f.turn(true)
+	}
+}
+
+// resumed says that the agent works on after a result line, for example because a
+// background command of its ended.
+func (f *facts) resumed() {
+	if f.results > 0 && f.turn != nil {
+		f.turn(false)
+	}
+}
+
+// first tells whether an id of a kind was not seen before. It keeps hashes: a stream
+// may have a million ids. A line without an id is always new.
+func (f *facts) first(kind, id string) bool {
+	if id == "" {
+		return true
+	}
+	if f.ids == nil {
+		f.ids, f.seed = map[uint64]struct{}{}, maphash.MakeSeed()
+	}
+	h := maphash.String(f.seed, kind+id)
+	if _, seen := f.ids[h]; seen {
+		return false
+	}
+	f.ids[h] = struct{}{}
+	return true
+}
+
+func (f *facts) tell(kind, text string) {
+	if f.note != nil {
+		f.note(kind, verify.OneLine(text[:min(len(text), 1<<10)], 200))
+	}
+}

@@ -1,0 +1,201 @@
+package runner
+
+import (
+	"net/url"
+	"path/filepath"
+	"strings"
+
+	"wavex/internal/plan"
+)
+
+// This file knows the CLI's permission rules, as observed on claude 2.1.197 (see
+// docs/claude-cli.md for the cases that were tried):
+//
+//   - Bash(TEXT) allows the command line TEXT, exactly, also when it is composed with
+//     &&, ||, ; or line ends, and then not its parts alone.
+//   - A pipeline is split at each |, and every part needs a rule of its own.
+//   - * in TEXT is a wildcard for the arguments of one command; no escape makes it literal.
+//     A final :* allows every longer command.
+//   - Backslash and parentheses in TEXT are written with a backslash before them.
+//   - Blanks around the command are not part of it.
+
+// checkRules are the rules that allow the commands of a task's own checks and nothing
+// else, as nearly as the CLI's rules can say it.
+func checkRules(checks []plan.Check) []string {
+	var rules []string
+	seen := map[string]bool{}
+	add := func(command string) {
+		command = strings.TrimSpace(command)
+		if command == "" || seen[command] || !ruleSays(command) {
+			return
+		}
+		seen[command] = true
+		rules = append(rules, bashRule(command))
+	}
+	for _, c := range checks {
+		add(c.Run)
+		if parts := pipeline(c.Run); len(parts) > 1 {
+			for _, p := range parts {
+				add(p)
+			}
+		}
+	}
+	return rules
+}
+
+// ruleSays tells whether a rule for the command allows about that and not much more: a
+// wildcard among the arguments is the user's own pattern, but one in the program's name, or
+// the prefix form, would open the door to other programs.
+func ruleSays(command string) bool {
+	program, _, _ := strings.Cut(command, " ")
+	return !strings.Contains(program, "*") && !strings.HasSuffix(command, ":*")
+}
+
+// bashRule is the rule that allows a command line, as --allowedTools takes it.
+func bashRule(command string) string {
+	return "Bash(" + ruleEscapes.Replace(strings.TrimSpace(command)) + ")"
+}
+
+var ruleEscapes = strings.NewReplacer(`\`, `\\`, `(`, `\(`, `)`, `\)`)
+
+// pipeline splits a command line at its pipes as the CLI does: not inside quotes,
+// parentheses or substitutions, and not at ||.
+func pipeline(command string) []string {
+	var parts []string
+	depth, begin := 0, 0
+	for i := 0; i < len(command); i++ {
+		switch command[i] {
+		case '\\':
+			i++
+		case '\'', '"', '`':
+			i = quoted(command, i)
+		case '(', '{':
+			depth++
+		case ')', '}':
+			depth--
+		case '|':
+			switch {
+			case i+1 < len(command) && command[i+1] == '|':
+				i++
+			case i > 0 && command[i-1] == '>': // the >| of a redirection
+			case depth == 0:
+				parts = append(parts, command[begin:i])
+				if i+1 < len(command) && command[i+1] == '&' {
+					i++
+				}
+				begin = i + 1
+			}
+		}
+	}
+	return append(parts, command[begin:])
+}
+
+// quoted returns the index of the quote that closes the one at i, or of the end.
+func quoted(s string, i int) int {
+	for q := s[i]; i+1 < len(s); {
+		i++
+		if s[i] == '\\' && q != '\'' {
+			i++
+		} else if s[i] == q {
+			break
+		}
+	}
+	return i
+}
+
+// denials turns what the CLI reports as refused into rules that would allow it, each
+// once. granted are the rules the agent already had.
+func denials(refused []denial, granted []string) []Denial {
+	had := map[string]bool{}
+	for _, g := range granted {
+		had[g] = true
+	}
+	var out []Denial
+	seen := map[Denial]bool{}
+	for _, r := range refused {
+		for _, rule := range allowing(r) {
+			d := Denial{Tool: r.tool, Rule: rule}
+			if had[rule] {
+				d.Rule = r.tool // refused in spite of its own rule: only the whole tool helps
+			}
+			if !seen[d] {
+				seen[d] = true
+				out = append(out, d)
+			}
+		}
+	}
+	return out
+}
+
+// allowing lists the rules that together allow one tool call.
+func allowing(r denial) []string {
+	command := r.input.Get("command").Str
+	if r.tool != "Bash" || strings.TrimSpace(command) == "" {
+		return []string{allowRule(r)}
+	}
+	if beyondRules(command) {
+		return []string{r.tool}
+	}
+	var rules []string
+	for _, part := range pipeline(command) {
+		if strings.TrimSpace(part) != "" {
+			rules = append(rules, bashRule(part))
+		}
+	}
+	return rules
+}
+
+// allowRule is the narrowest rule that allows a tool call other than of Bash.
+func allowRule(r denial) string {
+	path := r.input.Get("file_path").Str
+	if path == "" {
+		path = r.input.Get("notebook_path").Str
+	}
+	switch r.tool {
+	case "Edit", "Write", "MultiEdit", "NotebookEdit": // Edit rules cover them all
+		if path != "" {
+			return "Edit(" + pathRule(path) + ")"
+		}
+	case "Read":
+		if path != "" {
+			return "Read(" + pathRule(path) + ")"
+		}
+	case "WebFetch":
+		if u, err := url.Parse(r.input.Get("url").Str); err == nil && u.Hostname() != "" {
+			return "WebFetch(domain:" + u.Hostname() + ")"
+		}
+	}
+	return r.tool
+}
+
+// pathRule writes a path as rules do: // begins an absolute one.
+func pathRule(path string) string {
+	if p := filepath.ToSlash(path); filepath.IsAbs(path) {
+		return "//" + strings.TrimPrefix(p, "/")
+	}
+	return filepath.ToSlash(path)
+}
+
+// beyondRules tells whether a command uses what the CLI refuses under every rule but
+// the whole tool: subshells, groups, background jobs, process substitution.
+func beyondRules(command string) bool {
+	c := strings.TrimSpace(command)
+	if strings.HasPrefix(c, "(") || strings.HasPrefix(c, "{") || strings.Contains(c, "<(") || strings.Contains(c, ">(") {
+		return true
+	}
+	for i := 0; i < len(c); i++ {
+		switch c[i] {
+		case '\\':
+			i++
+		case '\'', '"', '`':
+			i = quoted(c, i)
+		case '&':
+			if i+1 < len(c) && (c[i+1] == '&' || c[i+1] == '>') {
+				i++
+			} else if i == 0 || c[i-1] != '>' && c[i-1] != '<' && c[i-1] != '|' {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,58 @@
+package runner
+
+import (
+	"regexp"
+	"strings"
+
+	"wavex/internal/verify"
+)
+
+// Signature reduces an error to what stays the same when it happens again: message and
+// location without digits, times, hexadecimal, directories and colours (LEDGER S2-06). The
+// reason alone is often only "exit code 1", so the lines of the detail that name an
+// error go in too. Equal signatures mean "the same error"; "" means there is none.
+func Signature(reason, detail string) string {
+	var parts []string
+	if r := steady(reason); r != "" {
+		parts = append(parts, r)
+	}
+	for line := range strings.Lines(detail) {
+		if len(parts) > 3 {
+			break
+		}
+		if !telling.MatchString(line) {
+			continue
+		}
+		if l := steady(line); l != "" && (len(parts) == 0 || parts[len(parts)-1] != l) {
+			parts = append(parts, l)
+		}
+	}
+	return verify.OneLine(strings.Join(parts, " | "), 300)
+}
+
+// telling finds the lines of an output that say what went wrong.
+var telling = regexp.MustCompile(`(?i)error|fail|panic|fatal|exception|undefined|cannot|not found|expected|assert|denied|missing|mismatch|\bwant\b`)
+
+// steady strips what differs between two occurrences of one error. Order matters: times before
+// digits, directories before their names lose digits.
+func steady(s string) string {
+	for _, r := range unsteady {
+		s = r.find.ReplaceAllString(s, r.put)
+	}
+	return strings.ToLower(strings.Join(strings.Fields(s), " "))
+}
+
+var unsteady = []struct {
+	find *regexp.Regexp
+	put  string
+}{
+	{regexp.MustCompile(`\x1b\[[0-9;?]*[a-zA-Z]`), ""},                                               // colours
+	{regexp.MustCompile(`\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?)?(Z|[+-]\d\d:?\d\d)?`), ""}, // dates
+	{regexp.MustCompile(`\b\d{1,2}:\d\d:\d\d([.,]\d+)?\b`), ""},                                      // times of day
+	{regexp.MustCompile(`(?i)\b\d+(\.\d+)?\s?(ns|µs|us|ms|s|sec|seconds|m|min|h)\b`), ""},            // durations
+	{regexp.MustCompile(`(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`), ""}, // UUIDs
+	{regexp.MustCompile(`(?i)\b0x[0-9a-f]+\b`), ""},                                                  // addresses
+	{regexp.MustCompile(`(?i)\b[0-9a-f]*\d[0-9a-f]*[a-f][0-9a-f]*\b`), ""},                           // digests
+	{regexp.MustCompile(`([A-Za-z]:)?(\.{0,2}[/\\][\w.@+~-]+)*[/\\]`), ""},                           // directories
+	{regexp.MustCompile(`\d+`), ""},
+}
