@@ -43,16 +43,20 @@ func checkFields() []field[Check] {
 
 // check reads one check: a command as a string, or an object.
 func (d *decoder) check(t token) (Check, bool) {
-	var c Check
-	if t.kind == kindString {
-		d.word(&c.Run, t)
-		return c, c.Run != ""
+	switch t.kind {
+	case kindString:
+		var run string
+		d.word(&run, t)
+		return Check{Run: run}, run != ""
+	case kindObject:
+		return d.checkObject(t)
 	}
-	if t.kind != kindObject {
-		d.wrongType(t, "a command or a check object")
-		d.src.skip(t)
-		return c, false
-	}
+	d.wrongType(t, "a command or a check object")
+	d.src.skip(t)
+	return Check{}, false
+}
+
+func (d *decoder) checkObject(t token) (c Check, ok bool) {
 	before := d.errors
 	set, _ := d.checkShape.decode(d, &c, t)
 	if d.errors > before {

@@ -57,7 +57,7 @@ type decoder struct {
 	alias         place             // of its second name for blockedBy, if it has one
 	idAt          place             // of its id
 	places        []place           // of the tasks
-	named         []int32           // by task: 1 + the task that named it as a blocker last
+	named         named
 	ids           index
 	later         []reference // blockers that were not there yet when they were named
 	edges         *dag.Builder

@@ -149,7 +149,6 @@ func (d *decoder) readTask(i int, t token) {
 	d.task, d.blockedBy = i, 0
 	d.plan.Tasks = append(d.plan.Tasks, Task{Pos: d.src.pos(t.at)})
 	d.places = append(d.places, t.at)
-	d.named = append(d.named, 0)
 	task := &d.plan.Tasks[i]
 	set, ok := d.taskShape.decode(d, task, t)
 	if !ok {
@@ -175,6 +174,9 @@ func (d *decoder) readTask(i int, t token) {
 			d.checks.list = append(d.checks.list, Check{Run: run})
 			task.Verify = d.checks.take()
 		}
+	}
+	if task.Reversibility == "" {
+		task.Reversibility = "2A"
 	}
 	// Where the task is wrong anyway, its check may be what is wrong.
 	if d.errors == before && len(task.Verify) == 0 && task.Command == "" && !d.proven(task) {

@@ -13,10 +13,24 @@ import (
 const maxID = 100
 
 // index finds tasks by id. Numbered ids are kept apart: they are most of what big
-// plans have, and need no hashing of text.
+// plans have, and the small ones of them need no hashing at all.
 type index struct {
+	small   []int32 // by number: 1 + the task; 0: none
 	numbers map[uint64]int32
 	names   map[string]int32
+}
+
+// newIndex has room for small numbers up to a few times the tasks expected.
+func newIndex(tasks int) index {
+	return index{make([]int32, 2*tasks+100), map[uint64]int32{}, map[string]int32{}}
+}
+
+func (x *index) number(n uint64) (int32, bool) {
+	if n < uint64(len(x.small)) {
+		return x.small[n] - 1, x.small[n] != 0
+	}
+	i, ok := x.numbers[n]
+	return i, ok
 }
 
 // numbered gives the number of ids like 1, 01, T01, T-001; others are names.
@@ -44,8 +58,7 @@ func numbered(id string) (uint64, bool) {
 // exactly: that they may not differ by case alone is for add to say.
 func (x *index) get(tasks []Task, id string) (int32, bool) {
 	if n, ok := numbered(id); ok {
-		i, ok := x.numbers[n]
-		return i, ok
+		return x.number(n)
 	}
 	i, ok := x.names[strings.ToLower(id)]
 	return i, ok && tasks[i].ID == id
@@ -55,10 +68,14 @@ func (x *index) get(tasks []Task, id string) (int32, bool) {
 // case alone are the same: they name the same folder on macOS and Windows.
 func (x *index) add(id string, i int) (other int, ok bool) {
 	if n, isNumber := numbered(id); isNumber {
-		if at, taken := x.numbers[n]; taken {
+		if at, taken := x.number(n); taken {
 			return int(at), false
 		}
-		x.numbers[n] = int32(i)
+		if n < uint64(len(x.small)) {
+			x.small[n] = int32(i) + 1
+		} else {
+			x.numbers[n] = int32(i)
+		}
 		return i, true
 	}
 	key := strings.ToLower(id)

@@ -3,7 +3,10 @@ package plan
 // This file turns blockedBy into a graph and says what is wrong with it: unknown tasks,
 // self-edges, cycles. It keeps no list of blockers; edges go straight to the graph.
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // blockerNames are the field's own name and what other tools call it (LEDGER S0-04).
 func blockerNames() []string {
@@ -44,12 +47,41 @@ func (d *decoder) blocker(r reference, t token) {
 }
 
 func (d *decoder) edge(task, blocker int32, r reference, at place) {
-	if d.named[blocker] == task+1 {
+	if d.named.twice(task, blocker) {
 		d.report(at, SeverityWarning, CodeDuplicateBlocker, r.path(), "%s is already among the blockers of this task; once is enough", quote(d.plan.Tasks[blocker].ID))
 		return
 	}
-	d.named[blocker] = task + 1
 	d.edges.Edge(int(task), int(blocker))
+}
+
+// named remembers the blockers of one task at a time. Few tasks have more than a handful,
+// and looking through those beats a mark in a table of all tasks.
+type named struct {
+	task int32
+	few  []int32
+	many map[int32]bool // once few are too many
+}
+
+// twice enters a blocker, and tells whether it was there.
+func (n *named) twice(task, blocker int32) bool {
+	if task != n.task {
+		n.task, n.few, n.many = task, n.few[:0], nil
+	}
+	if n.many != nil {
+		was := n.many[blocker]
+		n.many[blocker] = true
+		return was
+	}
+	if slices.Contains(n.few, blocker) {
+		return true
+	}
+	if n.few = append(n.few, blocker); len(n.few) > 32 {
+		n.many = make(map[int32]bool)
+		for _, b := range n.few {
+			n.many[b] = true
+		}
+	}
+	return false
 }
 
 func (r reference) path() []step {
@@ -76,7 +108,7 @@ func (d *decoder) link() {
 			d.edge(r.task, i, r, r.at)
 		}
 	}
-	d.later, d.named = nil, nil
+	d.later = nil
 	d.plan.Graph = d.edges.Build(len(d.plan.Tasks))
 	d.edges = nil
 	for _, cycle := range d.plan.Graph.Cycles() {

@@ -122,9 +122,11 @@ func isYAML(name, src string) bool {
 }
 
 func newDecoder(opts Options, src string) *decoder {
-	// Room for the tasks at once: growing a slice of a million would need it twice.
-	// Memory that is not used is never touched.
-	room := min(strings.Count(src, `"id"`), len(src)/64)
+	// Room at once for the tasks (each opens a brace) and the edges (each but the last
+	// of a task has a comma): growing slices of millions would need them twice. What is
+	// not used of it is never touched.
+	room := min(strings.Count(src, "{"), len(src)/64)
+	edges := min(strings.Count(src, ","), len(src)/8)
 	return &decoder{
 		opts:          opts,
 		plan:          &Plan{Version: version, Schedule: "waves", Tasks: make([]Task, 0, room)},
@@ -136,8 +138,9 @@ func newDecoder(opts Options, src string) *decoder {
 		fileShape:     newShape("a file", fileFields()...),
 		condShape:     newShape("a criterion", conditionFields()...),
 		guessShape:    newShape("estimate", guessFields()...),
-		ids:           index{map[uint64]int32{}, map[string]int32{}},
-		edges:         dag.NewBuilder(room, 0),
+		ids:           newIndex(room),
+		places:        make([]place, 0, room),
+		edges:         dag.NewBuilder(room, edges),
 	}
 }
 

@@ -1,0 +1,234 @@
+package plan
+
+// This file checks what good plans become, in both formats, and how files are found.
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+func load(t *testing.T, file string) *Plan {
+	t.Helper()
+	p, ds, err := Load(file)
+	if err != nil || p == nil {
+		t.Fatalf("%s: %v %v", file, err, ds)
+	}
+	for _, d := range ds {
+		if d.Code != CodeMixedAliases {
+			t.Errorf("unexpected %s", d)
+		}
+	}
+	return p
+}
+
+func TestFull(t *testing.T) {
+	t.Parallel()
+	p := load(t, "testdata/full.json")
+	usd, unlimited, two, zero := NoLimit, 0, 2, 0
+	want := &Plan{
+		Version: 1, Name: "Full", Request: "Everything a plan can say.", Parallel: 3, Schedule: "eager",
+		Budget: Limits{USD: &usd, Iterations: &unlimited, WallClock: 2 * time.Hour},
+		Defaults: Settings{Model: "sonnet", FallbackModel: "haiku", PermissionMode: "acceptEdits", AllowedTools: []string{"Bash(go test:*)"},
+			DisallowedTools: []string{"WebSearch"}, Timeout: 30 * time.Minute, IdleTimeout: 90 * time.Second, MaxRetries: &two, MaxTurns: 40,
+			Agent: "builder", AppendSystemPrompt: "Be brief.", MCPConfig: "mcp.json", SettingSources: "user,project", Dir: "sub/dir"},
+		Criteria: []Condition{{Text: "It builds."}, {Text: "It is fast.", Check: &Check{Run: "make bench", Timeout: time.Minute}, Verification: "measurement"}},
+		MustNot:  []Condition{{Text: "No new dependency.", Check: &Check{Run: "git diff --exit-code go.mod"}}},
+		Rehearse: json.RawMessage(`{"speed": 10}`),
+		Tasks: []Task{
+			{ID: "T-001", Subject: "Write the parser", Description: "Write it.\nVerify: `go vet ./...`", ActiveForm: "Writing the parser",
+				Files: []File{{Path: "a.go"}, {Path: "b.go", Action: "create or modify"}}, Verify: []Check{{Run: "go vet ./..."}},
+				Criteria: []Condition{{Text: "Errors have lines."}}, Aspects: []string{"parsing", "errors"}, Reversibility: "2B",
+				BudgetUSD: 1_500_000, Estimate: Estimate{Seconds: 120, USD: 400_000},
+				Metadata: map[string]json.RawMessage{"wave": json.RawMessage("1"), "loopId": json.RawMessage(`"x"`), "deep": json.RawMessage(`{"a": [1, null, true, "é"]}`)},
+				Rehearse: json.RawMessage(`{"duration": "1s"}`)},
+			{ID: "2", Prompt: "@literal", Reversibility: "1", Verify: []Check{{Run: "go test ./..."}, {File: "a.go"}, {File: "a.go", Contains: "func"}, {File: "a.go", Matches: "^package"}},
+				Settings: &Settings{Model: "opus", AllowedTools: []string{}, MaxRetries: &zero, MCPConfig: "none", Timeout: 90 * time.Minute}},
+			{ID: "007", Command: "make", Reversibility: "2A", Verify: []Check{{Run: "test -f out"}}},
+			{ID: "docs", Subject: "Write the docs", Reversibility: "2A", Verify: []Check{{Run: "test -s README.md"}},
+				Settings: &Settings{SettingSources: "user", MCPConfig: MCPInherit}},
+		},
+	}
+	same(t, p, want)
+	for i, blockers := range [][]int32{{}, {0}, {0, 1}, {0, 2}} {
+		if got := p.Graph.Blockers(i); !equal(got, blockers) {
+			t.Errorf("blockers of %d: %v, want %v", i, got, blockers)
+		}
+	}
+	if wave, total := p.Waves(); total != 4 || !reflect.DeepEqual(wave, []int{1, 2, 3, 4}) {
+		t.Errorf("waves %v of %d", wave, total)
+	}
+	if p.Path != "testdata/full.json" || len(p.Digest) != 64 || p.Tasks[1].Pos != (Pos{28, 5}) {
+		t.Errorf("path %q digest %q place %v", p.Path, p.Digest, p.Tasks[1].Pos)
+	}
+	for id, want := range map[string]int{"1": 0, "01": 0, "T1": 0, "t-0001": 0, "2": 1, "T-7": 2, "docs": 3} {
+		if i, ok := p.Lookup(id); !ok || i != want {
+			t.Errorf("Lookup(%q) = %d, %v", id, i, ok)
+		}
+	}
+	for _, id := range []string{"", "T", "T-", "8", "Docs", "doc", "-1", "99999999999999999999"} {
+		if i, ok := p.Lookup(id); ok {
+			t.Errorf("Lookup(%q) = %d", id, i)
+		}
+	}
+}
+
+func equal(a, b []int32) bool {
+	return len(a) == 0 && len(b) == 0 || reflect.DeepEqual(a, b)
+}
+
+// same compares what plans say, whatever the layout of their files.
+func same(t *testing.T, got, want *Plan) {
+	t.Helper()
+	if a, b := words(t, got), words(t, want); a != b {
+		t.Errorf("got  %s\nwant %s", a, b)
+	}
+}
+
+func words(t *testing.T, p *Plan) string {
+	t.Helper()
+	flat := struct {
+		Version, Parallel                 int
+		Name, Request, Schedule           string
+		Budget                            Limits
+		Defaults                          Settings
+		Criteria, MustNot, Rehearse, Task any
+	}{p.Version, p.Parallel, p.Name, p.Request, p.Schedule, p.Budget, p.Defaults, p.Criteria, p.MustNot, p.Rehearse, nil}
+	var list []Task
+	for _, task := range p.Tasks {
+		task.Pos = Pos{}
+		list = append(list, task)
+	}
+	flat.Task = list
+	out, err := json.Marshal(flat)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+func TestYAMLIsTheSame(t *testing.T) {
+	t.Parallel()
+	j, y := load(t, "testdata/full.json"), load(t, "testdata/full.yaml")
+	same(t, y, j)
+	for i := range j.Tasks {
+		if j.Key(i) != y.Key(i) {
+			t.Errorf("key of task %d differs", i)
+		}
+		if !equal(j.Graph.Blockers(i), y.Graph.Blockers(i)) {
+			t.Errorf("blockers of task %d differ", i)
+		}
+	}
+	if got := y.Tasks[3].Pos; got != (Pos{68, 5}) {
+		t.Errorf("place of docs: %v", got)
+	}
+	data, err := os.ReadFile("testdata/full.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"plan":          string(data), // by content
+		"plan.yml":      "\ufeff" + string(data),
+		"PLAN.YAML":     strings.ReplaceAll(string(data), "\n", "\r\n"),
+		"explicit.yaml": "%YAML 1.2\n---\n" + string(data) + "...\n",
+	} {
+		p, ds := Parse(name, []byte(text), Options{})
+		if p == nil {
+			t.Errorf("%s: %v", name, ds)
+			continue
+		}
+		same(t, p, j)
+	}
+}
+
+func TestSettings(t *testing.T) {
+	t.Parallel()
+	p := load(t, "testdata/full.json")
+	s := p.Settings(1)
+	if s.Model != "opus" || s.FallbackModel != "haiku" || *s.MaxRetries != 0 || s.Timeout != 90*time.Minute || s.MCPConfig != "" || s.Dir != "sub/dir" {
+		t.Errorf("got %+v", s)
+	}
+	if s.AllowedTools == nil || len(s.AllowedTools) != 0 || len(s.DisallowedTools) != 1 {
+		t.Errorf("lists must replace: %v %v", s.AllowedTools, s.DisallowedTools)
+	}
+	if s := p.Settings(0); !reflect.DeepEqual(s, p.Defaults) {
+		t.Errorf("got %+v", s)
+	}
+	if s := p.Settings(3); s.MCPConfig != MCPInherit || s.SettingSources != "user" {
+		t.Errorf("got %+v", s)
+	}
+}
+
+func TestLoadFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	if _, _, err := Load(filepath.Join(dir, "none.json")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("got %v", err)
+	} else if re := (*ReadError)(nil); !errors.As(err, &re) {
+		t.Errorf("got %T", err)
+	}
+	if _, _, err := Load(dir); err == nil {
+		t.Error("a folder is no plan")
+	}
+	write("do.md", "\ufeffDo it well.\n")
+	write("empty.md", " \n")
+	write("latin.md", "\xff")
+	p, ds, err := Load(write("plan.json", tasks(`{"id":1,"prompt":"@do.md","verify":"x"}`, `{"id":2,"prompt":"@./do.md","verify":"x"}`)))
+	if err != nil || p == nil || p.Tasks[0].Prompt != "Do it well.\n" || p.Tasks[1].Prompt != p.Tasks[0].Prompt {
+		t.Errorf("got %v %v", ds, err)
+	}
+	_, ds, err = Load(write("bad.json", tasks(`{"id":1,"prompt":"@none.md","verify":"x"}`, `{"id":2,"prompt":"@empty.md","verify":"x"}`,
+		`{"id":3,"prompt":"@latin.md","verify":"x"}`, `{"id":4,"prompt":"@.","verify":"x"}`, `{"id":5,"prompt":"@","verify":"x"}`)))
+	if err != nil || len(ds) != 5 {
+		t.Fatalf("got %v %v", ds, err)
+	}
+	for i, want := range []string{"does not exist", "is empty", "not UTF-8", "not a regular file", `write "@@"`} {
+		if ds[i].Code != CodeMissingFile || !strings.Contains(ds[i].Message, want) {
+			t.Errorf("got %v, want %s", ds[i], want)
+		}
+	}
+}
+
+func TestTail(t *testing.T) {
+	t.Parallel()
+	for description, want := range map[string]string{
+		"Add import to src/auth.ts. Verify: grep 'ValidationError' src/auth.ts": "grep 'ValidationError' src/auth.ts",
+		"Do it.\nVerify: `go test ./...`\n":                                     "go test ./...",
+		"Do it.\n**Verify:** ``make``":                                          "make",
+		"Verify: a\nand more":                                                   "",
+		"Do.\nVerify:":                                                          "",
+		"Verify: a; Verify: b":                                                  "b",
+		"ReVerify: no":                                                          "",
+		"echo `a` Verify: echo `date`":                                          "echo `date`",
+		"":                                                                      "",
+	} {
+		if got := tail(description); got != want {
+			t.Errorf("tail(%q) = %q, want %q", description, got, want)
+		}
+	}
+}
+
+func TestWrites(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		files []File
+		want  bool
+	}{{[]File{{Path: "a"}}, true}, {[]File{{Path: "a", Action: "read"}}, false}, {[]File{{Path: "b"}}, false}} {
+		if got := writes(c.files, "a"); got != c.want {
+			t.Errorf("writes(%v) = %v", c.files, got)
+		}
+	}
+}

@@ -1,0 +1,147 @@
+package plan
+
+// This file keeps the schema and the decoder together: the same fields, and the same
+// verdict wherever a schema can have one.
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+func compiled(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(Schema()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	c.DefaultDraft(jsonschema.Draft2020)
+	if err := c.AddResource("plan.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	return c.MustCompile("plan.json")
+}
+
+func TestSchemaHasTheDecodersFields(t *testing.T) {
+	t.Parallel()
+	type object struct {
+		Properties map[string]json.RawMessage
+		Additional *bool `json:"additionalProperties"`
+		AnyOf      []json.RawMessage
+		Defs       map[string]json.RawMessage `json:"$defs"`
+	}
+	parse := func(raw json.RawMessage) (o object) {
+		if err := json.Unmarshal(raw, &o); err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	top := parse(Schema())
+	d := newDecoder(Options{}, "")
+	for name, c := range map[string]struct {
+		schema object
+		fields []string
+	}{
+		"plan":      {top, d.planShape.names()},
+		"budget":    {parse(top.Properties["budget"]), d.limitShape.names()},
+		"defaults":  {parse(top.Properties["defaults"]), d.defaultsShape.names()},
+		"task":      {parse(top.Defs["task"]), d.taskShape.names()},
+		"estimate":  {parse(parse(top.Defs["task"]).Properties["estimate"]), d.guessShape.names()},
+		"check":     {parse(top.Defs["checkObject"]), d.checkShape.names()},
+		"file":      {parse(parse(top.Defs["file"]).AnyOf[1]), d.fileShape.names()},
+		"condition": {parse(top.Defs["condition"]), d.condShape.names()},
+	} {
+		var properties []string
+		for p := range c.schema.Properties {
+			properties = append(properties, p)
+		}
+		slices.Sort(properties)
+		slices.Sort(c.fields)
+		if !slices.Equal(properties, c.fields) {
+			t.Errorf("%s: schema has %v, decoder has %v", name, properties, c.fields)
+		}
+		if c.schema.Additional == nil || *c.schema.Additional {
+			t.Errorf("%s: the schema allows unknown fields", name)
+		}
+	}
+}
+
+// beyond are the mistakes no schema can see: between tasks, in files, in numbers that
+// only look alike, and repeated names, which are gone when a schema sees the value.
+var beyond = [...]string{CodeDuplicateID, CodeUnknownTask, CodeSelfEdge, CodeCycle, CodeMissingFile, CodeDuplicateField,
+	CodeBadPattern, CodeTooDeep, CodeEncoding, CodeSyntax}
+
+func TestSchemaAgrees(t *testing.T) {
+	t.Parallel()
+	s := compiled(t)
+	full, err := os.ReadFile("testdata/full.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	plans := []string{
+		string(full), string(bigPlan(20)), tasks(ok), tasks(`{"id":1,"command":"x"}`),
+		task(`"timeout":"1h30m","idleTimeout":0.5,"budgetUSD":"$2","reversibility":"1","files":["..a","a/b.c",".x"]`),
+		`{"version":"1","budget":{"usd":0},"tasks":[` + ok + `]}`,
+		// One mistake each.
+		`{}`, `[]`, tasks(), tasks(`"x"`), tasks(`{"subject":"x"}`), tasks(`{"id":1}`), tasks(`{"id":1,"command":"x","prompt":"y"}`),
+		task(`"promt":1`), task(`"subject2":1`), `{"version":2,"tasks":[` + ok + `]}`, `{"parallel":0,"tasks":[` + ok + `]}`,
+		`{"schedule":"x","tasks":[` + ok + `]}`, `{"budget":{"iterations":0},"tasks":[` + ok + `]}`, `{"budget":{"usd":"some"},"tasks":[` + ok + `]}`,
+		task(`"timeout":"10 m"`), task(`"timeout":0`), task(`"timeout":-1`), task(`"maxRetries":-1`), task(`"maxRetries":1.5`), task(`"maxTurns":0`),
+		task(`"budgetUSD":0`), task(`"permissionMode":"x"`), task(`"reversibility":"x"`), task(`"model":""`), task(`"model":null`), task(`"activeForm":"a\nb"`),
+		task(`"files":["../x"]`), task(`"files":["/x"]`), task(`"files":["a\\b"]`), task(`"files":[{"action":"read"}]`), task(`"files":[{"path":"x","action":"y"}]`), task(`"files":"x"`),
+		task(`"mcp":"a","mcpConfig":"b"`), task(`"settingSources":"x"`), task(`"settingSources":["x"]`), task(`"dir":"../x"`), task(`"metadata":[]`),
+		task(`"criteria":[{}]`), task(`"criteria":[{"text":"a","verify":"b","check":"c"}]`), task(`"criteria":[{"text":"a","verification":"b"}]`), task(`"criteria":"a"`),
+		task(`"criteria":[{"text":"a","check":{}}]`), task(`"criteria":[{"text":"a","check":{"run":"x","file":"y"}}]`), task(`"criteria":[{"text":"a","check":{"contains":"x"}}]`),
+		task(`"criteria":[{"text":"a","check":{"file":"x","contains":"a","matches":"b"}}]`), task(`"criteria":[{"text":"a","check":{"file":"x","timeout":1}}]`),
+		task(`"criteria":[{"text":"a","check":{"run":"x","timeout":"1"}}]`), task(`"blockedBy":{}`), task(`"blockedBy":[true]`), task(`"estimate":{"seconds":-1}`),
+		tasks(`{"id":"a/b","subject":"x"}`), tasks(`{"id":".a","subject":"x"}`), tasks(`{"id":"","subject":"x"}`), tasks(`{"id":"a.","subject":"x"}`), tasks(`{"id":1.5,"subject":"x"}`), tasks(`{"id":"a ","subject":"x"}`),
+		tasks(`{"id":"` + strings.Repeat("x", 101) + `","subject":"x"}`), tasks(`{"id":1,"subject":" "}`),
+	}
+	for _, text := range plans {
+		p, ds := Parse("plan.json", []byte(text), Options{})
+		v, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range ds {
+			if d.Severity == SeverityError && slices.Contains(beyond[:], d.Code) {
+				t.Errorf("%s: not for a schema: %s", text, d)
+			}
+		}
+		if err := s.Validate(v); (err == nil) != (p != nil) {
+			t.Errorf("decoder: %v\nschema: %v\nplan: %s", ds, err, text)
+		}
+	}
+}
+
+// A schema may accept what the decoder refuses; it must never refuse a good plan.
+func TestSchemaLetsPassWhatIsNotItsOwn(t *testing.T) {
+	t.Parallel()
+	s := compiled(t)
+	for code, text := range map[string]string{
+		CodeDuplicateID: tasks(ok, ok),
+		CodeUnknownTask: task(`"blockedBy":["b"]`),
+		CodeSelfEdge:    task(`"blockedBy":["a"]`),
+		CodeBadPattern:  task(`"criteria":[{"text":"a","check":{"file":"a","matches":"("}}]`),
+		CodeMissingFile: task(`"prompt":"@x"`),
+		CodeBadID:       tasks(`{"id":"con","subject":"x","verify":"x"}`),
+	} {
+		_, ds := Parse("plan.json", []byte(text), Options{})
+		if len(ds) != 1 || ds[0].Code != code {
+			t.Errorf("%s: got %v", code, ds)
+		}
+		v, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Validate(v); err != nil {
+			t.Errorf("%s: %v", code, err)
+		}
+	}
+}
