@@ -121,28 +121,20 @@ func Start(s Spec) (*Process, error) {
 		w.abandon()
 		return nil, &StartError{Program: s.Argv[0], Err: err}
 	}
-	started := make(chan error)
-	go pinned(func() { p.live(&w, started) })
-	if err := <-started; err != nil {
-		return nil, &StartError{Program: s.Argv[0], Err: err}
-	}
-	return p, nil
-}
-
-// live is the life of a process: start, exit, output, sweep, reap. It runs on one
-// thread from start to end, because the parent-death signal of Linux is sent when
-// the thread that forked ends, which need not be when wavex ends.
-func (p *Process) live(w *wiring, started chan<- error) {
 	if err := p.begin(); err != nil {
 		w.abandon()
-		started <- err
-		return
+		return nil, &StartError{Program: s.Argv[0], Err: err}
 	}
 	w.closeChild()
 	for _, c := range w.copies {
 		p.copies.Go(c.run)
 	}
-	started <- nil
+	go p.live()
+	return p, nil
+}
+
+// live is the life of a process after its start: exit, output, sweep, reap.
+func (p *Process) live() {
 	p.awaitExit()
 	if f, ok := p.Stdin.(*os.File); ok {
 		_ = f.Close() // nobody of ours reads it any more; a writer must not hang

@@ -33,14 +33,25 @@ func pinned(f func()) {
 	<-done
 }
 
-// begin forks: a group of its own, and SIGKILL from the kernel when wavex dies.
+// begin forks: a group of its own, and SIGKILL from the kernel when wavex dies. That
+// signal is sent when the forking thread ends, which need not be when wavex ends (the
+// runtime ends the thread of a goroutine that returns while locked to it), so a
+// goroutine keeps the thread as long as the process.
 func (p *Process) begin() error {
 	p.pidfd = -1
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL, PidFD: &p.pidfd}
 	if p.guard {
 		p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, PidFD: &p.pidfd}
 	}
-	return ours.start(p)
+	started := make(chan error)
+	go pinned(func() {
+		err := ours.start(p)
+		started <- err
+		if err == nil {
+			<-p.swept
+		}
+	})
+	return <-started
 }
 
 // awaitExit returns when the process has exited; it is not reaped yet.

@@ -14,9 +14,6 @@ const fionread = 0x4004667f // FIONREAD of macOS and the BSDs; x/sys does not na
 
 type system struct{}
 
-// pinned runs f: threads mean nothing here.
-func pinned(f func()) { f() }
-
 func (p *Process) begin() error {
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := p.cmd.Start(); err != nil {

@@ -9,9 +9,6 @@ import (
 
 type system struct{}
 
-// pinned runs f: threads mean nothing here.
-func pinned(f func()) { f() }
-
 func (p *Process) begin() error {
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP}
 	if err := p.cmd.Start(); err != nil {
