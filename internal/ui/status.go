@@ -75,7 +75,7 @@ func (c *cursor) next(s *scheduler.State) string {
 			return "counsel for " + label(s, id)
 		case scheduler.InProgress:
 			if waiting == "" {
-				waiting = "wait for " + safe.Fit(id, 60, false)
+				waiting = "wait for " + safe.Fit(id, 60, true)
 			}
 		}
 	}

@@ -30,6 +30,7 @@ type View interface {
 type Options struct {
 	Now    func() time.Time // nil: time.Now
 	Width  func() int       // columns of the terminal, asked for each frame; nil or below 1: 80
+	Height func() int       // rows of the terminal; nil or below 1: 24
 	Color  bool             // see Color
 	ASCII  bool             // no character beyond ASCII of our own
 	Status bool             // Plain: the status block after each iteration (LEDGER S2-34)
@@ -54,6 +55,15 @@ func (o Options) width() int {
 		}
 	}
 	return 80
+}
+
+func (o Options) height() int {
+	if o.Height != nil {
+		if h := o.Height(); h > 0 {
+			return h
+		}
+	}
+	return 24
 }
 
 // Color tells whether to use colours: only on a terminal that understands them, and

@@ -18,7 +18,7 @@ import (
 // said bounds one foreign text inside a line.
 const said = 200
 
-func text(s string) string { return safe.Fit(s, said, false) }
+func text(s string) string { return safe.Fit(s, said, true) }
 
 // name is a task in brackets: "[T-001 Add the parser]" (LEDGER S2-32).
 func name(s *scheduler.State, id string) string {
@@ -26,9 +26,9 @@ func name(s *scheduler.State, id string) string {
 }
 
 func label(s *scheduler.State, id string) string {
-	l := safe.Fit(id, 60, false)
+	l := safe.Fit(id, 60, true)
 	if i, ok := s.Index(id); ok {
-		if sub := safe.Fit(s.Plan.Tasks[i].Subject, 80, false); sub != "" {
+		if sub := safe.Fit(s.Plan.Tasks[i].Subject, 80, true); sub != "" {
 			l += " " + sub
 		}
 	}
@@ -47,7 +47,7 @@ func ids(list []string) string {
 		if i > 0 {
 			b.WriteString(", ")
 		}
-		b.WriteString(safe.Fit(id, 60, false))
+		b.WriteString(safe.Fit(id, 60, true))
 	}
 	return b.String()
 }

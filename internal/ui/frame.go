@@ -1,0 +1,142 @@
+package ui
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+
+	"wavex/budget"
+	"wavex/internal/report"
+	"wavex/internal/ui/safe"
+)
+
+// This file lays out the part of the screen that changes: one line for the wave and
+// one for each running task. It is pure: a model, a time and a width give lines.
+
+// model is what the live part shows, copied from the state at each event.
+type model struct {
+	began      time.Time // of the session
+	wave, of   int
+	done, all  int // tasks settled and in total: of the wave, or of the plan when there are no barriers
+	completed  int // in the plan
+	tasks      int // in the plan
+	spent      budget.USD
+	limits     budget.Limits
+	iterations int
+	hold       time.Time // nothing starts before
+	stopping   bool
+	running    []running // in order of their start
+}
+
+// running is an attempt or a panel under way.
+type running struct {
+	task, label string
+	attempt     int
+	counsel     bool
+	started     time.Time
+	last        string    // the last tool, clean
+	lastAt      time.Time // when it was seen
+	cost        budget.USD
+}
+
+// mostRunning bounds the lines for running tasks.
+const mostRunning = 8
+
+// lines is the live part for a screen of columns by rows; never more than fits.
+func (m *model) lines(now time.Time, columns, rows int, ascii bool) []string {
+	out := []string{m.bar(now, columns, ascii)}
+	if n := m.notice(now); n != "" {
+		out = append(out, safe.Cut(n, columns, ascii))
+	}
+	room := min(rows-1-len(out), mostRunning)
+	for i, r := range m.running {
+		if left := len(m.running) - i; i == room-1 && left > 1 {
+			out = append(out, safe.Cut(fmt.Sprintf("  and %d more", left), columns, ascii))
+			break
+		} else if i >= room {
+			break
+		}
+		out = append(out, r.line(now, columns, ascii))
+	}
+	return out
+}
+
+func (m *model) notice(now time.Time) string {
+	switch {
+	case m.stopping:
+		return fmt.Sprintf("stopping: %d still running, nothing more starts", len(m.running))
+	case m.hold.After(now):
+		return "nothing starts before " + m.hold.UTC().Format(time.RFC3339)
+	}
+	return ""
+}
+
+// bar is the first line: the richest of its forms that fits.
+func (m *model) bar(now time.Time, columns int, ascii bool) string {
+	cost := m.spent
+	for _, r := range m.running {
+		cost += r.cost
+	}
+	wave := "all"
+	if m.of > 0 {
+		wave = fmt.Sprintf("wave %d/%d", m.wave, m.of)
+	}
+	count := fmt.Sprintf("%d/%d", m.done, m.all)
+	total := fmt.Sprintf("all %d/%d", m.completed, m.tasks)
+	money := report.Money(cost, m.limits)
+	turns := "iteration " + report.Iterations(m.iterations, m.limits)
+	elapsed := report.Took(max(now.Sub(m.began), 0).Truncate(time.Second))
+	const least, most = 10, 30 // cells of the bar
+	for _, rest := range [][]string{
+		{count, total, money, turns, elapsed}, {count, money, turns, elapsed}, {count, money, elapsed},
+	} {
+		tail := strings.Join(rest, " | ")
+		if room := columns - safe.Width(wave) - safe.Width(tail) - len("  100% || "); room >= least {
+			return wave + " " + progress(m.done, m.all, min(room, most), ascii) + " " + tail
+		}
+	}
+	for _, rest := range [][]string{{wave, count, money, elapsed}, {wave, count, money}} {
+		if l := strings.Join(rest, " | "); safe.Width(l) <= columns {
+			return l
+		}
+	}
+	return safe.Cut(count+" "+money, columns, ascii)
+}
+
+// progress draws the bar itself: " 40% |████      |". The library draws into
+// nowhere and is asked for its text: it knows one line of its own, and the clock on
+// the wall, while the screen here has lines above and below and a clock of its own.
+func progress(done, all, cells int, ascii bool) string {
+	theme := progressbar.ThemeDefault
+	if ascii {
+		theme = progressbar.ThemeASCII
+	}
+	b := progressbar.NewOptions(max(all, 1), progressbar.OptionSetWriter(io.Discard), progressbar.OptionSetWidth(cells),
+		progressbar.OptionSetTheme(theme), progressbar.OptionSetPredictTime(false), progressbar.OptionSetElapsedTime(false),
+		progressbar.OptionSetRenderBlankState(true))
+	_ = b.Set(min(done, max(all, 1))) // it fails on writing, and above its maximum
+	return strings.TrimRight(strings.TrimLeft(b.String(), "\r"), " ")
+}
+
+// line is one running task: what it is, since when, and its last sign of life.
+func (r *running) line(now time.Time, columns int, ascii bool) string {
+	age := report.Took(max(now.Sub(r.started), 0).Truncate(time.Second))
+	what := r.last
+	if r.counsel {
+		what = "counsel"
+	}
+	if quiet := now.Sub(r.lastAt).Truncate(time.Second); what != "" && !r.counsel && quiet >= time.Second {
+		what += fmt.Sprintf(" (%s ago)", report.Took(quiet))
+	}
+	const least = 24 // below, there is no point in showing what it does
+	head := "  " + r.label
+	room := columns - safe.Width(age) - 2
+	if what == "" || room < 2*least {
+		return safe.Cut(head, room, ascii) + "  " + age
+	}
+	head = safe.Cut(head, max(room/2, least), ascii)
+	return head + "  " + age + "  " + safe.Cut(what, room-safe.Width(head)-2, ascii)
+}

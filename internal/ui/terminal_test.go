@@ -1,0 +1,261 @@
+package ui
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"wavex/internal/report/reporttest"
+	"wavex/internal/ui/safe"
+	"wavex/runner"
+	"wavex/scheduler"
+)
+
+// watched plays a story on an emulated terminal, slowly enough that every event has
+// a frame of its own, and calls look after each.
+func watched(t *testing.T, tell telling, e *emulator, o Options, look func(v View, ev scheduler.Event)) {
+	var clock atomic.Int64
+	o.Now = func() time.Time { return time.Unix(0, clock.Load()) }
+	o.Width, o.Height = e.columns, func() int { return e.height }
+	v := Terminal(e, o)
+	tell(t, func(ev scheduler.Event, s *scheduler.State) {
+		clock.Store(ev.Time.UnixNano())
+		v.Event(ev, s)
+		settle()
+		if look != nil {
+			look(v, ev)
+		}
+	})
+	if err := v.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// settle waits, on the bubble's clock, until a frame must have been drawn.
+func settle() {
+	<-time.After(2 * frameEvery)
+	synctest.Wait()
+}
+
+func TestTerminalGolden(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		story  string
+		width  int
+		opts   Options
+		frames bool // all of them, not only the last
+	}{
+		{"mixed", 100, Options{}, true}, {"mixed", 40, Options{}, true}, {"mixed", 80, Options{ASCII: true}, false},
+		{"paused", 80, Options{}, false}, {"complete", 80, Options{}, false}, {"hostile", 80, Options{}, false},
+	} {
+		name := fmt.Sprintf("terminal-%s-%d.txt", c.story, c.width)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				e := &emulator{t: t, width: c.width, height: 24}
+				var all strings.Builder
+				watched(t, stories[c.story], e, c.opts, func(v View, ev scheduler.Event) {
+					if _, ok := ev.Body.(scheduler.AttemptStarted); ok {
+						v.Observe(runner.Observation{Task: "T-002", Attempt: 2, Kind: "tool", Text: "Edit \x1b[2Jparser.go", Cost: 20_000})
+						settle()
+					}
+					if c.frames {
+						fmt.Fprintf(&all, "=== %s\n%s", ev.Body.Type(), e.text())
+					}
+				})
+				golden(t, name, all.String()+"=== closed\n"+e.text())
+				if e.colors > 0 {
+					t.Error("colours without being asked for")
+				}
+			})
+		})
+	}
+}
+
+// liveRow matches the beginning of the bar's line; no line of record begins so.
+var liveRow = regexp.MustCompile(`(?m)^wave \d+/\d+ `)
+
+// Whatever the terminal's size, also when it changes, the live part leaves nothing
+// behind and never overwrites a line of record (the emulator watches that).
+func TestTerminalAnyWidth(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		widths := rapid.SliceOfN(rapid.IntRange(2, 130), 60, 60).Draw(rt, "widths")
+		height := rapid.IntRange(3, 30).Draw(rt, "height")
+		resizes := rapid.Bool().Draw(rt, "resizes") && height >= 20
+		tell := stories[rapid.SampledFrom([]string{"mixed", "complete", "paused", "hostile"}).Draw(rt, "story")]
+		color := rapid.Bool().Draw(rt, "color")
+		synctest.Test(t, func(t *testing.T) {
+			e := &emulator{t: t, width: widths[0], height: height}
+			i, drawn := 0, 0
+			watched(t, tell, e, Options{Color: color}, func(View, scheduler.Event) {
+				for _, r := range strings.Split(e.text(), "\n") {
+					if w := safe.Width(r); w > e.width && w > 2 {
+						t.Errorf("row %q is wider than %d", r, e.width)
+					}
+				}
+				// The emulator cannot unwrap what it has wrapped: one change a frame. And
+				// what has scrolled off the screen by wrapping, nobody can erase.
+				if i++; resizes && i < len(widths) && widths[i] >= 35 && e.frames > drawn {
+					drawn = e.frames
+					e.resize(widths[i])
+				}
+			})
+			if liveRow.MatchString(e.text()) {
+				t.Errorf("the bar is still there:\n%s", e.text())
+			}
+			if color != (e.colors > 0) && height > 3 && e.width > 20 {
+				t.Errorf("%d colours, asked for: %t", e.colors, color)
+			}
+		})
+	})
+}
+
+func TestTerminalThrottles(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e := &emulator{t: t, width: 80, height: 24}
+		v := Terminal(e, Options{Width: e.columns})
+		reporttest.Paused(t, v.Event)
+		settle()
+		before := e.frames
+		for i := range 1000 { // 1 ms apart: a second of frames at most
+			v.Observe(runner.Observation{Task: "T-002", Attempt: 1, Kind: "tool", Text: fmt.Sprint("Read ", i)})
+			<-time.After(time.Millisecond)
+		}
+		settle()
+		if n := e.frames - before; n < 5 || n > 15 {
+			t.Errorf("%d frames in a second", n)
+		}
+		if !strings.Contains(e.text(), "Read 999") {
+			t.Errorf("the last observation is not shown:\n%s", e.text())
+		}
+		if err := v.Close(); err != nil {
+			t.Error(err)
+		}
+		if strings.Contains(e.text(), "Read 999") {
+			t.Errorf("the live part outlives Close:\n%s", e.text())
+		}
+	})
+}
+
+// Ages move although nothing happens.
+func TestTerminalTicks(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e := &emulator{t: t, width: 80, height: 24}
+		began := time.Now()
+		v := Terminal(e, Options{Width: e.columns, Now: func() time.Time { return reporttest.Start.Add(time.Hour + 2*time.Second + time.Since(began)) }})
+		reporttest.Paused(t, v.Event)
+		v.Observe(runner.Observation{Task: "T-002", Attempt: 1, Kind: "tool", Text: "Bash go test ./..."})
+		<-time.After(75 * time.Second)
+		settle()
+		if want := "T-002 Second  1m15s  Bash go test ./... (1m15s ago)"; !strings.Contains(e.text(), want) {
+			t.Errorf("no %q in\n%s", want, e.text())
+		}
+		if err := v.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A terminal that blocks (Ctrl-S) holds up neither events nor observations.
+func TestTerminalBlocked(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := deaf{make(chan struct{})}
+		v := Terminal(w, Options{})
+		reporttest.Mixed(t, v.Event)
+		synctest.Wait()
+		v.Observe(runner.Observation{Task: "T-001", Attempt: 1, Kind: "tool", Text: "Read"})
+		reporttest.Mixed(t, v.Event)
+		close(w.free)
+		if err := v.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestTerminalGone(t *testing.T) {
+	t.Parallel()
+	v := Terminal(brokenWriter{}, Options{})
+	reporttest.Mixed(t, v.Event)
+	for range 2 {
+		if err := v.Close(); !errors.Is(err, io.ErrClosedPipe) {
+			t.Errorf("Close says %v", err)
+		}
+	}
+	reporttest.Complete(t, v.Event) // nothing happens
+}
+
+type brokenWriter struct{}
+
+func (brokenWriter) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
+
+// Attempts observe from their own goroutines while events come and the view closes.
+func TestObserveFromEverywhere(t *testing.T) {
+	t.Parallel()
+	for name, open := range map[string]func(io.Writer) View{
+		"terminal": func(w io.Writer) View { return Terminal(w, Options{}) },
+		"plain":    func(w io.Writer) View { return Plain(w, Options{}) },
+		"ndjson":   NDJSON,
+	} {
+		v := open(io.Discard)
+		var wg sync.WaitGroup
+		for g := range 4 {
+			wg.Go(func() {
+				for i := range 200 {
+					v.Observe(runner.Observation{Task: fmt.Sprintf("T-00%d", g), Attempt: 1, Kind: "api_retry", Text: fmt.Sprint(i)})
+				}
+			})
+		}
+		reporttest.Mixed(t, v.Event)
+		if err := v.Close(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		wg.Wait()
+	}
+}
+
+func TestProgressBar(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		done, all int
+		want      string
+	}{
+		{0, 4, "   0% [..........]"}, {1, 4, "  25% [=>........]"}, {2, 4, "  50% [====>.....]"}, {4, 4, " 100% [==========]"},
+		{0, 0, "   0% [..........]"}, {9, 4, " 100% [==========]"},
+	} {
+		if got := progress(c.done, c.all, 10, true); got != c.want {
+			t.Errorf("%d of %d: %q, want %q", c.done, c.all, got, c.want)
+		}
+	}
+}
+
+func TestLook(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		tty         bool
+		env         map[string]string
+		live, color bool
+	}{
+		{true, nil, true, true}, {false, nil, false, false},
+		{true, map[string]string{"TERM": "dumb"}, false, false},
+		{true, map[string]string{"NO_COLOR": "1"}, true, false},
+		{true, map[string]string{"NO_COLOR": ""}, true, true},
+	} {
+		env := func(k string) string { return c.env[k] }
+		if l, col := Live(c.tty, env), Color(c.tty, env); l != c.live || col != c.color {
+			t.Errorf("%v %v: live %t, colour %t", c.tty, c.env, l, col)
+		}
+	}
+}
