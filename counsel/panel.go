@@ -78,7 +78,11 @@ func (p *Panel) Diagnose(ctx context.Context, c Case) Verdict {
 	for i, e := range experts {
 		questions[i] = p.question(c, e.Name, e.Body, prompt, share)
 	}
-	v := Tally(p.ask(ctx, experts, questions))
+	opinions := make([]Opinion, len(experts))
+	for i, a := range p.ask(ctx, questions) {
+		opinions[i] = opine(experts[i].Name, a)
+	}
+	v := Tally(opinions)
 	if p.Chair && v.Unavailable == "" && v.Agreement < 1 {
 		v = p.rule(ctx, c, v, share)
 	}
@@ -121,34 +125,34 @@ func (p *Panel) timeout() time.Duration {
 	return defaultTimeout
 }
 
-// ask puts the questions in parallel and waits for all; opinion i answers question i.
-func (p *Panel) ask(ctx context.Context, experts []Expert, qs []runner.Question) []Opinion {
+// ask puts the questions in parallel and waits for all; answer i is to question i.
+func (p *Panel) ask(ctx context.Context, qs []runner.Question) []runner.Answer {
 	// Written by index: conc v0.3.0's ResultPool returns results as they end.
-	opinions := make([]Opinion, len(qs))
+	answers := make([]runner.Answer, len(qs))
 	panel := pool.New().WithMaxGoroutines(len(qs))
-	for i := range qs {
-		panel.Go(func() { opinions[i] = p.call(ctx, experts[i].Name, qs[i]) })
+	for i, q := range qs {
+		panel.Go(func() { answers[i] = p.put(ctx, q) })
 	}
 	panel.Wait()
-	return opinions
+	return answers
 }
 
-// call asks one expert. It does not panic when the caller does.
-func (p *Panel) call(ctx context.Context, name string, q runner.Question) Opinion {
+// put asks one question. It does not panic when the caller does.
+func (p *Panel) put(ctx context.Context, q runner.Question) (answer runner.Answer) {
 	if ctx.Err() != nil {
-		return Opinion{Expert: name, Unavailable: string(runner.Interrupted)}
+		return runner.Answer{Outcome: runner.Interrupted}
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, q.Timeout+stopGrace, errSlow)
 	defer cancel()
-	var answer runner.Answer
 	if caught := panics.Try(func() { answer = p.Caller.Ask(ctx, q) }); caught != nil {
 		// What was spent is unknown: counted at the cap, as for any call that died.
-		return Opinion{Expert: name, Cost: q.Cap, Unavailable: "the call panicked: " + oneLine(fmt.Sprint(caught.Value), 200)}
+		return runner.Answer{Outcome: runner.Broken, Cost: q.Cap, Priced: "cap",
+			Reason: "the call panicked: " + oneLine(fmt.Sprint(caught.Value), 200)}
 	}
 	if answer.Outcome == runner.Interrupted && context.Cause(ctx) == errSlow {
 		answer.Outcome, answer.Reason = runner.TimedOut, fmt.Sprintf("no answer within %s", q.Timeout)
 	}
-	return opine(name, answer)
+	return answer
 }
 
 // rule has a chair weigh the opinions. Where the chair is unavailable the tally stands.
@@ -162,7 +166,7 @@ func (p *Panel) rule(ctx context.Context, c Case, v Verdict, share budget.USD) V
 		}
 	}
 	q := p.question(c, chairName, chairProfile, brief(c, views...), share)
-	return v.ruled(p.call(ctx, chairName, q))
+	return v.ruled(opine(chairName, p.put(ctx, q)))
 }
 
 // ruled is the verdict under a chair's opinion. Agreement is the share of the experts

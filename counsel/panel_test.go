@@ -113,7 +113,7 @@ func TestPanicIsOneUnavailableOpinion(t *testing.T) {
 	c := stuck()
 	c.Cap = 10_000
 	v := (&Panel{Caller: f}).Diagnose(t.Context(), c)
-	same(t, "reason", v.Opinions[0].Unavailable, "the call panicked: index out of range")
+	same(t, "reason", v.Opinions[0].Unavailable, "broken: the call panicked: index out of range")
 	same(t, "consulted", v.Experts(), []string{"tester"})
 	// Nobody knows what the call spent: its share is counted.
 	same(t, "cost", v.Cost, budget.USD(5300))

@@ -194,6 +194,8 @@ func TestAlike(t *testing.T) {
 		{"Replace the multiplication by an addition in sum.go", "sum.go multiplies; replaced with addition", true},
 		{"Import the missing module json in api.py", "Add the import of module json", true},
 		{"Raise the timeout of the client", "Rewrite the parser by hand", false},
+		{"Replace the regular expression for dates by time.Parse, keep the layout constant beside the reader, return the position",
+			"Write a table of malformed dates, run the reader over every row, count rejected rows, and compare totals with the ledger", false},
 		{"Fix the code in the file", "Change the tests of the task", false},
 		{"mock", "mock", true},
 		{"", "", true},
