@@ -77,8 +77,8 @@ type setup struct {
 	env   []string // "": Env
 }
 
-// proc is a running CLI.
-type proc struct {
+// process is a running CLI.
+type process struct {
 	t      *testing.T
 	cmd    *exec.Cmd
 	dir    string
@@ -128,14 +128,14 @@ type ended struct {
 }
 
 // begin starts a CLI. It is killed, with its process group, when the test ends.
-func begin(t *testing.T, srv *fakeapi.Server, s setup) *proc {
+func begin(t *testing.T, srv *fakeapi.Server, s setup) *process {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	if err := shared.procs.Acquire(ctx, 1); err != nil {
 		cancel()
 		t.Fatalf("waiting for room for a CLI process: %v", err)
 	}
-	p := &proc{t: t, dir: s.dir, news: make(chan struct{})}
+	p := &process{t: t, dir: s.dir, news: make(chan struct{})}
 	if p.dir == "" {
 		p.dir = t.TempDir()
 	}
@@ -178,7 +178,7 @@ func begin(t *testing.T, srv *fakeapi.Server, s setup) *proc {
 	return p
 }
 
-func (p *proc) read(out io.Reader) {
+func (p *process) read(out io.Reader) {
 	r := bufio.NewReader(out)
 	for {
 		data, err := r.ReadBytes('\n')
@@ -201,7 +201,7 @@ func (p *proc) read(out io.Reader) {
 }
 
 // say sends one user turn, or any other object, to a process started with talk.
-func (p *proc) say(v any) {
+func (p *process) say(v any) {
 	p.t.Helper()
 	if s, ok := v.(string); ok {
 		v = map[string]any{"type": "user", "message": map[string]any{"role": "user", "content": s}}
@@ -216,7 +216,7 @@ func (p *proc) say(v any) {
 }
 
 // await returns the first line from number from on that matches, and its number.
-func (p *proc) await(from int, match func(line) bool) (line, int) {
+func (p *process) await(from int, match func(line) bool) (line, int) {
 	p.t.Helper()
 	deadline := time.After(limit)
 	for {
@@ -241,7 +241,7 @@ func (p *proc) await(from int, match func(line) bool) (line, int) {
 
 func ofType(kind string) func(line) bool { return func(l line) bool { return l.Type == kind } }
 
-func (p *proc) signal(s syscall.Signal) {
+func (p *process) signal(s syscall.Signal) {
 	p.t.Helper()
 	if err := p.cmd.Process.Signal(s); err != nil {
 		p.t.Fatalf("signalling the CLI: %v", err)
@@ -249,7 +249,7 @@ func (p *proc) signal(s syscall.Signal) {
 }
 
 // end waits for the process and returns what it printed.
-func (p *proc) end() ended {
+func (p *process) end() ended {
 	p.t.Helper()
 	if p.in != nil {
 		_ = p.in.Close()
@@ -271,7 +271,7 @@ func (p *proc) end() ended {
 }
 
 // drain waits until stdout is closed, as exec wants before Wait.
-func (p *proc) drain() {
+func (p *process) drain() {
 	for {
 		p.mu.Lock()
 		news, over := p.news, p.ended
@@ -283,7 +283,7 @@ func (p *proc) drain() {
 	}
 }
 
-func (p *proc) transcript() string {
+func (p *process) transcript() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var b strings.Builder

@@ -18,12 +18,6 @@ import (
 	"wavex/internal/fakeapi"
 )
 
-// serve starts a scripted API with the tests' prices and one agent for everything.
-func serve(t *testing.T, steps ...fakeapi.Reply) *fakeapi.Server {
-	t.Helper()
-	return fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: []*fakeapi.Agent{{Steps: steps}}})
-}
-
 func TestEndings(t *testing.T) {
 	t.Parallel()
 	forever := func(r fakeapi.Reply) fakeapi.Reply { return r.Times(2) } // MAX_RETRIES=1: asked twice

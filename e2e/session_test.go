@@ -49,7 +49,7 @@ func TestSessionIDs(t *testing.T) {
 // The cost and the cap are of the process, not of the turn.
 func TestCostIsCumulativeOverTurns(t *testing.T) {
 	t.Parallel()
-	use := fakeapi.Usage{Input: 1_000, Output: 10, CacheRead: 10_000, CacheWrite: 400} // 0.00765 dollars
+
 	srv := serve(t, fakeapi.Text("one").Costing(use), fakeapi.Text("two").Costing(use))
 	p := begin(t, srv, setup{talk: true})
 	p.say("first")

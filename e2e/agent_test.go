@@ -1,0 +1,315 @@
+//go:build unix
+
+package e2e
+
+// runner.Agent against the real CLI: one attempt in each way it can end, what it
+// costs, and what it leaves behind.
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"wavex/budget"
+	"wavex/internal/fakeapi"
+	"wavex/internal/plan"
+	"wavex/internal/proc"
+	"wavex/runner"
+)
+
+// bench is where attempts are made: an agent, and a request to vary.
+type bench struct {
+	t     *testing.T
+	agent *runner.Agent
+	req   runner.Request
+}
+
+func newBench(t *testing.T, srv *fakeapi.Server) *bench {
+	t.Helper()
+	prices, err := budget.LoadPrices(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := "e2e-" + uuid.NewString()
+	logs := t.TempDir()
+	return &bench{t: t,
+		agent: &runner.Agent{Name: "claude", Argv: []string{shared.claude}, Prices: prices,
+			Env: Env(t, srv, proc.RunVar+"="+run)},
+		req: runner.Request{Run: run, Task: "T-001", Attempt: 1, Dir: t.TempDir(), LogDir: logs,
+			Base: filepath.Join(logs, "base.json"), Prompt: "# Your task: T-001\nDo it.", Session: uuid.NewString(),
+			Settings: plan.Settings{Model: model, Timeout: limit}},
+	}
+}
+
+// attempt makes the attempt with room for one CLI process.
+func (b *bench) attempt(ctx context.Context) runner.Result {
+	b.t.Helper()
+	if err := shared.procs.Acquire(ctx, 1); err != nil {
+		b.t.Fatalf("waiting for room for a CLI process: %v", err)
+	}
+	defer shared.procs.Release(1)
+	return b.agent.Attempt(ctx, b.req)
+}
+
+func has(path, text string) plan.Check { return plan.Check{File: path, Contains: text} }
+
+func TestAttempts(t *testing.T) {
+	t.Parallel()
+	write := fakeapi.Use(fakeapi.Write("a.txt", "one\n")).Costing(use)
+	said := fakeapi.Text("It is done.").Costing(use)
+	reset := time.Now().Add(time.Hour).Truncate(time.Second)
+	twice := func(r fakeapi.Reply) []fakeapi.Reply { return []fakeapi.Reply{r.Times(2)} } // MAX_RETRIES=1
+	kill := func(signal string) fakeapi.Reply {
+		return fakeapi.Use(fakeapi.Bash("kill -" + signal + " $PPID; sleep 20")).Costing(use)
+	}
+	for _, c := range []struct {
+		name  string
+		steps []fakeapi.Reply
+		set   func(*bench)
+		want  runner.Outcome
+		says  string // part of Reason
+		free  bool   // nothing was charged
+		// silent: the API answers once and then no more. How far the CLI gets within a
+		// time limit depends on the machine's load, so no step must be taken.
+		silent bool
+		look   func(*testing.T, *bench, runner.Result)
+	}{
+		{name: "done", steps: []fakeapi.Reply{write, said}, want: runner.Done,
+			set: func(b *bench) {
+				b.req.Files = []plan.File{{Path: "a.txt", Action: "create"}}
+				b.req.Checks = []plan.Check{has("a.txt", "one"), {Run: "grep -q one a.txt"}}
+			},
+			look: func(t *testing.T, b *bench, r runner.Result) {
+				if !slices.Equal(r.Changed, []string{"a.txt"}) || r.Session != b.req.Session || r.ClaudeVersion != pinned ||
+					r.Vacuous || len(r.Checks) != 2 || r.Report != "It is done." || r.Priced != "result" || r.Usage.Input == 0 {
+					t.Errorf("%+v", r)
+				}
+			}},
+		{name: "a failing check", steps: []fakeapi.Reply{write, said}, want: runner.Wrong,
+			set: func(b *bench) { b.req.Checks = []plan.Check{{Run: "echo because of this; exit 3"}} },
+			look: func(t *testing.T, _ *bench, r runner.Result) {
+				if !strings.Contains(r.Detail, "because of this") || r.Checks[0].ExitCode != 3 || r.Signature == "" {
+					t.Errorf("%+v", r)
+				}
+			}},
+		{name: "a promised edit is missing", steps: []fakeapi.Reply{said}, want: runner.Wrong, says: "a.txt",
+			set: func(b *bench) { b.req.Files = []plan.File{{Path: "a.txt", Action: "create"}} }},
+		{name: "the agent reports failure", steps: []fakeapi.Reply{report("false")}, want: runner.Wrong},
+		{name: "vacuous", steps: []fakeapi.Reply{said}, want: runner.Done,
+			set: func(b *bench) { b.req.Checks = []plan.Check{{Run: "true"}} },
+			look: func(t *testing.T, _ *bench, r runner.Result) {
+				if !r.Vacuous {
+					t.Error("not flagged as vacuous")
+				}
+			}},
+		{name: "max turns", steps: []fakeapi.Reply{write}, want: runner.OverTurns,
+			set: func(b *bench) { b.req.Settings.MaxTurns = 1 }},
+		{name: "the cap", steps: []fakeapi.Reply{write, fakeapi.Use(fakeapi.Bash("pwd")).Costing(use)}, want: runner.OverCap,
+			set: func(b *bench) { b.req.Cap = 10_000 }},
+		{name: "denied and not done", steps: []fakeapi.Reply{fakeapi.Use(fakeapi.Bash("make all")).Costing(use), said},
+			want: runner.Denied, says: "Bash(make all)",
+			set: func(b *bench) { b.req.Checks = []plan.Check{has("a.txt", "one")} },
+			look: func(t *testing.T, _ *bench, r runner.Result) {
+				if !slices.Equal(r.Denials, []runner.Denial{{Tool: "Bash", Rule: "Bash(make all)"}}) {
+					t.Errorf("denials %v", r.Denials)
+				}
+			}},
+		{name: "denied and done all the same", steps: []fakeapi.Reply{fakeapi.Use(fakeapi.Bash("make all")).Costing(use), write, said},
+			want: runner.Done, set: func(b *bench) { b.req.Checks = []plan.Check{has("a.txt", "one")} }},
+		{name: "401", steps: twice(fakeapi.Fail(401, "invalid x-api-key")), want: runner.Unauthorised, free: true},
+		{name: "403", steps: []fakeapi.Reply{fakeapi.Fail(403, "no")}, want: runner.Unauthorised, free: true},
+		{name: "out of credit", want: runner.Unauthorised, free: true,
+			steps: []fakeapi.Reply{fakeapi.Fail(400, "Your credit balance is too low to access the Anthropic API.")}},
+		{name: "429", steps: twice(fakeapi.Fail(429, "slow down")), want: runner.Throttled, free: true},
+		{name: "500", steps: twice(fakeapi.Fail(500, "oops")), want: runner.Throttled, free: true},
+		{name: "529", steps: twice(fakeapi.Fail(529, "overloaded")), want: runner.Throttled, free: true},
+		{name: "a network that breaks", steps: []fakeapi.Reply{{Cut: true, Count: 2}}, want: runner.Throttled, free: true},
+		{name: "a usage limit", steps: []fakeapi.Reply{fakeapi.UsageLimit("five_hour", reset)}, want: runner.Limited, free: true,
+			set: subscribe,
+			look: func(t *testing.T, _ *bench, r runner.Result) {
+				if !r.ResetsAt.Equal(reset) || !r.Notional {
+					t.Errorf("resets at %v, notional %v; want %v", r.ResetsAt, r.Notional, reset)
+				}
+			}},
+		{name: "no such CLI", want: runner.Broken, free: true,
+			set: func(b *bench) { b.agent.Argv = []string{filepath.Join(b.req.Dir, "nowhere")} }},
+		{name: "a flag that is refused", want: runner.Broken, free: true,
+			set: func(b *bench) { b.agent.Argv = append(b.agent.Argv, "--no-such-flag") }},
+		{name: "killed by somebody", steps: []fakeapi.Reply{kill("KILL")}, want: runner.Truncated, set: allowBash,
+			look: func(t *testing.T, _ *bench, r runner.Result) {
+				if r.Priced != "stream" || r.ExitCode == 0 {
+					t.Errorf("priced %q, exit %d", r.Priced, r.ExitCode)
+				}
+			}},
+		{name: "terminated by somebody", steps: []fakeapi.Reply{kill("TERM")}, want: runner.Truncated, set: allowBash},
+		{name: "wall clock", silent: true, want: runner.TimedOut,
+			set: func(b *bench) { b.req.Settings.Timeout = 4 * time.Second }},
+		{name: "no sign of life", silent: true, want: runner.Stalled,
+			set: func(b *bench) { b.req.Settings.IdleTimeout = 3 * time.Second }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			agent := &fakeapi.Agent{Steps: c.steps}
+			if c.silent {
+				once := fakeapi.From(func(r *fakeapi.Request) fakeapi.Reply {
+					if r.Turn() == 0 {
+						return write
+					}
+					return said.Held(fakeapi.NewGate())
+				})
+				agent.Then = &once
+			}
+			srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: []*fakeapi.Agent{agent}})
+			b := newBench(t, srv)
+			if c.set != nil {
+				c.set(b)
+			}
+			r := b.attempt(t.Context())
+			if r.Outcome != c.want || !strings.Contains(r.Reason, c.says) || (r.Reason == "") != (c.want == runner.Done) {
+				t.Errorf("outcome %s (%s), want %s %q\n%s", r.Outcome, r.Reason, c.want, c.says, logs(b))
+			}
+			if got := srv.Charged(); r.Cost != got && r.Priced == "result" || c.free && r.Cost != 0 {
+				t.Errorf("cost %d (priced by %q), the API charged %d", r.Cost, r.Priced, got)
+			}
+			if !r.Contained {
+				t.Error("something of the attempt was still alive")
+			}
+			if c.look != nil {
+				c.look(t, b, r)
+			}
+		})
+	}
+}
+
+// logs is what an attempt left in its log folder, shortened.
+func logs(b *bench) string {
+	var s strings.Builder
+	files, _ := filepath.Glob(filepath.Join(b.req.LogDir, "*"))
+	for _, f := range files {
+		data, _ := os.ReadFile(f)
+		s.WriteString(filepath.Base(f) + ": " + string(data[max(0, len(data)-1500):]) + "\n")
+	}
+	return s.String()
+}
+
+func subscribe(b *bench) {
+	b.agent.Env = slices.DeleteFunc(b.agent.Env, func(s string) bool { return strings.HasPrefix(s, "ANTHROPIC_API_KEY=") })
+	b.agent.Env = append(b.agent.Env, "CLAUDE_CODE_OAUTH_TOKEN=anything")
+}
+
+func allowBash(b *bench) { b.req.Settings.AllowedTools = []string{"Bash"} }
+
+// The agent can run the checks of its task without any permission line, whatever
+// shell they are written in.
+func TestChecksMayBeRun(t *testing.T) {
+	t.Parallel()
+	checks := []string{"./a && ./a | tail -1", `test "$(./a x)" = out`, `./a "(x)" 'y)' \(z\)`, "./a 'a, b'; ./a",
+		`for i in 1 2; do ./a $i; done`, `! ./a --false`, `X=1 ./a`, `[ "$(./a | wc -l)" -eq 1 ]`}
+	steps := []fakeapi.Reply{}
+	for _, c := range checks {
+		steps = append(steps, fakeapi.Use(fakeapi.Bash(c)))
+	}
+	srv := serve(t, append(steps, fakeapi.Use(fakeapi.Bash("./a of my own")), fakeapi.Text("done"))...)
+	b := newBench(t, srv)
+	script := "#!/bin/sh\necho out\n[ \"$1\" != --false ]\n"
+	if err := os.WriteFile(filepath.Join(b.req.Dir, "a"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range checks {
+		b.req.Checks = append(b.req.Checks, plan.Check{Run: c})
+	}
+	r := b.attempt(t.Context())
+	if r.Outcome != runner.Done || !slices.Equal(r.Denials, []runner.Denial{{Tool: "Bash", Rule: "Bash(./a of my own)"}}) {
+		t.Errorf("%s (%s), denials %v", r.Outcome, r.Reason, r.Denials)
+	}
+}
+
+func TestAttemptWithAPromptOf400KB(t *testing.T) {
+	t.Parallel()
+	srv := serve(t, fakeapi.Text("read it"))
+	b := newBench(t, srv)
+	b.req.Prompt = strings.Repeat("a long prompt ", 30_000) + "with an end"
+	if r := b.attempt(t.Context()); r.Outcome != runner.Done {
+		t.Errorf("%s (%s)", r.Outcome, r.Reason)
+	}
+	if got := srv.Messages(nil)[0].Users(); !strings.Contains(got, b.req.Prompt) {
+		t.Errorf("the model got %d bytes and not the prompt", len(got))
+	}
+}
+
+func TestTwoAttemptsAtOnce(t *testing.T) {
+	t.Parallel()
+	gate := fakeapi.NewGate()
+	srv := serve(t, fakeapi.Text("held").Costing(use).Held(gate).Times(2))
+	var wg sync.WaitGroup
+	for _, id := range []string{"T-001", "T-002"} {
+		b := newBench(t, srv)
+		b.req.Task, b.req.Prompt = id, "# Your task: "+id+"\n"
+		wg.Go(func() {
+			if r := b.attempt(t.Context()); r.Outcome != runner.Done || r.Cost != 7_650 {
+				t.Errorf("%s: %s (%s), cost %d", id, r.Outcome, r.Reason, r.Cost)
+			}
+		})
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	for _, id := range []string{"T-001", "T-002"} {
+		if _, err := srv.Wait(ctx, task(id)); err != nil {
+			t.Error(err)
+		}
+	}
+	gate.Open()
+	wg.Wait()
+	if srv.Peak() != 2 {
+		t.Errorf("%d requests at once, want 2", srv.Peak())
+	}
+}
+
+// What is interrupted tells its cost, and nothing of it stays alive.
+func TestAttemptInterrupted(t *testing.T) {
+	t.Parallel()
+	life := newTool(t)
+	srv := serve(t, fakeapi.Use(fakeapi.Bash(life.command)).Costing(use))
+	b := newBench(t, srv)
+	allowBash(b)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	done := make(chan runner.Result, 1)
+	go func() { done <- b.attempt(ctx) }()
+	life.started(t)
+	asked := time.Now()
+	cancel()
+	r := <-done
+	if r.Outcome != runner.Interrupted || r.Cost != srv.Charged() || r.Cost != 7_650 || r.Priced != "result" {
+		t.Errorf("%s (%s), cost %d by %q, charged %d", r.Outcome, r.Reason, r.Cost, r.Priced, srv.Charged())
+	}
+	if d := time.Since(asked); d > 5*time.Second {
+		t.Errorf("stopping took %v", d)
+	}
+	if !r.Contained || !life.dies(time.Second) {
+		t.Error("the tool lives on")
+	}
+}
+
+// A second attempt in the same session knows the first, and costs its own part only.
+func TestAttemptResumes(t *testing.T) {
+	t.Parallel()
+	srv := serve(t, fakeapi.Text("one").Costing(use), fakeapi.Text("two").Costing(use))
+	b := newBench(t, srv)
+	first := b.attempt(t.Context())
+	b.req.Attempt, b.req.Resume, b.req.Prompt, b.req.LogDir = 2, true, "Go on.", t.TempDir()
+	second := b.attempt(t.Context())
+	if first.Outcome != runner.Done || second.Outcome != runner.Done || second.Cost != 7_650 || first.Cost+second.Cost != srv.Charged() {
+		t.Errorf("%s then %s (%s), costs %d and %d", first.Outcome, second.Outcome, second.Reason, first.Cost, second.Cost)
+	}
+	if got := srv.Messages(nil)[1]; got.Turn() != 1 || !strings.Contains(got.Users(), "T-001") || !strings.Contains(got.LastUser(), "Go on.") {
+		t.Errorf("turn %d, last user text %q", got.Turn(), got.LastUser())
+	}
+}

@@ -1,0 +1,29 @@
+//go:build unix
+
+package e2e
+
+// Pieces of scripts for the API that several tests share.
+
+import (
+	"testing"
+
+	"wavex/internal/fakeapi"
+)
+
+// serve starts a scripted API with the tests' prices and one agent for everything.
+func serve(t *testing.T, steps ...fakeapi.Reply) *fakeapi.Server {
+	t.Helper()
+	return fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: []*fakeapi.Agent{{Steps: steps}}})
+}
+
+// use costs exactly 0.00765 dollars at the tests' prices.
+var use = fakeapi.Usage{Input: 1_000, Output: 10, CacheRead: 10_000, CacheWrite: 400}
+
+// task matches the conversations of one task of a plan.
+func task(id string) fakeapi.Match { return fakeapi.Prompt("# Your task: " + id + "\n") }
+
+// report is the last message of an agent.
+func report(exit string) fakeapi.Reply {
+	return fakeapi.Text("All there.\n---LOOP_STATUS---\nEXIT_SIGNAL: " + exit +
+		"\nCRITERIA: {}\nSTUCK_COUNT: 0\nNEXT: none\n---END_STATUS---").Costing(use)
+}
