@@ -14,9 +14,6 @@ func BenchmarkLoad(b *testing.B) {
 		n    int
 	}{{"1k", 1000}, {"100k", 100_000}, {"1M", 1_000_000}} {
 		b.Run(size.name, func(b *testing.B) {
-			if size.n > 100_000 && testing.Short() {
-				b.Skip("short")
-			}
 			file := filepath.Join(b.TempDir(), "plan.json")
 			data := bigPlan(size.n)
 			if err := os.WriteFile(file, data, 0o600); err != nil {

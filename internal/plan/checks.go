@@ -9,11 +9,6 @@ import (
 	"strings"
 )
 
-var (
-	verifications = [...]string{"execution output", "measurement", "observation", "assumption"}
-	actions       = [...]string{"create", "modify", "create or modify", "delete", "read"}
-)
-
 func checkFields() []field[Check] {
 	return []field[Check]{
 		{"run", func(d *decoder, c *Check, t token) { d.word(&c.Run, t) }},
@@ -126,7 +121,9 @@ func conditionFields() []field[Condition] {
 		{"text", func(d *decoder, c *Condition, t token) { d.word(&c.Text, t) }},
 		{"verify", evidence},
 		{"check", evidence},
-		{"verification", func(d *decoder, c *Condition, t token) { d.enum(&c.Verification, t, verifications[:]...) }},
+		{"verification", func(d *decoder, c *Condition, t token) {
+			d.enum(&c.Verification, t, "execution output", "measurement", "observation", "assumption")
+		}},
 	}
 }
 
@@ -152,7 +149,9 @@ func (d *decoder) conditions(dst *[]Condition, t token) {
 func fileFields() []field[File] {
 	return []field[File]{
 		{"path", func(d *decoder, f *File, t token) { d.local(&f.Path, t) }},
-		{"action", func(d *decoder, f *File, t token) { d.enum(&f.Action, t, actions[:]...) }},
+		{"action", func(d *decoder, f *File, t token) {
+			d.enum(&f.Action, t, "create", "modify", "create or modify", "delete", "read")
+		}},
 	}
 }
 

@@ -15,7 +15,9 @@ const ok = `{"id":"a","subject":"A","verify":"true"}`
 func tasks(list ...string) string { return `{"tasks":[` + strings.Join(list, ",") + `]}` }
 
 // task is a good task but for the fields given.
-func task(fields string) string { return tasks(`{"id":"a","subject":"A","verify":"true",` + fields + `}`) }
+func task(fields string) string {
+	return tasks(`{"id":"a","subject":"A","verify":"true",` + fields + `}`)
+}
 
 func TestMistakes(t *testing.T) {
 	t.Parallel()

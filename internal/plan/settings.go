@@ -11,13 +11,13 @@ const MCPInherit = "inherit"
 // mcpNone turns a default off for one task; resolved settings never show it.
 const mcpNone = "none"
 
-var permissionModes = [...]string{"acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "plan"}
-
 func settingsFields() []field[Settings] {
 	return []field[Settings]{
 		{"model", func(d *decoder, s *Settings, t token) { d.word(&s.Model, t) }},
 		{"fallbackModel", func(d *decoder, s *Settings, t token) { d.word(&s.FallbackModel, t) }},
-		{"permissionMode", func(d *decoder, s *Settings, t token) { d.enum(&s.PermissionMode, t, permissionModes[:]...) }},
+		{"permissionMode", func(d *decoder, s *Settings, t token) {
+			d.enum(&s.PermissionMode, t, "acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "plan")
+		}},
 		{"allowedTools", func(d *decoder, s *Settings, t token) { d.words(&s.AllowedTools, t) }},
 		{"disallowedTools", func(d *decoder, s *Settings, t token) { d.words(&s.DisallowedTools, t) }},
 		{"timeout", func(d *decoder, s *Settings, t token) { d.duration(&s.Timeout, t) }},

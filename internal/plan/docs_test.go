@@ -1,0 +1,72 @@
+package plan
+
+// This file keeps docs/plan.md true: its examples are plans, and it names every field
+// and every code.
+
+import (
+	"go/ast"
+	"go/parser"
+	gotoken "go/token"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+func TestDocs(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile("../../docs/plan.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc := strings.ReplaceAll(string(data), "\r\n", "\n")
+	for _, lang := range []string{"json", "yaml"} {
+		parts := strings.Split(doc, "```"+lang+"\n")
+		if len(parts) < 2 {
+			t.Errorf("no example in %s", lang)
+		}
+		for _, part := range parts[1:] {
+			example, _, _ := strings.Cut(part, "```")
+			if p, ds := Parse("example."+lang, []byte(example), Options{}); p == nil || len(ds) != 0 {
+				t.Errorf("%s example: %v", lang, ds)
+			}
+		}
+	}
+	d := newDecoder(Options{}, "")
+	for _, names := range [][]string{d.planShape.names(), d.limitShape.names(), d.taskShape.names(), d.checkShape.names(), d.fileShape.names(), d.condShape.names(), d.guessShape.names()} {
+		for _, name := range names {
+			if !strings.Contains(doc, "`"+name+"`") && !strings.Contains(doc, "."+name+"`") && !strings.Contains(doc, `"`+name+`"`) && !strings.Contains(doc, "{"+name) && !strings.Contains(doc, name+"}") {
+				t.Errorf("docs/plan.md does not name the field %s", name)
+			}
+		}
+	}
+	for _, code := range codes(t) {
+		if !strings.Contains(doc, "| `"+code+"` |") {
+			t.Errorf("docs/plan.md does not name the code %s", code)
+		}
+	}
+}
+
+// codes reads the constants Code... from the source.
+func codes(t *testing.T) []string {
+	t.Helper()
+	file, err := parser.ParseFile(gotoken.NewFileSet(), "diag.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []string
+	ast.Inspect(file, func(n ast.Node) bool {
+		if v, ok := n.(*ast.ValueSpec); ok && strings.HasPrefix(v.Names[0].Name, "Code") {
+			code, err := strconv.Unquote(v.Values[0].(*ast.BasicLit).Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			list = append(list, code)
+		}
+		return true
+	})
+	if len(list) < 25 {
+		t.Fatalf("only %d codes found", len(list))
+	}
+	return list
+}

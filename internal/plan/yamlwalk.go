@@ -1,0 +1,268 @@
+package plan
+
+// This file reads a YAML tree as tokens: it follows anchors, aliases and merges as it
+// goes, and bounds what they expand to. It knows nothing of plans.
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+)
+
+// maxAliased is how many tokens aliases may expand to, against files that grow
+// exponentially when read.
+const maxAliased = 1_000_000
+
+// yamlFrame is an open mapping or sequence. A mapping's nodes alternate: name, value.
+type yamlFrame struct {
+	nodes   []ast.Node
+	next    int
+	mapping bool
+	aliased bool // reached through an alias
+	end     place
+}
+
+// next walks on. A value that opens a mapping or a sequence pushes a frame.
+func (s *yamlSource) next() token {
+	if s.wrong != nil || s.done {
+		return token{}
+	}
+	if len(s.stack) == 0 {
+		if s.root == nil {
+			s.done = true
+			return token{}
+		}
+		root := s.root
+		s.root = nil
+		return s.value(root, false)
+	}
+	top := &s.stack[len(s.stack)-1]
+	if top.next == len(top.nodes) {
+		end := top.end
+		s.stack = s.stack[:len(s.stack)-1]
+		return token{kind: kindEnd, at: end}
+	}
+	node := top.nodes[top.next]
+	top.next++
+	if top.mapping && top.next%2 == 1 {
+		return s.name(node)
+	}
+	return s.value(node, top.aliased)
+}
+
+func (s *yamlSource) fail(at place, code, message string) token {
+	s.wrong = &problem{at, code, message}
+	return token{at: at}
+}
+
+// name is a key of a mapping; numbers and the like count as their text.
+func (s *yamlSource) name(node ast.Node) token {
+	text, ok := keyText(node)
+	if !ok {
+		return s.fail(placeOf(node), CodeSyntax, "a key must be a plain word")
+	}
+	return token{kind: kindString, text: text, at: placeOf(node)}
+}
+
+func keyText(node ast.Node) (string, bool) {
+	switch n := node.(type) {
+	case *ast.MappingKeyNode:
+		if n.Value == nil {
+			return "", false
+		}
+		return keyText(n.Value)
+	case *ast.StringNode:
+		return n.Value, true
+	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.NullNode, *ast.InfinityNode, *ast.NanNode:
+		return n.GetToken().Value, true
+	}
+	return "", false
+}
+
+// value turns a node into its first token.
+func (s *yamlSource) value(node ast.Node, aliased bool) token {
+	node, asString, aliased := s.resolve(node, aliased)
+	if s.wrong != nil {
+		return token{}
+	}
+	at := placeOf(node)
+	if aliased {
+		if s.aliased++; s.aliased > maxAliased {
+			return s.fail(at, CodeTooLarge, fmt.Sprintf("aliases expand to more than %d values; write the plan with fewer of them", maxAliased))
+		}
+	}
+	switch n := node.(type) {
+	case nil, *ast.NullNode:
+		if asString {
+			return token{kind: kindString, at: at}
+		}
+		return token{kind: kindNull, text: "null", at: at}
+	case *ast.StringNode:
+		return token{kind: kindString, text: n.Value, at: at}
+	case *ast.LiteralNode:
+		return token{kind: kindString, text: n.Value.Value, at: at}
+	case *ast.BoolNode:
+		return scalar(kindBool, strconv.FormatBool(n.Value), n.Token.Value, asString, at)
+	case *ast.IntegerNode:
+		return scalar(kindNumber, integerText(n), n.Token.Value, asString, at)
+	case *ast.FloatNode:
+		return scalar(kindNumber, strconv.FormatFloat(n.Value, 'g', -1, 64), n.Token.Value, asString, at)
+	case *ast.InfinityNode:
+		return scalar(kindNumber, n.Token.Value, n.Token.Value, asString, at)
+	case *ast.NanNode:
+		return scalar(kindNumber, n.Token.Value, n.Token.Value, asString, at)
+	case *ast.SequenceNode:
+		return s.push(token{kind: kindArray, at: at}, yamlFrame{nodes: n.Values, aliased: aliased, end: at})
+	case *ast.MappingNode:
+		return s.mapping(n.Values, aliased, at)
+	case *ast.MappingValueNode:
+		return s.mapping([]*ast.MappingValueNode{n}, aliased, at)
+	}
+	return s.fail(at, CodeSyntax, "this YAML construct means nothing in a plan; write it more plainly")
+}
+
+func scalar(k kind, text, written string, asString bool, at place) token {
+	if asString {
+		return token{kind: kindString, text: written, at: at}
+	}
+	return token{kind: k, text: text, at: at}
+}
+
+// integerText keeps decimal digits as they are written, for ids like 007, and turns
+// other notations into decimal.
+func integerText(n *ast.IntegerNode) string {
+	if text := n.Token.Value; strings.Trim(text, "0123456789") == "" {
+		return text
+	}
+	return fmt.Sprint(n.Value)
+}
+
+func (s *yamlSource) push(t token, f yamlFrame) token {
+	if len(s.stack) >= maxDepth {
+		s.wrong = tooDeep(t.at)
+		return token{at: t.at}
+	}
+	s.stack = append(s.stack, f)
+	return t
+}
+
+// resolve sees through anchors, aliases and tags, as often as they are stacked.
+func (s *yamlSource) resolve(node ast.Node, aliased bool) (_ ast.Node, asString, fromAlias bool) {
+	for hops := 0; ; hops++ {
+		if hops > maxDepth {
+			s.wrong = tooDeep(placeOf(node))
+			return node, asString, aliased
+		}
+		switch n := node.(type) {
+		case *ast.AnchorNode:
+			s.anchors[nodeText(n.Name)] = n.Value
+			node = n.Value
+		case *ast.AliasNode:
+			name := nodeText(n.Value)
+			target, ok := s.anchors[name]
+			if !ok {
+				s.fail(placeOf(n), CodeSyntax, fmt.Sprintf("unknown alias *%s; an anchor &%s must come before it", name, name))
+				return node, asString, aliased
+			}
+			node, aliased = target, true
+		case *ast.TagNode:
+			switch tag := n.Start.Value; tag {
+			case "!!str":
+				asString = true
+			case "!!int", "!!float", "!!bool", "!!null", "!!map", "!!seq":
+			default:
+				s.fail(placeOf(n), CodeSyntax, fmt.Sprintf("the tag %s means nothing in a plan; remove it", quote(tag)))
+				return node, asString, aliased
+			}
+			node = n.Value
+		default:
+			return node, asString, aliased
+		}
+	}
+}
+
+// mapping opens a mapping. Merged mappings (<<) give what the mapping itself does not
+// have, the first of them winning.
+func (s *yamlSource) mapping(values []*ast.MappingValueNode, aliased bool, at place) token {
+	f := yamlFrame{mapping: true, aliased: aliased, end: at, nodes: make([]ast.Node, 0, 2*len(values))}
+	var merges []ast.Node
+	for _, v := range values {
+		if v.Key.IsMergeKey() {
+			merges = append(merges, v.Value)
+			continue
+		}
+		f.nodes = append(f.nodes, v.Key, v.Value)
+	}
+	if len(merges) > 0 {
+		own := map[string]bool{}
+		for i := 0; i < len(f.nodes); i += 2 {
+			if text, ok := keyText(f.nodes[i]); ok {
+				own[text] = true
+			}
+		}
+		for _, m := range merges {
+			s.merge(&f, own, m, 0)
+		}
+		if s.wrong != nil {
+			return token{at: at}
+		}
+	}
+	return s.push(token{kind: kindObject, at: at}, f)
+}
+
+func (s *yamlSource) merge(f *yamlFrame, own map[string]bool, node ast.Node, depth int) {
+	at := placeOf(node)
+	node, _, aliased := s.resolve(node, f.aliased)
+	if s.wrong != nil {
+		return
+	}
+	if s.aliased++; depth > maxDepth || s.aliased > maxAliased {
+		s.wrong = tooDeep(at)
+		return
+	}
+	var values []*ast.MappingValueNode
+	switch n := node.(type) {
+	case *ast.SequenceNode:
+		for _, v := range n.Values {
+			s.merge(f, own, v, depth+1)
+		}
+		return
+	case *ast.MappingNode:
+		values = n.Values
+	case *ast.MappingValueNode:
+		values = []*ast.MappingValueNode{n}
+	default:
+		s.fail(at, CodeSyntax, "<< merges mappings; give it an alias of one, or a list of such")
+		return
+	}
+	f.aliased = f.aliased || aliased
+	s.aliased += len(values)
+	for _, v := range values {
+		if v.Key.IsMergeKey() {
+			s.merge(f, own, v.Value, depth+1)
+		} else if text, ok := keyText(v.Key); !ok || !own[text] {
+			own[text] = true
+			f.nodes = append(f.nodes, v.Key, v.Value)
+		}
+	}
+}
+
+func nodeText(n ast.Node) string {
+	if n == nil || n.GetToken() == nil {
+		return ""
+	}
+	return n.GetToken().Value
+}
+
+func (s *yamlSource) skip(t token) {
+	if t.kind != kindObject && t.kind != kindArray {
+		return
+	}
+	for inside := len(s.stack); len(s.stack) >= inside; {
+		if s.next().kind == kindBad {
+			return
+		}
+	}
+}
