@@ -79,6 +79,7 @@ func (s *State) apply(e Event) error {
 		return s.counselEnded(b)
 	case CounselSkipped:
 		if i, ok := s.Index(b.Task); ok && s.Tasks[i].Status == Advising {
+			s.queue.convened(i)
 			s.Tasks[i].Advice = nil
 			s.move(i, Pending)
 		}
@@ -307,9 +308,7 @@ func (s *State) counselStarted(b CounselStarted) error {
 	}
 	s.Tasks[i].Panels = b.Panel
 	s.occupy(i, s.slots.free())
-	if q := s.queue.panels; len(q) > 0 && q[0] == int32(i) {
-		s.queue.panels = q[1:]
-	}
+	s.queue.convened(i)
 	return nil
 }
 

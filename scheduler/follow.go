@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"wavex/budget"
 	"wavex/runner"
 )
 
@@ -22,7 +23,7 @@ func follow(s *State, i int, r runner.Result, now time.Time, luck float64) Attem
 	case o.Stuck():
 		followStuck(s, i, r, &e)
 	case o == runner.OverCap:
-		if own := s.Plan.Tasks[i].BudgetUSD; own > 0 && t.Cost+r.Cost >= own {
+		if own := s.Plan.Tasks[i].BudgetUSD; own > 0 && own-t.Cost-r.Cost < min(own, budget.MinReservation) {
 			s.fail(i, &e, fmt.Sprintf("its own budget of %s is spent", own))
 		} else {
 			e.Continue = r.Session != ""

@@ -260,17 +260,16 @@ func (r *running) act(e Event) {
 	}
 }
 
-// work runs f under the parallel limit and sends its message to the loop.
+// work runs f under the parallel limit and sends its message to the loop. Admission
+// keeps to the limit, so Go waits at most for a worker that has sent its message and
+// is about to return.
 func (r *running) work(task int, f func() message) {
-	ok := r.group.TryGo(func() error {
+	r.group.Go(func() error {
 		m := f()
 		m.task = task
 		r.done <- m // has room for everything that may run
 		return nil
 	})
-	if !ok {
-		panic("wavex: more work was admitted than the parallel limit holds")
-	}
 }
 
 func (r *running) attempt(req runner.Request) (res runner.Result) {

@@ -95,7 +95,7 @@ func start(s *State, i, ready int) (Body, bool) {
 	t, p := &s.Tasks[i], &s.Plan.Tasks[i]
 	own := p.BudgetUSD
 	if own > 0 {
-		own = max(own-t.Cost, 1)
+		own = max(own-t.Cost, min(own, budget.MinReservation))
 	}
 	var cap budget.USD
 	if p.Command == "" {

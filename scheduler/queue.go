@@ -1,5 +1,7 @@
 package scheduler
 
+import "slices"
+
 // queue holds the tasks that could start, in plan order, by wave (or all in one
 // list when the schedule is eager). Entries of tasks that have moved on are stale
 // and are skipped; a task that comes back is queued again. It knows nothing of
@@ -30,6 +32,13 @@ func (q *queue) scan(list int, live func(int) bool, f func(int) bool) {
 		if live(int(t)) && !f(int(t)) {
 			return
 		}
+	}
+}
+
+// convened takes a task off the panels that are due.
+func (q *queue) convened(task int) {
+	if k := slices.Index(q.panels, int32(task)); k >= 0 {
+		q.panels = slices.Delete(q.panels, k, k+1)
 	}
 }
 

@@ -1,0 +1,205 @@
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"wavex/budget"
+	"wavex/counsel"
+	"wavex/internal/plan"
+	"wavex/runner"
+)
+
+// dice is a Runner and a Panel whose results come from a seed: the same attempt
+// always ends the same, whoever runs it.
+type dice struct {
+	seed uint64
+}
+
+var diceOutcomes = []runner.Outcome{runner.Done, runner.Done, runner.Done, runner.Done, runner.Wrong, runner.OverTurns,
+	runner.TimedOut, runner.Stalled, runner.OverCap, runner.Throttled, runner.Truncated}
+
+func (d dice) Attempt(_ context.Context, req runner.Request) runner.Result {
+	n := uint64(chance(fmt.Sprint(d.seed), req.Task, req.Attempt) * 1e9)
+	o := diceOutcomes[n%uint64(len(diceOutcomes))]
+	cost := min(budget.USD(n%90_000), max(req.Cap, 0))
+	return runner.Result{Outcome: o, Reason: string(o), Signature: fmt.Sprint(n), Session: req.Session, Cost: cost, Priced: "result"}
+}
+
+func (d dice) Diagnose(_ context.Context, c counsel.Case) counsel.Verdict {
+	return counsel.Verdict{Analysis: "a", Fix: "f", Cost: min(5000, c.Cap)}
+}
+
+// genPlan draws a plan of up to 12 tasks with edges to earlier ones.
+func genPlan(t *rapid.T) *plan.Plan {
+	n := rapid.IntRange(1, 12).Draw(t, "tasks")
+	var tasks []string
+	for i := range n {
+		var by []string
+		for j := range i {
+			if rapid.IntRange(0, 3).Draw(t, "edge") == 0 {
+				by = append(by, fmt.Sprintf("t%d", j))
+			}
+		}
+		tasks = append(tasks, task(fmt.Sprintf("t%d", i), by...))
+	}
+	p, diags := plan.Parse("plan.json", []byte(planText(tasks...)), plan.Options{})
+	if p == nil {
+		t.Fatalf("the test's plan: %v", diags)
+	}
+	return p
+}
+
+func genConfig(t *rapid.T) Config {
+	c := DefaultConfig()
+	c.Run = "run-1"
+	c.Parallel = rapid.IntRange(1, 5).Draw(t, "parallel")
+	c.Schedule = rapid.SampledFrom([]string{"waves", "eager"}).Draw(t, "schedule")
+	c.Limits = budget.Limits{USD: budget.USD(rapid.IntRange(0, 2_000_000).Draw(t, "usd")), Iterations: rapid.IntRange(1, 60).Draw(t, "iterations")}
+	c.MaxRetries = rapid.IntRange(0, 3).Draw(t, "retries")
+	c.Counsel = rapid.Bool().Draw(t, "counsel")
+	return c
+}
+
+// session runs one session over a journal, and gives the state and the events.
+func diceRun(t *rapid.T, p *plan.Plan, c Config, past []Event, d dice, views ...View) (*State, []Event, RunEnded) {
+	s := NewState(p)
+	if err := s.Replay(past); err != nil {
+		t.Fatal(err)
+	}
+	j := &memory{events: past}
+	var open Body = RunStarted{Config: c, Plan: p.Path}
+	if len(past) > 0 {
+		open = Resumed{Config: c, Plan: p.Path}
+	}
+	b := newBundle(nilTB{}, p, c)
+	b.Loop.State, b.Loop.Journal, b.Loop.Open, b.Loop.Runner, b.Loop.Panel, b.Loop.Views = s, j, open, d, d, views
+	b.Loop.Luck = func() float64 { return 0 } // so that nothing waits
+	var end RunEnded
+	var err error
+	end, err = b.Run(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, j.events, end
+}
+
+// nilTB satisfies newBundle inside a property; it never fails by itself.
+type nilTB struct{ testing.TB }
+
+func (nilTB) Helper() {}
+
+// bound checks the promise at every event: what is spent and reserved never passes
+// the limit by more than what costs passed their own reservations (here: nothing).
+type bound struct {
+	t *rapid.T
+}
+
+func (b bound) Event(e Event, s *State) {
+	l := s.Ledger.Limits()
+	if !l.NoUSD && s.Ledger.Spent() > l.USD {
+		b.t.Fatalf("record %d: %s spent of %s", e.Seq, s.Ledger.Spent(), l.USD)
+	}
+	if !l.NoIterations && s.Ledger.Iterations() > l.Iterations {
+		b.t.Fatalf("record %d: %d iterations of %d", e.Seq, s.Ledger.Iterations(), l.Iterations)
+	}
+	if s.Running() > s.Config.Parallel {
+		b.t.Fatalf("record %d: %d run with -j %d", e.Seq, s.Running(), s.Config.Parallel)
+	}
+}
+
+// TestAnyRunEndsWithinItsLimits: whatever happens, a run ends, holds its limits, its
+// counters agree with the tasks, and a replay of its journal gives the same state.
+func TestAnyRunEndsWithinItsLimits(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		p, c := genPlan(t), genConfig(t)
+		d := dice{seed: rapid.Uint64().Draw(t, "seed")}
+		s, events, end := diceRun(t, p, c, nil, d, bound{t})
+		if end.Status == "" || s.Running() != 0 || len(s.open) != 0 {
+			t.Fatalf("ended as %+v with %d running", end, s.Running())
+		}
+		var counts Counts
+		var sum budget.USD
+		for i := range s.Tasks {
+			*counts.of(s.Tasks[i].Status)++
+			sum += s.Tasks[i].Cost
+		}
+		if counts != s.Counts || counts != end.Tasks {
+			t.Fatalf("counted %+v, kept %+v, reported %+v", counts, s.Counts, end.Tasks)
+		}
+		if sum != s.Ledger.Spent() || sum != end.Cost {
+			t.Fatalf("tasks cost %s, the ledger says %s, the end %s", sum, s.Ledger.Spent(), end.Cost)
+		}
+		if end.Status == "complete" != (counts.Completed == len(s.Tasks)) {
+			t.Fatalf("%s with %+v", end.Status, counts)
+		}
+		again := NewState(p)
+		if err := again.Replay(events); err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(visible(again), visible(s)) {
+			t.Fatalf("the replay differs:\n%+v\n%+v", visible(again), visible(s))
+		}
+	})
+}
+
+// visible is a state without what only the live loop fills (times are the journal's).
+func visible(s *State) any {
+	type shot struct {
+		Tasks  []Task
+		Counts Counts
+		Spent  budget.USD
+		Iter   int
+		Wave   int
+		Seq    int64
+	}
+	tasks := make([]Task, len(s.Tasks))
+	copy(tasks, s.Tasks)
+	for i := range tasks {
+		tasks[i].Last = nil // compared through its effects; times inside are monotonic when live
+		tasks[i].Started, tasks[i].NotBefore = tasks[i].Started.UTC().Round(0), tasks[i].NotBefore.UTC().Round(0)
+		tasks[i].Advice = nil
+	}
+	return shot{tasks, s.Counts, s.Ledger.Spent(), s.Ledger.Iterations(), s.Wave, s.Seq}
+}
+
+// TestACutAnywhereLosesAndRepeatsNothing cuts the journal after every record, resumes,
+// and looks for completed work that starts again and for money that is lost.
+func TestACutAnywhereLosesAndRepeatsNothing(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		p, c := genPlan(t), genConfig(t)
+		c.Limits = budget.Limits{NoUSD: true, NoIterations: true}
+		d := dice{seed: rapid.Uint64().Draw(t, "seed")}
+		_, whole, _ := diceRun(t, p, c, nil, d)
+		cut := rapid.IntRange(1, len(whole)).Draw(t, "cut")
+		past := append([]Event(nil), whole[:cut]...)
+		s, events, end := diceRun(t, p, c, past, d)
+		done := map[string]bool{}
+		var spent budget.USD
+		for _, e := range events {
+			switch b := e.Body.(type) {
+			case AttemptStarted:
+				if done[b.Task] {
+					t.Fatalf("record %d starts %s, which was completed", e.Seq, b.Task)
+				}
+			case AttemptEnded:
+				spent += b.Result.Cost
+				done[b.Task] = b.Status == Completed
+			case CounselEnded:
+				spent += b.Verdict.Cost
+			}
+		}
+		if spent != s.Ledger.Spent() {
+			t.Fatalf("the journal holds %s, the ledger %s", spent, s.Ledger.Spent())
+		}
+		if end.Status == "" {
+			t.Fatal("the resumed run has no end")
+		}
+	})
+}
