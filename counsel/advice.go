@@ -10,8 +10,9 @@ import (
 	"strings"
 )
 
-// analysis is the text for <analysis>.
-func analysis(lead Opinion, v Verdict) string {
+// analysis is the text for <analysis>. Dissent is a section of its own in the prompt,
+// and is not repeated here. split says that it is as strong as the lead.
+func analysis(lead Opinion, split bool) string {
 	var b strings.Builder
 	b.WriteString(lead.Diagnosis)
 	if lead.Cause != "" && lead.Cause != lead.Diagnosis {
@@ -20,21 +21,14 @@ func analysis(lead Opinion, v Verdict) string {
 	if testable(lead.Falsifier) > 0 {
 		b.WriteString("\nCheck this first; the diagnosis is wrong if: " + lead.Falsifier)
 	}
-	if len(v.Dissent) > 0 {
-		if v.Tradeoff {
-			b.WriteString("\nThe experts are split, a genuine tradeoff. The other view:")
-		} else {
-			b.WriteString("\nA minority sees it differently:")
-		}
-		for _, d := range v.Dissent {
-			b.WriteString("\n- " + d)
-		}
+	if split {
+		b.WriteString("\nThe experts are split, a genuine tradeoff: where the evidence speaks against this, follow the dissent.")
 	}
 	return headTail(b.String(), maxAnalysis)
 }
 
-// fix is the text for <suggested_fix>; rival is the dissent of equal strength, if any.
-func fix(lead Opinion, rival *Opinion) string {
+// fix is the text for <suggested_fix>.
+func fix(lead Opinion) string {
 	var b strings.Builder
 	switch lead.Action {
 	case Amend:
@@ -47,9 +41,6 @@ func fix(lead Opinion, rival *Opinion) string {
 		b.WriteString("The experts doubt that this can be done as asked. Do not force it; report plainly what stands in the way. Their advice: ")
 	}
 	b.WriteString(lead.Approach)
-	if rival != nil {
-		b.WriteString("\nIf the evidence speaks against that, the other way is: " + rival.Approach)
-	}
 	return headTail(b.String(), maxFix)
 }
 

@@ -23,15 +23,14 @@ func TestAdviceWords(t *testing.T) {
 			"d of debugger\nCause: c of debugger\nCheck this first; the diagnosis is wrong if: " + concrete,
 			"Use + in sum.go.",
 			"counsel (debugger): retry, 1 of 1 agree, confidence 0.80, $0.0000: Use + in sum.go."},
-		{"tradeoff", []Opinion{op("debugger", Retry, "Use + in sum.go.", 0.8, concrete), op("tester", Split, "Rewrite everything differently.", 0.7, "")},
-			"d of debugger\nCause: c of debugger\nCheck this first; the diagnosis is wrong if: " + concrete +
-				"\nA minority sees it differently:\n- tester (split, 0.70): Rewrite everything differently.",
+		{"dissent", []Opinion{op("debugger", Retry, "Use + in sum.go.", 0.8, concrete), op("tester", Split, "Rewrite everything differently.", 0.7, "")},
+			"d of debugger\nCause: c of debugger\nCheck this first; the diagnosis is wrong if: " + concrete,
 			"Use + in sum.go.",
 			"counsel (debugger, tester): retry, 1 of 2 agree, confidence 0.80, $0.0000: Use + in sum.go."},
 		{"genuine tradeoff", []Opinion{op("debugger", Retry, "Use + in sum.go.", 0.8, ""), op("tester", Split, "Rewrite everything differently.", 0.7, "")},
-			"d of debugger\nCause: c of debugger\nThe experts are split, a genuine tradeoff. The other view:\n- tester (split, 0.70): Rewrite everything differently.",
-			"Use + in sum.go.\nIf the evidence speaks against that, the other way is: Rewrite everything differently.",
-			"counsel (debugger, tester): retry, 1 of 2 agree, a genuine tradeoff, confidence 0.80, $0.0000: Use + in sum.go. If the evidence speaks against that, the other way is: Rewrite everything differently."},
+			"d of debugger\nCause: c of debugger\nThe experts are split, a genuine tradeoff: where the evidence speaks against this, follow the dissent.",
+			"Use + in sum.go.",
+			"counsel (debugger, tester): retry, 1 of 2 agree, a genuine tradeoff, confidence 0.80, $0.0000: Use + in sum.go."},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

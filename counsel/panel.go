@@ -193,6 +193,7 @@ func (v Verdict) ruled(chair Opinion) Verdict {
 		}
 	}
 	v.Agreement = float64(with) / float64(answered)
-	v.Analysis, v.Fix = analysis(chair, v), fix(chair, nil)
+	// The chair has decided between them: the agent is not to choose again.
+	v.Analysis, v.Fix = analysis(chair, false), fix(chair)
 	return v
 }

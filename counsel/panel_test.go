@@ -281,6 +281,7 @@ func TestChair(t *testing.T) {
 			same(t, "confidence", v.Confidence, 0.8)
 			same(t, "fix", v.Fix, "replace the operator; keep sum.go")
 			same(t, "agreement", v.Agreement, 0.5)
+			same(t, "told of the split", strings.Contains(v.Analysis, "split"), false)
 			same(t, "dissent", v.Dissent, []string{"tester (split, 0.90): separate parsing and addition into modules"})
 			same(t, "cost", v.Cost, budget.USD(35))
 			same(t, "experts", v.Experts(), []string{"debugger", "tester"})

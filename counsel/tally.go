@@ -56,20 +56,19 @@ func Tally(opinions []Opinion) Verdict {
 	v.Action, v.Confidence = lead.Action, lead.Confidence
 	v.Agreement = float64(len(camp)) / float64(len(answered))
 
-	var rival *Opinion
 	for _, other := range camps[1:] {
 		votes := len(other)
 		if other[0].Action != lead.Action {
 			votes = count(answered, other[0].Action)
 		}
-		if votes >= len(camp) && weight(other[0]) >= rivalShare*weight(lead) && rival == nil {
-			v.Tradeoff, rival = true, &other[0]
+		if votes >= len(camp) && weight(other[0]) >= rivalShare*weight(lead) {
+			v.Tradeoff = true
 		}
 		for _, o := range other {
 			v.Dissent = append(v.Dissent, dissent(o))
 		}
 	}
-	v.Analysis, v.Fix = analysis(lead, v), fix(lead, rival)
+	v.Analysis, v.Fix = analysis(lead, v.Tradeoff), fix(lead)
 	return v
 }
 
