@@ -26,7 +26,6 @@ import (
 
 // bench is where attempts are made: an agent, and a request to vary.
 type bench struct {
-	t     *testing.T
 	agent *runner.Agent
 	req   runner.Request
 }
@@ -39,23 +38,13 @@ func newBench(t *testing.T, srv *fakeapi.Server) *bench {
 	}
 	run := "e2e-" + uuid.NewString()
 	logs := t.TempDir()
-	return &bench{t: t,
+	return &bench{
 		agent: &runner.Agent{Name: "claude", Argv: []string{shared.claude}, Prices: prices,
 			Env: Env(t, srv, proc.RunVar+"="+run)},
 		req: runner.Request{Run: run, Task: "T-001", Attempt: 1, Dir: t.TempDir(), LogDir: logs,
 			Base: filepath.Join(logs, "base.json"), Prompt: "# Your task: T-001\nDo it.", Session: uuid.NewString(),
 			Settings: plan.Settings{Model: model, Timeout: limit}},
 	}
-}
-
-// attempt makes the attempt with room for one CLI process.
-func (b *bench) attempt(ctx context.Context) runner.Result {
-	b.t.Helper()
-	if err := shared.procs.Acquire(ctx, 1); err != nil {
-		b.t.Fatalf("waiting for room for a CLI process: %v", err)
-	}
-	defer shared.procs.Release(1)
-	return b.agent.Attempt(ctx, b.req)
 }
 
 func has(path, text string) plan.Check { return plan.Check{File: path, Contains: text} }
@@ -75,11 +64,8 @@ func TestAttempts(t *testing.T) {
 		set   func(*bench)
 		want  runner.Outcome
 		says  string // part of Reason
-		free  bool   // nothing was charged
-		// silent: the API answers once and then no more. How far the CLI gets within a
-		// time limit depends on the machine's load, so no step must be taken.
-		silent bool
-		look   func(*testing.T, *bench, runner.Result)
+		free  bool   // nothing was charged, so Priced may be anything
+		look  func(*testing.T, *bench, runner.Result)
 	}{
 		{name: "done", steps: []fakeapi.Reply{write, said}, want: runner.Done,
 			set: func(b *bench) {
@@ -149,29 +135,20 @@ func TestAttempts(t *testing.T) {
 				}
 			}},
 		{name: "terminated by somebody", steps: []fakeapi.Reply{kill("TERM")}, want: runner.Truncated, set: allowBash},
-		{name: "wall clock", silent: true, want: runner.TimedOut,
+		{name: "wall clock", steps: []fakeapi.Reply{write, said.Held(fakeapi.NewGate())}, want: runner.TimedOut,
 			set: func(b *bench) { b.req.Settings.Timeout = 4 * time.Second }},
-		{name: "no sign of life", silent: true, want: runner.Stalled,
+		{name: "no sign of life", steps: []fakeapi.Reply{write, said.Held(fakeapi.NewGate())}, want: runner.Stalled,
 			set: func(b *bench) { b.req.Settings.IdleTimeout = 3 * time.Second }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			agent := &fakeapi.Agent{Steps: c.steps}
-			if c.silent {
-				once := fakeapi.From(func(r *fakeapi.Request) fakeapi.Reply {
-					if r.Turn() == 0 {
-						return write
-					}
-					return said.Held(fakeapi.NewGate())
-				})
-				agent.Then = &once
-			}
-			srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: []*fakeapi.Agent{agent}})
+			srv := serve(t, c.steps...)
 			b := newBench(t, srv)
 			if c.set != nil {
 				c.set(b)
 			}
-			r := b.attempt(t.Context())
+			room(t, 1)
+			r := b.agent.Attempt(t.Context(), b.req)
 			if r.Outcome != c.want || !strings.Contains(r.Reason, c.says) || (r.Reason == "") != (c.want == runner.Done) {
 				t.Errorf("outcome %s (%s), want %s %q\n%s", r.Outcome, r.Reason, c.want, c.says, logs(b))
 			}
@@ -225,7 +202,8 @@ func TestChecksMayBeRun(t *testing.T) {
 	for _, c := range checks {
 		b.req.Checks = append(b.req.Checks, plan.Check{Run: c})
 	}
-	r := b.attempt(t.Context())
+	room(t, 1)
+	r := b.agent.Attempt(t.Context(), b.req)
 	if r.Outcome != runner.Done || !slices.Equal(r.Denials, []runner.Denial{{Tool: "Bash", Rule: "Bash(./a of my own)"}}) {
 		t.Errorf("%s (%s), denials %v", r.Outcome, r.Reason, r.Denials)
 	}
@@ -236,7 +214,8 @@ func TestAttemptWithAPromptOf400KB(t *testing.T) {
 	srv := serve(t, fakeapi.Text("read it"))
 	b := newBench(t, srv)
 	b.req.Prompt = strings.Repeat("a long prompt ", 30_000) + "with an end"
-	if r := b.attempt(t.Context()); r.Outcome != runner.Done {
+	room(t, 1)
+	if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != runner.Done {
 		t.Errorf("%s (%s)", r.Outcome, r.Reason)
 	}
 	if got := srv.Messages(nil)[0].Users(); !strings.Contains(got, b.req.Prompt) {
@@ -248,12 +227,14 @@ func TestTwoAttemptsAtOnce(t *testing.T) {
 	t.Parallel()
 	gate := fakeapi.NewGate()
 	srv := serve(t, fakeapi.Text("held").Costing(use).Held(gate).Times(2))
+	room(t, 2)
 	var wg sync.WaitGroup
 	for _, id := range []string{"T-001", "T-002"} {
 		b := newBench(t, srv)
 		b.req.Task, b.req.Prompt = id, "# Your task: "+id+"\n"
 		wg.Go(func() {
-			if r := b.attempt(t.Context()); r.Outcome != runner.Done || r.Cost != 7_650 {
+			room(t, 1)
+			if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != runner.Done || r.Cost != 7_650 {
 				t.Errorf("%s: %s (%s), cost %d", id, r.Outcome, r.Reason, r.Cost)
 			}
 		})
@@ -281,8 +262,9 @@ func TestAttemptInterrupted(t *testing.T) {
 	allowBash(b)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
+	room(t, 1)
 	done := make(chan runner.Result, 1)
-	go func() { done <- b.attempt(ctx) }()
+	go func() { done <- b.agent.Attempt(ctx, b.req) }()
 	life.started(t)
 	asked := time.Now()
 	cancel()
@@ -303,9 +285,10 @@ func TestAttemptResumes(t *testing.T) {
 	t.Parallel()
 	srv := serve(t, fakeapi.Text("one").Costing(use), fakeapi.Text("two").Costing(use))
 	b := newBench(t, srv)
-	first := b.attempt(t.Context())
+	room(t, 1)
+	first := b.agent.Attempt(t.Context(), b.req)
 	b.req.Attempt, b.req.Resume, b.req.Prompt, b.req.LogDir = 2, true, "Go on.", t.TempDir()
-	second := b.attempt(t.Context())
+	second := b.agent.Attempt(t.Context(), b.req)
 	if first.Outcome != runner.Done || second.Outcome != runner.Done || second.Cost != 7_650 || first.Cost+second.Cost != srv.Charged() {
 		t.Errorf("%s then %s (%s), costs %d and %d", first.Outcome, second.Outcome, second.Reason, first.Cost, second.Cost)
 	}

@@ -85,6 +85,8 @@ type process struct {
 	in     io.WriteCloser
 	stderr bytes.Buffer
 
+	release func() // gives the room back; called by end
+
 	mu    sync.Mutex
 	lines []line
 	news  chan struct{} // closed and replaced at each line, closed for good at the end
@@ -130,12 +132,9 @@ type ended struct {
 // begin starts a CLI. It is killed, with its process group, when the test ends.
 func begin(t *testing.T, srv *fakeapi.Server, s setup) *process {
 	t.Helper()
+	release := room(t, 1)
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
-	if err := shared.procs.Acquire(ctx, 1); err != nil {
-		cancel()
-		t.Fatalf("waiting for room for a CLI process: %v", err)
-	}
-	p := &process{t: t, dir: s.dir, news: make(chan struct{})}
+	p := &process{t: t, dir: s.dir, news: make(chan struct{}), release: release}
 	if p.dir == "" {
 		p.dir = t.TempDir()
 	}
@@ -173,7 +172,7 @@ func begin(t *testing.T, srv *fakeapi.Server, s setup) *process {
 		cancel()
 		<-read
 		_ = p.cmd.Wait() // a second Wait is refused, harmlessly
-		shared.procs.Release(1)
+		release()
 	})
 	return p
 }
@@ -256,6 +255,7 @@ func (p *process) end() ended {
 	}
 	p.drain()
 	err := p.cmd.Wait()
+	p.release()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		p.t.Fatalf("waiting for the CLI: %v\n%s", err, p.transcript())

@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -30,6 +31,19 @@ var shared struct {
 
 // procLimit is how many CLI processes run at once.
 const procLimit = 3
+
+// room waits for room for n CLI processes and returns what gives it back, at the
+// latest when the test ends. A test that needs several at once asks for all of them in
+// one call: asking one by one while others do the same would wait for ever.
+func room(t *testing.T, n int64) (release func()) {
+	t.Helper()
+	if err := shared.procs.Acquire(t.Context(), n); err != nil {
+		t.Fatalf("waiting for room for CLI processes: %v", err)
+	}
+	release = sync.OnceFunc(func() { shared.procs.Release(n) })
+	t.Cleanup(release)
+	return release
+}
 
 func TestMain(m *testing.M) {
 	flag.Parse()
@@ -71,23 +85,38 @@ func prepare(m *testing.M) (int, error) {
 	case err != nil:
 		return 0, fmt.Errorf("no claude CLI to test with: %w", err)
 	}
-	bin, err := os.MkdirTemp("", "wavex-e2e-")
+	wavex, clean, err := buildWavex(ctx, root)
 	if err != nil {
 		return 0, err
 	}
-	defer func() { _ = os.RemoveAll(bin) }()
-	wavex := filepath.Join(bin, "wavex")
-	build := exec.CommandContext(ctx, "go", "build", "-o", wavex, "./cmd/wavex")
-	build.Dir = root
-	if out, err := build.CombinedOutput(); err != nil {
-		// What needs no wavex binary is tested all the same; the rest fails.
-		fmt.Fprintf(os.Stderr, "e2e: building wavex: %v\n%s", err, out)
-		wavex = ""
-	}
+	defer clean()
 	if code, ok := inNamespace(claude, wavex); ok {
 		return code, nil
 	}
 	return run(m, claude, wavex), nil
+}
+
+// buildWavex builds the wavex binary of the checkout, once for all tests.
+// WAVEX_E2E_WAVEX names one to test instead. When it does not build that is said, and
+// the path is "": what needs no wavex is tested all the same, and the rest fails.
+func buildWavex(ctx context.Context, root string) (path string, clean func(), err error) {
+	clean = func() {}
+	if path := os.Getenv("WAVEX_E2E_WAVEX"); path != "" {
+		return path, clean, nil
+	}
+	dir, err := os.MkdirTemp("", "wavex-e2e-")
+	if err != nil {
+		return "", clean, err
+	}
+	clean = func() { _ = os.RemoveAll(dir) }
+	path = filepath.Join(dir, "wavex")
+	build := exec.CommandContext(ctx, "go", "build", "-o", path, "./cmd/wavex")
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "e2e: building wavex: %v\n%s", err, out)
+		path = ""
+	}
+	return path, clean, nil
 }
 
 // The marks by which the process in the namespace knows itself and its tools.
