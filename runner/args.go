@@ -33,16 +33,25 @@ func (t *attempt) attemptArgs(resume bool) ([]string, error) {
 		mode = "acceptEdits"
 	}
 	args = append(args, "--permission-mode", mode)
-	if rules := checkRules(t.req.Checks); len(rules) > 0 {
-		// As settings, because --allowedTools takes a ")" before a blank for the
-		// end of a rule. They are added to what the user's own settings allow.
+	// Rules go as settings, because --allowedTools takes a ")" before a blank for the
+	// end of a rule. They are added to what the user's own settings allow, and a rule that
+	// the CLI cannot read is passed over without harm to the others.
+	rules, others := checkRules(t.req.Checks), []string(nil)
+	for _, r := range s.AllowedTools {
+		if oneRule(r) {
+			rules = append(rules, r)
+		} else {
+			others = append(others, r) // "Read,Grep": the CLI's own list syntax
+		}
+	}
+	if len(rules) > 0 {
 		settings, err := json.Marshal(map[string]any{"permissions": map[string]any{"allow": rules}})
 		if err != nil {
 			return nil, err
 		}
 		args = append(args, "--settings", string(settings))
 	}
-	args = list(args, "--allowedTools", s.AllowedTools)
+	args = list(args, "--allowedTools", others)
 	args = list(args, "--disallowedTools", s.DisallowedTools)
 	switch s.MCPConfig {
 	case "inherit":

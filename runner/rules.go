@@ -58,6 +58,28 @@ func bashRule(command string) string {
 
 var ruleEscapes = strings.NewReplacer(`\`, `\\`, `(`, `\(`, `)`, `\)`)
 
+// oneRule tells whether a text is a single rule with a specifier, Tool(...), and not a list.
+func oneRule(s string) bool {
+	open := strings.IndexByte(s, '(')
+	if open <= 0 || !strings.HasSuffix(s, ")") || strings.ContainsAny(s[:open], ", \t") {
+		return false
+	}
+	depth := 0
+	for i := open; i < len(s); i++ {
+		switch s[i] {
+		case '\\':
+			i++
+		case '(':
+			depth++
+		case ')':
+			if depth--; depth == 0 && i < len(s)-1 {
+				return false
+			}
+		}
+	}
+	return depth == 0
+}
+
 // pipeline splits a command line at its pipes as the CLI does: not inside quotes,
 // parentheses or substitutions, and not at ||.
 func pipeline(command string) []string {

@@ -1,0 +1,348 @@
+package runner
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/tidwall/gjson"
+	"pgregory.net/rapid"
+
+	"wavex/budget"
+)
+
+// Lines as claude 2.1.197 printed them, shortened.
+const (
+	initLine   = `{"type":"system","subtype":"init","cwd":"/w","session_id":"11111111-1111-4111-8111-111111111111","tools":["Bash"],"model":"claude-opus-4-8","claude_code_version":"2.1.197"}`
+	textLine   = `{"type":"assistant","message":{"id":"msg_1","type":"message","role":"assistant","model":"claude-opus-4-8","content":[{"type":"text","text":"hello"}],"usage":{"input_tokens":1000,"output_tokens":1,"cache_creation_input_tokens":20,"cache_read_input_tokens":300,"cache_creation":{"ephemeral_1h_input_tokens":20}}},"parent_tool_use_id":null}`
+	editLine   = `{"type":"assistant","message":{"id":"msg_1","model":"claude-opus-4-8","content":[{"type":"tool_use","id":"toolu_1","name":"Edit","input":{"file_path":"/w/a.go","old_string":"x","new_string":"y"}}],"usage":{"input_tokens":1000,"output_tokens":1,"cache_creation_input_tokens":20,"cache_read_input_tokens":300}}}`
+	userLine   = `{"type":"user","message":{"role":"user","content":[{"tool_use_id":"toolu_1","type":"tool_result","content":"{\"type\":\"result\",\"subtype\":\"success\"}"}]}}`
+	retryLine  = `{"type":"system","subtype":"api_retry","attempt":1,"max_retries":1,"retry_delay_ms":531.8,"error_status":529,"error":"overloaded"}`
+	limitLine  = `{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":1795235367,"rateLimitType":"five_hour","isUsingOverage":false}}`
+	resultGood = `{"type":"result","subtype":"success","is_error":false,"api_error_status":null,"duration_ms":62,"num_turns":2,"result":"all done","session_id":"11111111-1111-4111-8111-111111111111","total_cost_usd":0.00625,"usage":{"input_tokens":0},"modelUsage":{"claude-opus-4-8":{"inputTokens":1000,"outputTokens":50,"cacheReadInputTokens":300,"cacheCreationInputTokens":20,"costUSD":0.00625}},"permission_denials":[],"terminal_reason":"completed"}`
+	resultBad  = `{"type":"result","subtype":"error_max_budget_usd","is_error":true,"num_turns":1,"total_cost_usd":0.13,"usage":{"input_tokens":0},"modelUsage":{"m":{"inputTokens":1000,"outputTokens":5000}},"permission_denials":[],"errors":["Reached maximum budget ($0.01)"]}`
+)
+
+func parse(t *testing.T, r io.Reader) *facts {
+	t.Helper()
+	f := &facts{prices: flat{}}
+	if err := (&stream{line: f.line}).run(r); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func TestFacts(t *testing.T) {
+	t.Parallel()
+	f := parse(t, strings.NewReader(strings.Join([]string{
+		"a word of its own", initLine, "", textLine, editLine, editLine, userLine, retryLine, limitLine,
+		`{"type":"brand_new","x":[1,2]}`, `[1,2]`, `{"no":"type"}`, `{"type":"stream_event","event":{}}`, resultGood, "",
+	}, "\n")))
+	if f.stray != "a word of its own" || !f.begun || f.version != "2.1.197" || f.session == "" {
+		t.Errorf("facts = %+v", f)
+	}
+	if want := (Usage{Input: 1000, Output: 1, CacheRead: 300, CacheWrite: 20}); f.usage != want {
+		t.Errorf("usage = %+v, want %+v: one message id counts once", f.usage, want)
+	}
+	if f.cost != 1341 { // the hour's cache entries count as input twice
+		t.Errorf("cost = %d, want 1341", f.cost)
+	}
+	if f.edits["/w/a.go"] != 1 {
+		t.Errorf("edits = %v: one tool use id counts once", f.edits)
+	}
+	if f.retries.count != 1 || f.retries.status != 529 || f.retries.delay.Milliseconds() != 531 {
+		t.Errorf("retries = %+v", f.retries)
+	}
+	if f.limit.status != "rejected" || f.limit.resetsAt.Unix() != 1795235367 || !f.notional {
+		t.Errorf("limit = %+v", f.limit)
+	}
+	r := f.result
+	if r == nil || f.results != 1 || r.text != "all done" || r.cost != 6250 || r.turns != 2 || r.isError {
+		t.Fatalf("result = %+v", r)
+	}
+	if c, priced, u := f.spent(99); c != 6250 || priced != "result" || u.Output != 50 {
+		t.Errorf("spent = %v %s %+v", c, priced, u)
+	}
+}
+
+func TestSpent(t *testing.T) {
+	t.Parallel()
+	join := func(lines ...string) string { return strings.Join(lines, "\n") + "\n" }
+	for _, tc := range []struct {
+		name, stream string
+		prices       Pricer
+		cost         budget.USD
+		priced       string
+	}{
+		{"nothing was said", "", flat{}, 0, ""},
+		{"plain words only", "error: unknown option\n", flat{}, 0, ""},
+		{"the result counts", join(initLine, textLine, resultGood), flat{}, 6250, "result"},
+		{"also where usage is zero", join(initLine, textLine, resultBad), flat{}, 130_000, "result"},
+		{"no result: the stream", join(initLine, textLine), flat{}, 1341, "stream"},
+		{"no prices: the cap", join(initLine, textLine), nil, 99, "cap"},
+		{"unknown model: the cap", join(initLine, textLine), nobody{}, 99, "cap"},
+		{"a request under way, nothing known: the cap", join(initLine), flat{}, 99, "cap"},
+		{"half a result line", join(initLine, textLine) + resultGood[:300], flat{}, 1341, "stream"},
+		{"cumulative: the last result", join(initLine, textLine, resultGood, strings.Replace(resultGood, "0.00625,\"usage\"", "0.0125,\"usage\"", 1)), flat{}, 12500, "result"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			s, err := recall(strings.NewReader(tc.stream), tc.prices, 99)
+			if err != nil || s.Cost != tc.cost || s.Priced != tc.priced {
+				t.Errorf("recall = %+v, %v; want %d %q", s, err, tc.cost, tc.priced)
+			}
+		})
+	}
+}
+
+type nobody struct{}
+
+func (nobody) Cost(string, int64, int64, int64, int64) (budget.USD, bool) { return 0, false }
+
+// However the bytes arrive, the same is read, and every byte is kept.
+func TestSplitAnywhere(t *testing.T) {
+	t.Parallel()
+	all := strings.Join([]string{initLine, textLine, `{"type":"assistant","message":{"id":"é世","content":[{"type":"text","text":"é世界"}]}}`, userLine, editLine, resultGood}, "\n")
+	want := parse(t, strings.NewReader(all))
+	for name, r := range map[string]io.Reader{
+		"byte by byte": iotest.OneByteReader(strings.NewReader(all)),
+		"halves":       iotest.HalfReader(strings.NewReader(all)),
+		"EOF at once":  iotest.DataErrReader(strings.NewReader(all)),
+	} {
+		var raw bytes.Buffer
+		f := &facts{prices: flat{}}
+		if err := (&stream{raw: &raw, line: f.line}).run(r); err != nil {
+			t.Fatal(err)
+		}
+		if raw.String() != all {
+			t.Errorf("%s: the raw stream is not what came in", name)
+		}
+		if f.usage != want.usage || f.lastText != "é世界" || f.result == nil || f.lines != want.lines {
+			t.Errorf("%s: %+v, want %+v", name, f, want)
+		}
+	}
+}
+
+func TestUnterminatedLines(t *testing.T) {
+	t.Parallel()
+	// A whole result without a line end is one; half of it is none.
+	if f := parse(t, strings.NewReader(initLine+"\n"+resultGood)); f.result == nil || f.badResult {
+		t.Errorf("result without a line end: %+v", f)
+	}
+	for i := 20; i < len(resultGood); i++ {
+		if f := parse(t, strings.NewReader(initLine+"\n"+resultGood[:i])); f.result != nil || !f.badResult {
+			t.Fatalf("cut at %d: result %+v, bad %v", i, f.result, f.badResult)
+		}
+	}
+}
+
+// long makes one line with a text of n bytes of awkward content.
+func long(head string, n int, tail string) string {
+	piece := `plain \"quoted\" caf\u00e9 世 back\\slash `
+	return head + strings.Repeat(piece, n/len(piece)+1) + tail
+}
+
+func TestLongLines(t *testing.T) {
+	t.Parallel()
+	const n = 3 * chunkSize
+	text := long(`{"type":"assistant","message":{"id":"l1","model":"m","content":[{"type":"tool_use","id":"t9","name":"Write","input":{"content":"`, n, `","file_path":"/w/big"}}],"usage":{"input_tokens":7,"output_tokens":5}}}`)
+	result := long(`{"type":"result","subtype":"success","is_error":false,"result":"`, n, `","structured_output":{"a":"b"},"total_cost_usd":1.5}`)
+	late := long(`{"message":{"id":"l2","model":"m","content":[{"type":"text","text":"`, n, `"}],"usage":{"input_tokens":70}},"type":"assistant"}`)
+	user := long(`{"type":"user","message":"`, n, `"}`)
+	hopeless := `{"type":"assistant","message":[` + strings.Repeat("1,", slimMax) + "1]}"
+	for name, wrap := range map[string]func(io.Reader) io.Reader{
+		"as it comes": func(r io.Reader) io.Reader { return r },
+		"halves":      iotest.HalfReader,
+		"small":       func(r io.Reader) io.Reader { return small{r} },
+	} {
+		f := parse(t, wrap(strings.NewReader(strings.Join([]string{initLine, text, user, late, hopeless, result}, "\n")+"\n")))
+		if f.edits["/w/big"] != 1 || f.usage.Input != 77 {
+			t.Errorf("%s: edits %v, usage %+v", name, f.edits, f.usage)
+		}
+		if f.result == nil || !f.result.cut || f.result.cost != 1_500_000 || string(f.result.structured) != `{"a":"b"}` {
+			t.Errorf("%s: result = %.200v", name, f.result)
+		}
+	}
+}
+
+// small reads a few bytes at a time.
+type small struct{ r io.Reader }
+
+func (s small) Read(b []byte) (int, error) { return s.r.Read(b[:min(len(b), 977)]) }
+
+// What is slimmed stays JSON, and short strings in it stay what they were.
+func TestSlimKeepsJSON(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		short := rapid.StringN(0, 50, -1).Draw(t, "short")
+		lengthy := strings.Repeat(rapid.StringN(1, 20, -1).Draw(t, "piece"), rapid.IntRange(1, 40_000).Draw(t, "times"))
+		line, err := json.Marshal(map[string]any{"a": lengthy, "b": short, "c": []any{lengthy, short, 1.5, nil}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		step := rapid.IntRange(1, 50_000).Draw(t, "step")
+		var s slimmer
+		for rest := line; len(rest) > 0; {
+			n := min(step, len(rest))
+			s.feed(rest[:n])
+			rest = rest[n:]
+		}
+		out, ok := s.take()
+		if !ok || !json.Valid(out) {
+			t.Fatalf("not JSON any more: %v %.100s", ok, out)
+		}
+		if got := gjson.GetBytes(out, "b"); got.Raw != gjson.GetBytes(line, "b").Raw {
+			t.Fatalf("a short string changed: %s", got.Raw)
+		}
+		if got := gjson.GetBytes(out, "c.#").Int(); got != 4 {
+			t.Fatalf("the structure changed: %d elements", got)
+		}
+	})
+}
+
+func TestFullDiskDoesNotStopTheReader(t *testing.T) {
+	t.Parallel()
+	f := &facts{}
+	s := &stream{raw: failing{}, line: f.line}
+	if err := s.run(strings.NewReader(initLine + "\n" + resultGood + "\n")); err != nil {
+		t.Fatal(err)
+	}
+	if s.rawErr == nil || f.result == nil {
+		t.Errorf("rawErr = %v, result = %v", s.rawErr, f.result)
+	}
+}
+
+type failing struct{}
+
+func (failing) Write([]byte) (int, error) { return 0, os.ErrClosed }
+
+// A stream of 200 MB with lines of 50 MB is read in less than 64 MB of memory by a
+// whole process, whatever the type of the lines.
+func TestMemory(t *testing.T) {
+	t.Parallel()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), exe)
+	cmd.Env = []string{"STANDIN_READER=1"}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_, _ = fmt.Fprintln(in, initLine)
+	for _, kind := range []string{"user", "assistant", "system", "brand_new"} {
+		big(in, kind, 50<<20)
+	}
+	_ = in.Close()
+	if err := cmd.Wait(); err != nil {
+		t.Fatal(err, out.String())
+	}
+	if out.String() != "12 stream\n" {
+		t.Errorf("read %q", out.String())
+	}
+	if rss := maxRSS(cmd.ProcessState); rss > 64<<20 {
+		t.Errorf("peak memory %d MB, want less than 64", rss>>20)
+	} else {
+		t.Logf("peak memory %d MB", rss>>20)
+	}
+}
+
+func FuzzStream(f *testing.F) {
+	for _, s := range []string{initLine, textLine, editLine, userLine, retryLine, limitLine, resultGood, resultBad,
+		initLine + "\n" + resultGood[:200], "{\"type\":\"result\"\n}", "\xff{\"type\":", `{"type":"assistant","message":{"content":"x"}}`} {
+		f.Add([]byte(s), uint16(7))
+	}
+	f.Fuzz(func(t *testing.T, data []byte, step uint16) {
+		var raw bytes.Buffer
+		whole, pieces := &facts{prices: flat{}}, &facts{prices: flat{}}
+		if err := (&stream{raw: &raw, line: whole.line}).run(bytes.NewReader(data)); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(raw.Bytes(), data) {
+			t.Fatal("the raw stream is not what came in")
+		}
+		if err := (&stream{line: pieces.line}).run(cutter{bytes.NewReader(data), int(step%97) + 1}); err != nil {
+			t.Fatal(err)
+		}
+		if whole.usage != pieces.usage || whole.lines != pieces.lines || whole.badResult != pieces.badResult || (whole.result == nil) != (pieces.result == nil) {
+			t.Fatalf("read differently in pieces: %+v, %+v", whole, pieces)
+		}
+		if r := whole.result; r != nil && !whole.badResult {
+			judgeTurn(turnEnd{result: r, lines: whole.lines, retries: whole.retries, limit: whole.limit})
+			denials(r.denials, nil)
+		}
+		var s slimmer
+		s.feed(data)
+		if out, ok := s.take(); ok && json.Valid(data) && !json.Valid(out) {
+			t.Fatalf("slimming broke %q into %q", data, out)
+		}
+	})
+}
+
+type cutter struct {
+	r io.Reader
+	n int
+}
+
+func (c cutter) Read(b []byte) (int, error) { return c.r.Read(b[:min(len(b), c.n)]) }
+
+// session is a stream as a working session makes it: mostly tool results.
+func session() []byte {
+	var b bytes.Buffer
+	fmt.Fprintln(&b, initLine)
+	tool := long(`{"type":"user","message":{"role":"user","content":[{"type":"tool_result","content":"`, 12<<10, `"}]}}`)
+	for i := range 400 {
+		fmt.Fprintln(&b, strings.ReplaceAll(textLine, "msg_1", fmt.Sprint("msg_", i)))
+		fmt.Fprintln(&b, strings.ReplaceAll(editLine, "toolu_1", fmt.Sprint("toolu_", i)))
+		fmt.Fprintln(&b, tool)
+	}
+	fmt.Fprintln(&b, resultGood)
+	return b.Bytes()
+}
+
+func BenchmarkStream(b *testing.B) {
+	data := session()
+	b.SetBytes(int64(len(data)))
+	b.ReportAllocs()
+	for b.Loop() {
+		f := &facts{prices: flat{}}
+		if err := (&stream{line: f.line}).run(bytes.NewReader(data)); err != nil || f.result == nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkScannerAndDecode is what BenchmarkStream is measured against.
+func BenchmarkScannerAndDecode(b *testing.B) {
+	data := session()
+	b.SetBytes(int64(len(data)))
+	b.ReportAllocs()
+	for b.Loop() {
+		s := bufio.NewScanner(bytes.NewReader(data))
+		s.Buffer(nil, 1<<26)
+		n := 0
+		for s.Scan() {
+			var m map[string]any
+			if err := json.Unmarshal(s.Bytes(), &m); err != nil {
+				b.Fatal(err)
+			}
+			n++
+		}
+		if n == 0 {
+			b.Fatal("nothing read")
+		}
+	}
+}
