@@ -75,9 +75,9 @@ type exitCode int
 
 func (c exitCode) Error() string { return fmt.Sprintf("exit status %d", int(c)) }
 
-// report tells an error to the user and gives its exit code. It is the only place
+// tellError tells an error to the user and gives its exit code. It is the only place
 // that knows both.
-func report(std Stdio, err error) int {
+func tellError(std Stdio, err error) int {
 	if err == nil {
 		return exitComplete
 	}

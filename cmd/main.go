@@ -21,7 +21,7 @@ type Stdio struct {
 func Main(ctx context.Context, args []string, std Stdio) int {
 	app := newRoot(std)
 	app.SetArgs(args)
-	return report(std, app.ExecuteContext(ctx))
+	return tellError(std, app.ExecuteContext(ctx))
 }
 
 func newRoot(std Stdio) *cobra.Command {

@@ -1,7 +1,7 @@
 package cmd
 
 import (
-	"encoding/json"
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -73,8 +73,12 @@ func runStatus(args []string, output string, std Stdio) error {
 	}
 	sum := report.Of(s, events)
 	if output == "json" {
-		return json.NewEncoder(std.Out).Encode(sum)
+		b, err := sum.JSON()
+		if err == nil {
+			_, err = std.Out.Write(append(bytes.TrimRight(b, "\n"), '\n'))
+		}
+		return err
 	}
-	_, err = fmt.Fprint(std.Out, sum.Text())
+	_, err = fmt.Fprint(std.Out, sum.Table(0, false))
 	return err
 }

@@ -15,6 +15,7 @@ import (
 	"wavex/internal/journal"
 	"wavex/internal/proc"
 	"wavex/internal/prompt"
+	"wavex/internal/rehearse"
 	"wavex/internal/ui"
 	"wavex/runner"
 	"wavex/scheduler"
@@ -27,11 +28,11 @@ func (r *session) run(ctx context.Context) error {
 		return err
 	}
 	who := &runner.Agent{Name: r.agent.name, Argv: r.agent.argv, Prices: prices, Observe: r.view.Observe,
-		Env: proc.Environ(os.Environ(), map[string]string{proc.RunVar: r.config.Run})}
+		Run: r.config.Run, Env: os.Environ(), Rehearsal: r.agent.name == "rehearse"}
 	loop := &scheduler.Loop{
 		State: r.state, Open: r.open, Journal: eventLog{r.log}, Runner: who,
 		Views: []scheduler.View{r.view}, Request: r.request, Case: r.panelCase,
-		Recover: func(ctx context.Context, e scheduler.AttemptStarted) runner.Result { return r.recover(ctx, who, e) },
+		Recover: func(ctx context.Context, e scheduler.AttemptStarted) runner.Result { return r.recover(ctx, prices, e) },
 		Now:     time.Now, Luck: luck,
 	}
 	if r.config.Counsel {
@@ -180,7 +181,22 @@ func (r *session) panel(who *runner.Agent) (*counsel.Panel, error) {
 	if err != nil {
 		return nil, usage("%s", err)
 	}
-	return &counsel.Panel{Caller: who, Experts: roster, Chair: r.opts.chair}, nil
+	return &counsel.Panel{Caller: caller{who, r.agent.scenario}, Experts: roster, Chair: r.opts.chair}, nil
+}
+
+// caller puts a panel's questions to the agent; in a rehearsal the scenario says what
+// is answered.
+type caller struct {
+	*runner.Agent
+	scenario *rehearse.Scenario
+}
+
+// Ask makes one lean call.
+func (c caller) Ask(ctx context.Context, q runner.Question) runner.Answer {
+	if c.Rehearsal {
+		q.Rehearse = c.scenario.Panel(q.Name, q.Rehearse)
+	}
+	return c.Agent.Ask(ctx, q)
 }
 
 // panelCase puts a stuck task before the panel. It is called by the loop's goroutine.
@@ -210,11 +226,18 @@ func (r *session) panelCase(s *scheduler.State, i int, e scheduler.CounselStarte
 
 // recover settles an attempt that an earlier wavex started and did not see end: its
 // processes are found by their mark and stopped first, then its stream is priced.
-func (r *session) recover(ctx context.Context, who *runner.Agent, e scheduler.AttemptStarted) runner.Result {
+func (r *session) recover(ctx context.Context, prices runner.Pricer, e scheduler.AttemptStarted) runner.Result {
 	mark := fmt.Sprintf("%s/%s/%d", r.config.Run, e.Task, e.Attempt)
 	_, err := proc.Sweep(ctx, mark)
-	res := who.Recover(filepath.Join(r.taskDir(e.Task), "attempt-"+strconv.Itoa(e.Attempt)), e.Cap)
-	res.Contained = err == nil
+	res := runner.Result{Outcome: runner.Interrupted, Reason: "wavex ended before the attempt did", Contained: err == nil}
+	spent, err := runner.Recall(filepath.Join(r.taskDir(e.Task), "attempt-"+strconv.Itoa(e.Attempt)), prices, e.Cap)
+	if err != nil {
+		spent.Cost, spent.Priced = e.Cap, "cap"
+	}
+	res.Cost, res.Priced, res.Usage, res.Session = spent.Cost, spent.Priced, spent.Usage, spent.Session
+	if r.plan != nil && spent.Session != "" {
+		res.Turns = 1 // there is a conversation to go on with
+	}
 	return res
 }
 
