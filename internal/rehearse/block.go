@@ -22,33 +22,33 @@ import (
 // Block says what the agent does in one user turn. A nil or empty field was not
 // given and has the default that docs/rehearsal.md names.
 type Block struct {
-	Duration   *Duration      `json:"duration,omitempty"`   // of the whole turn, commands not counted
-	Cost       *Dollars       `json:"cost,omitempty"`       // of the whole turn
-	Turns      *Count         `json:"turns,omitempty"`      // API responses over which time, cost and edits are spread
-	Report     *string        `json:"report,omitempty"`     // the last message
-	Model      string         `json:"model,omitempty"`      // what it claims to be; wins over --model
-	Writes     []Write        `json:"writes,omitempty"`     // made in order, after Deletes
-	Deletes    []LocalPath    `json:"deletes,omitempty"`    //
-	Runs       []string       `json:"runs,omitempty"`       // shell commands, after Writes
-	Outcome    Outcome        `json:"outcome,omitempty"`    // "" is ok
-	Usage      *Tokens        `json:"usage,omitempty"`      // of the whole turn; default: what Cost buys
-	Structured jsontext.Value `json:"structured,omitempty"` // the answer where --json-schema asks for one
-	After      *Count         `json:"after,omitempty"`      // responses completed before the outcome strikes
-	ResetIn    *Duration      `json:"reset_in,omitempty"`   // limited, warning: when the limit resets
-	Linger     *Duration      `json:"linger,omitempty"`     // how long hangs and orphans last at most
-	Size       *Count         `json:"size,omitempty"`       // big-line: bytes
-	Attempts   []Block        `json:"attempts,omitempty"`   // one for each attempt; the last repeats
+	Duration   *Duration      `json:"duration,omitzero"`   // of the whole turn, commands not counted
+	Cost       *Dollars       `json:"cost,omitzero"`       // of the whole turn
+	Turns      *Count         `json:"turns,omitzero"`      // API responses over which time, cost and edits are spread
+	Report     *string        `json:"report,omitzero"`     // the last message
+	Model      string         `json:"model,omitzero"`      // what it claims to be; wins over --model
+	Writes     []Write        `json:"writes,omitzero"`     // made in order, after Deletes
+	Deletes    []LocalPath    `json:"deletes,omitzero"`    //
+	Runs       []string       `json:"runs,omitzero"`       // shell commands, after Writes
+	Outcome    Outcome        `json:"outcome,omitzero"`    // "" is ok
+	Usage      *Tokens        `json:"usage,omitzero"`      // of the whole turn; default: what Cost buys
+	Structured jsontext.Value `json:"structured,omitzero"` // the answer where --json-schema asks for one
+	After      *Count         `json:"after,omitzero"`      // responses completed before the outcome strikes
+	ResetIn    *Duration      `json:"reset_in,omitzero"`   // limited, warning: when the limit resets
+	Linger     *Duration      `json:"linger,omitzero"`     // how long hangs and orphans last at most
+	Size       *Count         `json:"size,omitzero"`       // big-line: bytes
+	Attempts   []Block        `json:"attempts,omitzero"`   // one for each attempt; the last repeats
 }
 
 // Write is one file that the agent really makes or changes. Exactly one of
 // Content, Append, From and Replace is set.
 type Write struct {
 	Path    LocalPath `json:"path"`
-	Content *string   `json:"content,omitempty"`
-	Append  *string   `json:"append,omitempty"`
-	From    string    `json:"from,omitempty"` // a file to copy, relative to the working directory
-	Replace *Replace  `json:"replace,omitempty"`
-	Mode    Mode      `json:"mode,omitempty"`
+	Content *string   `json:"content,omitzero"`
+	Append  *string   `json:"append,omitzero"`
+	From    string    `json:"from,omitzero"` // a file to copy, relative to the working directory
+	Replace *Replace  `json:"replace,omitzero"`
+	Mode    Mode      `json:"mode,omitzero"`
 }
 
 // Replace changes the only occurrence of Old.
@@ -59,10 +59,10 @@ type Replace struct {
 
 // Tokens counts what the model is said to have read and written.
 type Tokens struct {
-	Input      Count `json:"input,omitempty"`
-	Output     Count `json:"output,omitempty"`
-	CacheRead  Count `json:"cache_read,omitempty"`
-	CacheWrite Count `json:"cache_write,omitempty"`
+	Input      Count `json:"input,omitzero"`
+	Output     Count `json:"output,omitzero"`
+	CacheRead  Count `json:"cache_read,omitzero"`
+	CacheWrite Count `json:"cache_write,omitzero"`
 }
 
 // Duration is written as Go writes it, "1.5s". WAVEX_REHEARSE_SPEED divides it.

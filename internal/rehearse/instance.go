@@ -15,8 +15,11 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// maxDepth bounds schemas that contain themselves.
-const maxDepth = 32
+// maxDepth and maxValues bound schemas that contain themselves.
+const (
+	maxDepth  = 32
+	maxValues = 10_000
+)
 
 // fits checks a value against a schema. The error is one line.
 func fits(schema string, value []byte) error {
@@ -48,18 +51,22 @@ func instance(schema []byte) json.RawMessage {
 	if json.Unmarshal(schema, &root) != nil {
 		return json.RawMessage("null")
 	}
-	out, err := json.Marshal((&maker{root: root}).value(root, 0))
+	out, err := json.Marshal((&maker{root: root, left: maxValues}).value(root, 0))
 	if err != nil {
 		return json.RawMessage("null")
 	}
 	return out
 }
 
-type maker struct{ root any }
+type maker struct {
+	root any
+	left int // values that may still be made
+}
 
 func (m *maker) value(s any, depth int) any {
 	sch, ok := s.(map[string]any)
-	if !ok || depth > maxDepth {
+	m.left--
+	if !ok || depth > maxDepth || m.left < 0 {
 		return nil
 	}
 	if v, ok := sch["const"]; ok {

@@ -33,12 +33,12 @@ type Scenario struct {
 
 // scenarioFile is the format; T is Block to check it and raw text to keep it.
 type scenarioFile[T any] struct {
-	Schema    string       `json:"$schema,omitempty"`
-	Note      string       `json:"note,omitempty"`
-	Default   T            `json:"default,omitempty"`
-	Tasks     map[string]T `json:"tasks,omitempty"`
-	Panel     T            `json:"panel,omitempty"`
-	Questions map[string]T `json:"questions,omitempty"`
+	Schema    string       `json:"$schema,omitzero"`
+	Note      string       `json:"note,omitzero"`
+	Default   T            `json:"default,omitzero"`
+	Tasks     map[string]T `json:"tasks,omitzero"`
+	Panel     T            `json:"panel,omitzero"`
+	Questions map[string]T `json:"questions,omitzero"`
 }
 
 // LoadScenario reads and checks a scenario file. A mistake in it is a *BlockError,

@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -209,18 +208,6 @@ func (t *turn) report(ctx context.Context, id string, used tokenLine) (over bool
 	return t.end(ctx, t.success(text, answer))
 }
 
-func (t *turn) success(text string, answer json.RawMessage) resultLine {
-	r := t.line("success")
-	r.Status, r.Result, r.Structured, r.Terminal = json.RawMessage("null"), &text, answer, "completed"
-	stop := "end_turn"
-	if answer != nil {
-		stop = "tool_use"
-		r.Turns++
-	}
-	r.Stop = &stop
-	return r
-}
-
 // text is the agent's last message, ending with the status block that the prompt
 // asks for (LEDGER S2-34).
 func (t *turn) text() string {
@@ -259,11 +246,14 @@ func (t *turn) text() string {
 
 // structured is the answer to --json-schema: the block's, or the smallest that fits.
 func (t *turn) structured(schema string) (json.RawMessage, error) {
-	if t.b.Structured != nil {
-		return json.RawMessage(t.b.Structured), fits(schema, t.b.Structured)
-	}
 	answer := instance([]byte(schema))
-	return answer, fits(schema, answer)
+	if t.b.Structured != nil {
+		answer = json.RawMessage(t.b.Structured)
+	}
+	if err := fits(schema, answer); err != nil {
+		return nil, err
+	}
+	return answer, nil
 }
 
 // charge accounts for the next response: its share of cost and tokens.
@@ -305,102 +295,4 @@ func (t *turn) usage(cost int64) tokenLine {
 	}
 	read := cost * 4 / 5 / in
 	return tokenLine{Input: read, Output: (cost - read*in) / out}
-}
-
-// message and toolID are new ids in the API's style.
-func (t *turn) message() string { return "msg_" + strings.ReplaceAll(t.id(), "-", "")[:24] }
-func (t *turn) toolID() string  { return "toolu_" + strings.ReplaceAll(t.id(), "-", "")[:24] }
-
-// say prints a part of a response. Its output tokens are what the CLI knows at the
-// start of a response: a lower bound.
-func (t *turn) say(id string, used tokenLine, p part) { t.emit(t.assistant(id, used, p)) }
-
-func (t *turn) assistant(id string, used tokenLine, p part) assistantLine {
-	l := assistantLine{Type: "assistant", Session: t.session, UUID: t.id()}
-	l.Message.ID, l.Message.Type, l.Message.Role, l.Message.Model = id, "message", "assistant", t.model
-	l.Message.Content, l.Message.Usage = []part{p}, used
-	l.Message.Usage.Output = min(used.Output, 1)
-	return l
-}
-
-// result prints what a tool gave.
-func (t *turn) result(act action, text string, bad bool) {
-	l := t.user(toolResult{Tool: act.id, Type: "tool_result", Content: text, IsError: bad})
-	if bad {
-		l.Result = "Error: " + text
-	}
-	t.emit(l)
-}
-
-func (t *turn) user(r toolResult) userLine {
-	l := userLine{Type: "user", Session: t.session, UUID: t.id(), Timestamp: stamp(t.now())}
-	l.Message.Role, l.Message.Content = "user", []toolResult{r}
-	return l
-}
-
-// line is a result line with everything that all of them have.
-func (t *turn) line(subtype string) resultLine {
-	took := t.now().Sub(t.started).Milliseconds()
-	models := map[string]modelLine{}
-	for k, v := range t.models {
-		models[k] = v
-	}
-	return resultLine{Type: "result", Subtype: subtype, IsError: subtype != "success", Duration: took, API: took,
-		Turns: t.made, Session: t.session, Cost: dollars(t.cost), Usage: t.tokens, Models: models,
-		Denials: append([]denialLine{}, t.denied...), UUID: t.id()}
-}
-
-// conclude prints the result in the chosen format and remembers the exit code.
-func (t *turn) conclude(r resultLine) {
-	t.last = 0
-	if r.IsError {
-		t.last = 1
-	}
-	if t.cmd.value("--output-format") == "json" || t.stream {
-		t.out.write(line(r))
-		return
-	}
-	text := strings.Join(r.Errors, "\n")
-	if r.Result != nil {
-		text = *r.Result
-	}
-	t.out.write([]byte(text + "\n"))
-}
-
-// overCap is what the CLI ends with when the cost has reached --max-budget-usd: usage
-// lacks the response that did it, modelUsage has it.
-func (t *turn) overCap(turns int64) {
-	r := t.line("error_max_budget_usd")
-	limit := t.cmd.value("--max-budget-usd")
-	if limit == "" {
-		limit = strconv.FormatFloat(dollars(t.cost), 'f', -1, 64)
-	}
-	stop := "tool_use"
-	r.Turns, r.Usage, r.Stop = turns, t.before, &stop
-	r.Errors = []string{"Reached maximum budget ($" + limit + ")"}
-	t.conclude(r)
-}
-
-// overTurns is what the CLI ends with when --max-turns is reached.
-func (t *turn) overTurns(limit int64) {
-	r := t.line("error_max_turns")
-	stop := "tool_use"
-	r.Turns, r.Stop, r.Terminal = limit+1, &stop, "max_turns"
-	r.Errors = []string{fmt.Sprintf("Reached maximum number of turns (%d)", limit)}
-	t.conclude(r)
-}
-
-// aborted is the end of a turn that was interrupted, in a tool or outside.
-func (t *turn) aborted(reason string, act *action) {
-	text, extra, stop := "[Request interrupted by user]", int64(2), (*string)(nil)
-	if act != nil {
-		t.result(*act, "The user doesn't want to proceed with this tool use. The tool use was rejected. STOP what you are doing and wait for the user to tell you how to proceed.", true)
-		s := "tool_use"
-		text, stop = "[Request interrupted by user for tool use]", &s
-	}
-	t.emit(t.user(toolResult{Type: "text", Text: text}))
-	r := t.line("error_during_execution")
-	r.Turns, r.Terminal, r.Stop = t.made+extra, reason, stop
-	r.Errors = []string{"[ede_diagnostic] result_type=user last_content_type=n/a stop_reason=null"}
-	t.conclude(r)
 }

@@ -1,0 +1,87 @@
+package rehearse
+
+// Waiting, which is where the agent listens: whatever it waits for, control requests
+// are answered, user turns queued and signals obeyed.
+
+import (
+	"context"
+	"os"
+	"time"
+)
+
+// await waits for the timer or for done, whichever is not nil, and for nothing else
+// where both are: then the next message or the end of the input ends it. Meanwhile
+// control requests are answered and user turns queued.
+func (a *agent) await(ctx context.Context, timer <-chan time.Time, done <-chan struct{}) error {
+	idle := timer == nil && done == nil
+	for {
+		select {
+		case <-timer:
+			return nil
+		case <-done:
+			return nil
+		case <-ctx.Done():
+			return errTerm
+		case s := <-a.signals:
+			if s == os.Interrupt {
+				return errInt
+			}
+			return errTerm
+		case m, ok := <-a.in:
+			if !ok {
+				a.in = nil
+			} else if err := a.hear(m); err != nil {
+				return err
+			}
+			if idle {
+				return nil
+			}
+		}
+	}
+}
+
+// hear acts on one message.
+func (a *agent) hear(m message) error {
+	switch {
+	case m.err != nil:
+		return badInput{m.err}
+	case m.Type == "user":
+		a.queue = append(a.queue, m)
+	case m.Type == "control_request":
+		a.answer(m)
+		if m.Request.Subtype == "interrupt" {
+			return errInterrupt
+		}
+	}
+	return nil
+}
+
+// answer is the control_response to a request.
+func (a *agent) answer(m message) {
+	l := controlLine{Type: "control_response"}
+	l.Response.Subtype, l.Response.ID = "success", m.RequestID
+	switch m.Request.Subtype {
+	case "interrupt", "set_model":
+	case "set_permission_mode":
+		l.Response.Response = map[string]string{"mode": m.Request.Mode}
+	case "initialize":
+		l.Response.Response = map[string]any{
+			"commands": []any{}, "agents": []any{}, "output_style": "default", "available_output_styles": []string{"default"},
+			"models":  []map[string]string{{"value": "default", "resolvedModel": aliasesOfModels["default"], "displayName": "Rehearsal"}},
+			"account": map[string]string{"tokenSource": "none", "apiKeySource": "none", "apiProvider": "wavex rehearsal"},
+			"pid":     os.Getpid(),
+		}
+	default:
+		l.Response.Subtype, l.Response.Error = "error", "Unsupported control request subtype: "+m.Request.Subtype
+	}
+	a.emit(l)
+}
+
+// pause waits for d of rehearsed time.
+func (a *agent) pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(a.scale(d))
+	defer t.Stop()
+	return a.await(ctx, t.C, nil)
+}
+
+func (a *agent) scale(d time.Duration) time.Duration { return time.Duration(float64(d) / a.speed) }

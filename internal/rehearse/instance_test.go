@@ -1,0 +1,96 @@
+package rehearse
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func FuzzInstance(f *testing.F) {
+	f.Add([]byte(`{"type":"object","required":["a"],"properties":{"a":{"$ref":"#"}}}`))
+	f.Add([]byte(`{"$ref":"#/$defs/x","$defs":{"x":{"anyOf":[{"type":"array","minItems":3}]}}}`))
+	f.Add([]byte(`{"required":["a","b"],"properties":{"a":{"$ref":"#"},"b":{"$ref":"#"}}}`)) // 2^32 values, were they all made
+	f.Fuzz(func(t *testing.T, schema []byte) {
+		if len(schema) > 1<<12 {
+			return
+		}
+		if out := instance(schema); !json.Valid(out) {
+			t.Fatalf("%s gives %s", schema, out)
+		}
+	})
+}
+
+// What the maker makes of an ordinary schema fits it.
+func TestInstanceFits(t *testing.T) {
+	t.Parallel()
+	for _, s := range []string{
+		`{"type":"object","required":["verdict","score","notes"],"properties":{"verdict":{"enum":["approve","reject"]},"score":{"type":"integer","minimum":1,"maximum":5},"notes":{"type":"array","minItems":2,"items":{"type":"string","minLength":12}}}}`,
+		`{"$defs":{"who":{"type":"string","maxLength":3}},"type":"object","required":["a","b"],"properties":{"a":{"$ref":"#/$defs/who"},"b":{"anyOf":[{"type":"null"},{"type":"string"}]}},"additionalProperties":false}`,
+		`{"allOf":[{"type":"object","required":["x"],"properties":{"x":{"type":"boolean"}}},{"required":["y"],"properties":{"y":{"const":7}}}]}`,
+		`{"type":["string","null"],"format":"date-time"}`,
+		`{"type":"object","minProperties":1,"properties":{"p":{"type":"number","exclusiveMinimum":0,"maximum":1}}}`,
+		`true`, `{}`,
+	} {
+		if err := fits(s, instance([]byte(s))); err != nil {
+			t.Errorf("%s: %v", s, err)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		s, err := json.Marshal(genSchema(t, 3))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := fits(string(s), instance(s)); err != nil {
+			t.Fatalf("%s: %v", s, err)
+		}
+	})
+}
+
+func genSchema(t *rapid.T, depth int) map[string]any {
+	kinds := []string{"string", "integer", "boolean", "enum", "object", "array"}
+	if depth == 0 {
+		kinds = kinds[:4]
+	}
+	switch kind := rapid.SampledFrom(kinds).Draw(t, "kind"); kind {
+	case "enum":
+		return map[string]any{"enum": rapid.SliceOfN(rapid.StringMatching(`[a-z]{1,5}`), 1, 3).Draw(t, "enum")}
+	case "object":
+		props := map[string]any{}
+		for _, n := range rapid.SliceOfNDistinct(rapid.StringMatching(`[a-z]{1,4}`), 0, 3, rapid.ID).Draw(t, "names") {
+			props[n] = genSchema(t, depth-1)
+		}
+		req := []string{}
+		for n := range props {
+			if rapid.Bool().Draw(t, "required") {
+				req = append(req, n)
+			}
+		}
+		return map[string]any{"type": kind, "properties": props, "required": req, "additionalProperties": false}
+	case "array":
+		return map[string]any{"type": kind, "items": genSchema(t, depth-1), "minItems": rapid.IntRange(0, 3).Draw(t, "min")}
+	case "string":
+		return map[string]any{"type": kind, "minLength": rapid.IntRange(0, 30).Draw(t, "min")}
+	case "integer":
+		return map[string]any{"type": kind, "minimum": rapid.IntRange(-9, 9).Draw(t, "min")}
+	default:
+		return map[string]any{"type": kind}
+	}
+}
+
+// A structured answer is the block's where it fits; where not, the CLI's way to fail.
+func TestStructured(t *testing.T) {
+	t.Parallel()
+	schema := []string{"--json-schema", `{"type":"object","required":["n"],"properties":{"n":{"type":"integer"}}}`}
+	res := newRig(t, quick+`"structured":{"n":7}}`).batch(prompt, append(schema, streaming...)...).result(t)
+	want(t, "given", string(res.Structured), `{"n":7}`)
+	res = newRig(t, quick+`"turns":1}`).batch(prompt, append(schema, streaming...)...).result(t)
+	want(t, "made up", string(res.Structured), `{"n":0}`)
+	e := newRig(t, quick+`"structured":{"n":"seven"}}`).batch(prompt, append(schema, streaming...)...)
+	res = e.result(t)
+	want(t, "exit", e.code, 0)
+	want(t, "subtype", res.Subtype, "success")
+	want(t, "unfit", string(res.Structured), "")
+	want(t, "refusals", strings.Count(e.out, "Output does not match required schema: ")/2, 2) // each in content and in tool_use_result
+}

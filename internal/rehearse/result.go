@@ -1,0 +1,119 @@
+package rehearse
+
+// The lines of a turn, filled in: what the agent says, what its tools gave, and the
+// result lines of every way to end. It decides nothing.
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strconv"
+	"strings"
+)
+
+// message and toolID are new ids in the API's style.
+func (t *turn) message() string { return "msg_" + strings.ReplaceAll(t.id(), "-", "")[:24] }
+func (t *turn) toolID() string  { return "toolu_" + strings.ReplaceAll(t.id(), "-", "")[:24] }
+
+// say prints a part of a response. Its output tokens are what the CLI knows at the
+// start of a response: a lower bound.
+func (t *turn) say(id string, used tokenLine, p part) { t.emit(t.assistant(id, used, p)) }
+
+func (t *turn) assistant(id string, used tokenLine, p part) assistantLine {
+	l := assistantLine{Type: "assistant", Session: t.session, UUID: t.id()}
+	l.Message.ID, l.Message.Type, l.Message.Role, l.Message.Model = id, "message", "assistant", t.model
+	l.Message.Content, l.Message.Usage = []part{p}, used
+	l.Message.Usage.Output = min(used.Output, 1)
+	return l
+}
+
+// result prints what a tool gave.
+func (t *turn) result(act action, text string, bad bool) {
+	l := t.user(toolResult{Tool: act.id, Type: "tool_result", Content: text, IsError: bad})
+	if bad {
+		l.Result = "Error: " + text
+	}
+	t.emit(l)
+}
+
+func (t *turn) user(r toolResult) userLine {
+	l := userLine{Type: "user", Session: t.session, UUID: t.id(), Timestamp: stamp(t.now())}
+	l.Message.Role, l.Message.Content = "user", []toolResult{r}
+	return l
+}
+
+// line is a result line with everything that all of them have.
+func (t *turn) line(subtype string) resultLine {
+	took := t.now().Sub(t.started).Milliseconds()
+	return resultLine{Type: "result", Subtype: subtype, IsError: subtype != "success", Duration: took, API: took,
+		Turns: t.made, Session: t.session, Cost: dollars(t.cost), Usage: t.tokens, Models: maps.Clone(t.models),
+		Denials: append([]denialLine{}, t.denied...), UUID: t.id()}
+}
+
+// conclude prints the result in the chosen format and remembers the exit code.
+func (t *turn) conclude(r resultLine) {
+	t.last = 0
+	if r.IsError {
+		t.last = 1
+	}
+	if t.cmd.value("--output-format") == "json" || t.stream {
+		t.out.write(line(r))
+		return
+	}
+	text := strings.Join(r.Errors, "\n")
+	if r.Result != nil {
+		text = *r.Result
+	}
+	t.out.write([]byte(text + "\n"))
+}
+
+// overCap is what the CLI ends with when the cost has reached --max-budget-usd: usage
+// lacks the response that did it, modelUsage has it.
+func (t *turn) overCap(turns int64) {
+	r := t.line("error_max_budget_usd")
+	limit := t.cmd.value("--max-budget-usd")
+	if limit == "" {
+		limit = strconv.FormatFloat(dollars(t.cost), 'f', -1, 64)
+	}
+	stop := "tool_use"
+	r.Turns, r.Usage, r.Stop = turns, t.before, &stop
+	r.Errors = []string{"Reached maximum budget ($" + limit + ")"}
+	t.conclude(r)
+}
+
+// overTurns is what the CLI ends with when --max-turns is reached.
+func (t *turn) overTurns(limit int64) {
+	r := t.line("error_max_turns")
+	stop := "tool_use"
+	r.Turns, r.Stop, r.Terminal = limit+1, &stop, "max_turns"
+	r.Errors = []string{fmt.Sprintf("Reached maximum number of turns (%d)", limit)}
+	t.conclude(r)
+}
+
+// aborted is the end of a turn that was interrupted, in a tool or outside.
+func (t *turn) aborted(reason string, act *action) {
+	text, extra, stop := "[Request interrupted by user]", int64(2), (*string)(nil)
+	if act != nil {
+		t.result(*act, "The user doesn't want to proceed with this tool use. The tool use was rejected. STOP what you are doing and wait for the user to tell you how to proceed.", true)
+		s := "tool_use"
+		text, stop = "[Request interrupted by user for tool use]", &s
+	}
+	t.emit(t.user(toolResult{Type: "text", Text: text}))
+	r := t.line("error_during_execution")
+	r.Turns, r.Terminal, r.Stop = t.made+extra, reason, stop
+	r.Errors = []string{"[ede_diagnostic] result_type=user last_content_type=n/a stop_reason=null"}
+	t.conclude(r)
+}
+
+// success is the result line of a turn that went well.
+func (t *turn) success(text string, answer json.RawMessage) resultLine {
+	r := t.line("success")
+	r.Status, r.Result, r.Structured, r.Terminal = json.RawMessage("null"), &text, answer, "completed"
+	stop := "end_turn"
+	if answer != nil {
+		stop = "tool_use"
+		r.Turns++
+	}
+	r.Stop = &stop
+	return r
+}
