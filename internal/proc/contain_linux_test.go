@@ -80,9 +80,6 @@ func TestReaper(t *testing.T) {
 	})
 }
 
-// mark is an attempt of a run of this test process: others run beside it.
-func mark(task string) string { return fmt.Sprintf("run%d/%s/1", os.Getpid(), task) }
-
 func containment(t *testing.T) {
 	for _, how := range []string{"setsid", "group"} {
 		t.Run("leaves one by "+how, func(t *testing.T) {

@@ -73,3 +73,6 @@ func line(t testing.TB, r *bufio.Reader) string {
 	}
 	return s[:len(s)-1]
 }
+
+// mark is an attempt of a run of this test process: others run beside it.
+func mark(task string) string { return fmt.Sprintf("run%d/%s/1", os.Getpid(), task) }

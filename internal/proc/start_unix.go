@@ -6,20 +6,27 @@ import (
 	"os"
 	"runtime"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
 
 const fionread = 0x4004667f // FIONREAD of macOS and the BSDs; x/sys does not name it
 
-type system struct{}
+// system is what a Process needs here.
+type system struct {
+	began int64 // when it was forked, as entry.start, in whole seconds
+}
 
+// begin forks, with a group of its own.
 func (p *Process) begin() error {
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: !p.guard, Setsid: p.guard}
+	p.began = time.Now().Unix() * 1e6 // ps knows no more than seconds
 	if err := p.cmd.Start(); err != nil {
 		return err
 	}
 	p.pid = p.cmd.Process.Pid
+	ours.enter(p)
 	return nil
 }
 
@@ -37,7 +44,7 @@ func (p *Process) giveUp()          {}
 
 func (p *Process) finish() Exit {
 	e := exitOf(p.cmd.ProcessState)
-	e.Contained = true
+	e.Swept, e.Contained = p.sweep()
 	return e
 }
 

@@ -3,36 +3,177 @@ package proc
 import (
 	"os"
 	"syscall"
+	"time"
+	"unsafe"
 
 	"golang.org/x/sys/windows"
 )
 
-type system struct{}
+// system is what a Process needs on Windows: a job object, which holds the process and
+// everything that it starts, and ends them all when its last handle is closed, also by
+// the death of wavex.
+type system struct {
+	job windows.Handle
+}
 
+// begin creates the process suspended, puts it into its job and lets it run, so that
+// it cannot start anything outside of the job.
 func (p *Process) begin() error {
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP}
-	if err := p.cmd.Start(); err != nil {
+	if p.guard {
+		p.cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP | windows.DETACHED_PROCESS}
+		if err := p.cmd.Start(); err != nil {
+			return err
+		}
+		p.pid = p.cmd.Process.Pid
+		return nil
+	}
+	job, err := newJob()
+	if err != nil {
 		return err
 	}
-	p.pid = p.cmd.Process.Pid
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP | windows.CREATE_SUSPENDED}
+	if err := p.cmd.Start(); err != nil {
+		_ = windows.CloseHandle(job)
+		return err
+	}
+	p.pid, p.job = p.cmd.Process.Pid, job
+	if err := p.enclose(); err != nil {
+		_ = p.cmd.Process.Kill()
+		_ = p.cmd.Wait()
+		_ = windows.CloseHandle(job)
+		return err
+	}
 	return nil
 }
 
-func (p *Process) awaitExit() { _, _ = windows.WaitForSingleObject(0, 0); _ = p.cmd.Wait() }
+func newJob() (windows.Handle, error) {
+	job, err := windows.CreateJobObject(nil, nil)
+	if err != nil {
+		return 0, os.NewSyscallError("CreateJobObject", err)
+	}
+	var info windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION
+	info.BasicLimitInformation.LimitFlags = windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE
+	_, err = windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation,
+		uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info)))
+	if err != nil {
+		_ = windows.CloseHandle(job)
+		return 0, os.NewSyscallError("SetInformationJobObject", err)
+	}
+	return job, nil
+}
+
+// enclose assigns the suspended process to its job and resumes its one thread.
+func (p *Process) enclose() error {
+	const access = windows.PROCESS_SET_QUOTA | windows.PROCESS_TERMINATE
+	h, err := windows.OpenProcess(access, false, uint32(p.pid))
+	if err != nil {
+		return os.NewSyscallError("OpenProcess", err)
+	}
+	err = windows.AssignProcessToJobObject(p.job, h)
+	_ = windows.CloseHandle(h)
+	if err != nil {
+		return os.NewSyscallError("AssignProcessToJobObject", err)
+	}
+	snap, err := windows.CreateToolhelp32Snapshot(windows.TH32CS_SNAPTHREAD, 0)
+	if err != nil {
+		return os.NewSyscallError("CreateToolhelp32Snapshot", err)
+	}
+	defer windows.CloseHandle(snap)
+	te := windows.ThreadEntry32{Size: uint32(unsafe.Sizeof(windows.ThreadEntry32{}))}
+	for err = windows.Thread32First(snap, &te); err == nil; err = windows.Thread32Next(snap, &te) {
+		if te.OwnerProcessID != uint32(p.pid) {
+			continue
+		}
+		t, err := windows.OpenThread(windows.THREAD_SUSPEND_RESUME, false, te.ThreadID)
+		if err != nil {
+			return os.NewSyscallError("OpenThread", err)
+		}
+		_, err = windows.ResumeThread(t)
+		_ = windows.CloseHandle(t)
+		return os.NewSyscallError("ResumeThread", err)
+	}
+	return os.NewSyscallError("Thread32Next", err)
+}
+
+// awaitExit waits for the process itself; its job lives on.
+func (p *Process) awaitExit() { _ = p.cmd.Wait() }
 
 func (p *Process) terminate() error {
-	return windows.GenerateConsoleCtrlEvent(windows.CTRL_BREAK_EVENT, uint32(p.pid))
+	if err := windows.GenerateConsoleCtrlEvent(windows.CTRL_BREAK_EVENT, uint32(p.pid)); err != nil {
+		return p.kill() // there is no console
+	}
+	return nil
 }
-func (p *Process) kill() error { return p.cmd.Process.Kill() }
-func (p *Process) giveUp()     {}
 
+func (p *Process) kill() error {
+	if p.guard {
+		return p.cmd.Process.Kill()
+	}
+	return os.NewSyscallError("TerminateJobObject", windows.TerminateJobObject(p.job, 1))
+}
+
+// giveUp ends whoever still holds the output: only then do reads return.
+func (p *Process) giveUp() { _ = p.kill() }
+
+// finish ends the job, if anything in it is left.
 func (p *Process) finish() Exit {
+	e := Exit{Code: p.cmd.ProcessState.ExitCode(), Contained: true}
+	e.CPU = p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime()
+	if !p.guard {
+		e.Swept = max(0, p.active())
+		if e.Swept > 0 {
+			_ = p.kill()
+			e.Contained = p.emptied()
+		}
+		e.MaxRSS = p.peak()
+	}
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.reaped = true
-	p.mu.Unlock()
-	return exitOf(p.cmd.ProcessState)
+	if !p.guard {
+		_ = windows.CloseHandle(p.job)
+	}
+	return e
 }
 
-func exitOf(st *os.ProcessState) Exit {
-	return Exit{Code: st.ExitCode(), CPU: st.UserTime() + st.SystemTime()}
+// accounting is JOBOBJECT_BASIC_ACCOUNTING_INFORMATION, which x/sys/windows does not declare.
+type accounting struct {
+	userTime, kernelTime, periodUser, periodKernel  int64
+	pageFaults, processes, active, terminatedByTime uint32
+}
+
+// active returns how many processes of the job are alive; -1 when that is unknown.
+func (p *Process) active() int {
+	var a accounting
+	err := windows.QueryInformationJobObject(p.job, windows.JobObjectBasicAccountingInformation,
+		uintptr(unsafe.Pointer(&a)), uint32(unsafe.Sizeof(a)), nil)
+	if err != nil {
+		return -1
+	}
+	return int(a.active)
+}
+
+// emptied waits until the ended job has no process.
+func (p *Process) emptied() bool {
+	deadline := time.Now().Add(sweepTime)
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for p.active() != 0 {
+		if time.Now().After(deadline) {
+			return false
+		}
+		<-tick.C
+	}
+	return true
+}
+
+// peak returns the largest working memory of a process in the job, in bytes.
+func (p *Process) peak() int64 {
+	var info windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION
+	err := windows.QueryInformationJobObject(p.job, windows.JobObjectExtendedLimitInformation,
+		uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info)), nil)
+	if err != nil {
+		return 0
+	}
+	return int64(info.PeakProcessMemoryUsed)
 }

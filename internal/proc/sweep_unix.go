@@ -1,0 +1,155 @@
+//go:build unix && !linux
+
+package proc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// entry is a line of the table of processes, as snapshot returns it.
+type entry struct {
+	pid, ppid, pgrp int
+	start           int64 // microseconds since 1970
+	zombie          bool
+}
+
+// look is one look at the table of processes.
+type look map[int]entry
+
+// Subreaper is Linux's. Here orphans go to the first process of the system, and are
+// found by group and mark.
+func Subreaper() error { return ErrUnsupported }
+
+// sweep ends what p left alive: its group, what carries its mark if it is the last to
+// have it, and the descendants of those. It compares start times, because p is reaped
+// already and its number may have been given away.
+func (p *Process) sweep() (killed int, contained bool) {
+	last := ours.leave(p)
+	killed, err := hunt(time.Now().Add(sweepTime), nil, func(e entry) bool {
+		if e.start < p.began {
+			return false
+		}
+		if e.pgrp == p.pid {
+			return true
+		}
+		if !last {
+			return false
+		}
+		_, attempt := readMarks(e.pid)
+		return attempt == p.mark
+	})
+	return killed, err == nil
+}
+
+// Find returns the live processes, of this user, whose WAVEX_RUN or WAVEX_ATTEMPT is
+// mark, without this process and its ancestors. Where marks cannot be read it returns
+// ErrUnsupported.
+func Find(mark string) ([]Proc, error) {
+	table, err := snapshot()
+	if err != nil {
+		return nil, fmt.Errorf("looking for marked processes: %w", err)
+	}
+	var out []Proc
+	for pid := range table.choose(func(e entry) bool { return isMarked(mark, e) }) {
+		run, attempt := readMarks(pid)
+		if carries(mark, run, attempt) { // not a mere descendant
+			out = append(out, Proc{Pid: pid, Run: run, Attempt: attempt, Command: commandOf(pid)})
+		}
+	}
+	return out, nil
+}
+
+// Sweep kills everything whose WAVEX_RUN or WAVEX_ATTEMPT is mark, and all descendants
+// of that; it spares this process and its ancestors. It is for what another wavex left,
+// and for the end of a run. The error wraps ErrLeft when something is still alive after
+// 30 s, or cannot be killed, or ctx is done.
+func Sweep(ctx context.Context, mark string) (killed int, err error) {
+	killed, err = sweepMark(mark, ctx.Done())
+	if err != nil && ctx.Err() != nil {
+		err = errors.Join(err, context.Cause(ctx))
+	}
+	return killed, err
+}
+
+func sweepMark(mark string, stop <-chan struct{}) (killed int, err error) {
+	if mark == "" {
+		return 0, nil
+	}
+	killed, err = hunt(time.Now().Add(30*time.Second), stop, func(e entry) bool { return isMarked(mark, e) })
+	if err != nil {
+		return killed, fmt.Errorf("sweeping %s: %w", mark, err)
+	}
+	return killed, nil
+}
+
+func isMarked(mark string, e entry) bool {
+	run, attempt := readMarks(e.pid)
+	return carries(mark, run, attempt)
+}
+
+// hunt kills what match chooses, and its descendants, until a look finds none of it alive.
+func hunt(deadline time.Time, stop <-chan struct{}, match func(entry) bool) (killed int, err error) {
+	seen := map[entry]bool{}
+	for {
+		table, err := snapshot()
+		if err != nil {
+			return killed, err
+		}
+		lot := table.choose(match)
+		if len(lot) == 0 {
+			return killed, nil
+		}
+		for pid, e := range lot {
+			if unix.Kill(pid, unix.SIGKILL) == nil && !seen[e] {
+				seen[e] = true
+				killed++
+			}
+		}
+		wait := time.NewTimer(5 * time.Millisecond)
+		select {
+		case <-stop:
+			wait.Stop()
+			return killed, ErrLeft
+		case <-wait.C:
+		}
+		if time.Now().After(deadline) {
+			return killed, ErrLeft
+		}
+	}
+}
+
+// choose returns the live processes that match, and their descendants. It passes over
+// this process, its ancestors and the other processes that Start started.
+func (l look) choose(match func(entry) bool) map[int]entry {
+	spared := map[int]bool{}
+	for pid := os.Getpid(); pid > 0 && !spared[pid]; pid = l[pid].ppid {
+		spared[pid] = true
+	}
+	children := map[int][]int{}
+	for pid, e := range l {
+		children[e.ppid] = append(children[e.ppid], pid)
+	}
+	lot := map[int]entry{}
+	var add func(pid int)
+	add = func(pid int) {
+		if _, in := lot[pid]; in || spared[pid] || l[pid].zombie {
+			return
+		}
+		lot[pid] = l[pid]
+		for _, c := range children[pid] {
+			add(c)
+		}
+	}
+	for pid, e := range l {
+		if !spared[pid] && !e.zombie && match(e) {
+			add(pid)
+		}
+	}
+	return lot
+}
