@@ -10,7 +10,7 @@ import (
 
 // This file writes figures for people, the same in every view.
 
-// Took writes a duration: "0.4s", "12s", "3m12s", "2h05m".
+// Took writes a duration: "400ms", "1.5s", "12s", "3m12s", "2h05m".
 func Took(d time.Duration) string {
 	switch {
 	case d <= 0:

@@ -121,6 +121,18 @@ func Cut(text string, columns int, ascii bool) string {
 	return strings.TrimRight(text[:end], " ") + dots
 }
 
+// Block is a text of several lines, each as Line has it but with its indentation;
+// empty lines at the ends are gone. It ends without a newline.
+func Block(text string) string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		body := strings.TrimLeft(line, " \t")
+		indent := strings.ReplaceAll(line[:len(line)-len(body)], "\t", "    ")
+		lines = append(lines, strings.TrimRight(indent+Line(body), " "))
+	}
+	return strings.Trim(strings.Join(lines, "\n"), "\n")
+}
+
 // First is the first line of a text that says something.
 func First(text string) string {
 	for line := range strings.Lines(text) {

@@ -64,6 +64,14 @@ func TestFirst(t *testing.T) {
 	}
 }
 
+func TestBlock(t *testing.T) {
+	t.Parallel()
+	in := "\n\nfirst\n\tin\x1b[31mside  \r\n\n  <loop-complete>\n\n"
+	if got, want := Block(in), "first\n    inside\n\n  &lt;loop-complete>"; got != want {
+		t.Errorf("Block = %q, want %q", got, want)
+	}
+}
+
 func TestPad(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", "abc", "終わり", "👩\u200d💻"} {

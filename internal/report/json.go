@@ -1,0 +1,151 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"time"
+
+	"wavex/internal/ui/safe"
+	"wavex/runner"
+	"wavex/scheduler"
+)
+
+// Version is the version of the JSON form. A version adds fields; it removes and
+// changes none.
+const Version = 1
+
+// The wire forms: dollars, seconds and RFC 3339 UTC, as programs that know nothing
+// of wavex expect them.
+type (
+	wireRun struct {
+		V          int              `json:"v"`
+		Run        string           `json:"run"`
+		Name       string           `json:"name,omitempty"`
+		Plan       string           `json:"plan,omitempty"`
+		Agent      string           `json:"agent,omitempty"`
+		Status     string           `json:"status"`
+		ExitCode   int              `json:"exit_code"`
+		Reason     string           `json:"reason,omitempty"`
+		Advice     string           `json:"advice,omitempty"`
+		Limit      string           `json:"limit,omitempty"`
+		Breaker    string           `json:"breaker,omitempty"`
+		Resume     string           `json:"resume,omitempty"`
+		ResumeAt   time.Time        `json:"resume_at,omitzero"`
+		Began      time.Time        `json:"began,omitzero"`
+		Ended      time.Time        `json:"ended,omitzero"`
+		Waves      int              `json:"waves"`
+		Counts     scheduler.Counts `json:"counts"`
+		CostUSD    float64          `json:"cost_usd"`
+		CounselUSD float64          `json:"counsel_usd"`
+		BudgetUSD  *float64         `json:"budget_usd"` // null: no limit
+		Iterations int              `json:"iterations"`
+		MaxIter    *int             `json:"max_iterations"` // null: no limit
+		Tokens     runner.Usage     `json:"tokens"`
+		Tasks      []wireTask       `json:"tasks"`
+	}
+	wireTask struct {
+		ID         string        `json:"id"`
+		Subject    string        `json:"subject"`
+		Wave       int           `json:"wave"`
+		Line       int           `json:"line,omitempty"` // in the plan file
+		Status     string        `json:"status"`
+		Outcome    string        `json:"outcome,omitempty"` // of the last attempt
+		Reason     string        `json:"reason,omitempty"`
+		BlockedBy  string        `json:"blocked_by,omitempty"` // the task that failed
+		Vacuous    bool          `json:"vacuous,omitempty"`
+		Attempts   int           `json:"attempts"`
+		Panels     int           `json:"panels"`
+		CostUSD    float64       `json:"cost_usd"`
+		CounselUSD float64       `json:"counsel_usd"`
+		Tokens     runner.Usage  `json:"tokens"`
+		Seconds    float64       `json:"seconds"` // of all attempts
+		History    []wireAttempt `json:"history,omitempty"`
+	}
+	wireAttempt struct {
+		Number  int          `json:"number"`
+		Why     string       `json:"why,omitempty"`
+		Advised bool         `json:"advised,omitempty"`
+		Outcome string       `json:"outcome"`
+		Reason  string       `json:"reason,omitempty"`
+		Detail  string       `json:"detail,omitempty"`
+		Report  string       `json:"report,omitempty"`
+		Note    string       `json:"note,omitempty"`
+		Started time.Time    `json:"started,omitzero"`
+		Seconds float64      `json:"seconds"`
+		CostUSD float64      `json:"cost_usd"`
+		Charged bool         `json:"charged"`
+		Checks  []wireCheck  `json:"checks,omitempty"`
+		Counsel *wireCounsel `json:"counsel,omitempty"`
+	}
+	wireCheck struct {
+		Check    string  `json:"check"`
+		Passed   bool    `json:"passed"`
+		ExitCode int     `json:"exit_code"`
+		Seconds  float64 `json:"seconds"`
+		Reason   string  `json:"reason,omitempty"`
+		Output   string  `json:"output,omitempty"`
+	}
+	wireCounsel struct {
+		Unavailable string   `json:"unavailable,omitempty"`
+		Experts     []string `json:"experts,omitempty"`
+		Action      string   `json:"action,omitempty"`
+		Agreement   float64  `json:"agreement"`
+		Tradeoff    bool     `json:"tradeoff,omitempty"`
+		Analysis    string   `json:"analysis,omitempty"`
+		Fix         string   `json:"fix,omitempty"`
+		Dissent     []string `json:"dissent,omitempty"`
+		CostUSD     float64  `json:"cost_usd"`
+	}
+)
+
+// JSON is the summary with every attempt, indented, ending with a newline.
+func (r *Summary) JSON() ([]byte, error) {
+	w := wireRun{V: Version, Run: r.Run, Name: r.Name, Plan: r.Plan, Agent: r.Agent, Status: r.Status, ExitCode: r.ExitCode,
+		Reason: r.Reason, Advice: r.Advice, Limit: r.Limit, Breaker: r.Breaker, Resume: r.Resume, ResumeAt: r.ResumeAt.UTC(),
+		Began: r.Began.UTC(), Ended: r.Ended.UTC(), Waves: r.Waves, Counts: r.Counts, CostUSD: r.Cost.Float(),
+		CounselUSD: r.CounselCost.Float(), Iterations: r.Iterations, Tokens: r.Usage, Tasks: make([]wireTask, 0, len(r.Tasks))}
+	if !r.Limits.NoUSD {
+		usd := r.Limits.USD.Float()
+		w.BudgetUSD = &usd
+	}
+	if !r.Limits.NoIterations {
+		w.MaxIter = &r.Limits.Iterations
+	}
+	for i := range r.Tasks {
+		w.Tasks = append(w.Tasks, r.Tasks[i].wire())
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(w); err != nil {
+		return nil, err
+	}
+	return safe.JSON(b.Bytes()), nil
+}
+
+func (t *Task) wire() wireTask {
+	w := wireTask{ID: t.ID, Subject: t.Subject, Wave: t.Wave, Line: t.Pos.Line, Status: string(t.Status), Outcome: string(t.Outcome),
+		Reason: t.Reason, BlockedBy: t.Root, Vacuous: t.Vacuous, Attempts: t.Attempts, Panels: t.Panels, CostUSD: t.Cost.Float(),
+		CounselUSD: t.CounselCost.Float(), Tokens: t.Usage, Seconds: t.Took.Seconds()}
+	for _, a := range t.History {
+		w.History = append(w.History, a.wire())
+	}
+	return w
+}
+
+func (a *Attempt) wire() wireAttempt {
+	w := wireAttempt{Number: a.Number, Why: a.Why, Advised: a.Advised, Outcome: string(a.Outcome), Reason: a.Reason, Detail: a.Detail,
+		Report: a.Report, Note: a.Note, Started: a.Started.UTC(), Seconds: a.Duration.Seconds(), CostUSD: a.Cost.Float(), Charged: a.Charged}
+	for _, c := range a.Checks {
+		w.Checks = append(w.Checks, wireCheck{c.Check, c.Passed, c.ExitCode, c.Duration.Seconds(), c.Reason, c.Output})
+	}
+	if v := a.Counsel; v != nil {
+		c := wireCounsel{Unavailable: v.Unavailable, Action: string(v.Action), Agreement: v.Agreement, Tradeoff: v.Tradeoff,
+			Analysis: v.Analysis, Fix: v.Fix, Dissent: v.Dissent, CostUSD: v.Cost.Float()}
+		for _, o := range v.Opinions {
+			c.Experts = append(c.Experts, o.Expert)
+		}
+		w.Counsel = &c
+	}
+	return w
+}

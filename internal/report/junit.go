@@ -1,0 +1,195 @@
+package report
+
+import (
+	"bytes"
+	"encoding/xml"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"wavex/internal/ui/safe"
+	"wavex/runner"
+	"wavex/scheduler"
+)
+
+// The elements and their order are those of the schema that Jenkins validates JUnit
+// files with, which GitLab, GitHub actions and Azure read as well.
+type (
+	junitSuites struct {
+		XMLName  xml.Name     `xml:"testsuites"`
+		Name     string       `xml:"name,attr"`
+		Time     string       `xml:"time,attr"`
+		Tests    int          `xml:"tests,attr"`
+		Failures int          `xml:"failures,attr"`
+		Errors   int          `xml:"errors,attr"`
+		Suites   []junitSuite `xml:"testsuite"`
+	}
+	junitSuite struct {
+		Name       string          `xml:"name,attr"`
+		ID         string          `xml:"id,attr"`
+		Tests      int             `xml:"tests,attr"`
+		Failures   int             `xml:"failures,attr"`
+		Errors     int             `xml:"errors,attr"`
+		Skipped    int             `xml:"skipped,attr"`
+		Time       string          `xml:"time,attr"`
+		Timestamp  string          `xml:"timestamp,attr,omitempty"`
+		Properties []junitProperty `xml:"properties>property,omitempty"`
+		Cases      []junitCase     `xml:"testcase"`
+	}
+	junitProperty struct {
+		Name  string `xml:"name,attr"`
+		Value string `xml:"value,attr"`
+	}
+	junitCase struct {
+		Name      string       `xml:"name,attr"`
+		Classname string       `xml:"classname,attr"`
+		Time      string       `xml:"time,attr"`
+		Status    string       `xml:"status,attr"`
+		Skipped   *junitReason `xml:"skipped"`
+		Error     *junitReason `xml:"error"`
+		Failure   *junitReason `xml:"failure"`
+		Out       string       `xml:"system-out,omitempty"`
+	}
+	junitReason struct {
+		Message string `xml:"message,attr"`
+		Type    string `xml:"type,attr,omitempty"`
+		Text    string `xml:",chardata"`
+	}
+)
+
+// JUnit is the summary as JUnit XML: a suite for each wave, a case for each task,
+// with its attempts, the output of its checks and counsel's advice inside. A failed
+// task is a failure; one that a person must look at before it can go on is an
+// error; a blocked or a pending one is skipped.
+func (r *Summary) JUnit() ([]byte, error) {
+	doc := junitSuites{Name: or(safe.Line(r.Name), "wavex")}
+	var all time.Duration
+	for w := 1; w <= r.Waves; w++ {
+		doc.Suites = append(doc.Suites, junitSuite{Name: fmt.Sprintf("wave %d", w), ID: strconv.Itoa(w - 1)})
+	}
+	times := make([]time.Duration, r.Waves)
+	for i := range r.Tasks {
+		t := &r.Tasks[i]
+		if t.Wave < 1 || t.Wave > r.Waves {
+			return nil, fmt.Errorf("task %s is in wave %d of %d", t.ID, t.Wave, r.Waves)
+		}
+		s := &doc.Suites[t.Wave-1]
+		c := t.junit(doc.Name)
+		s.Cases = append(s.Cases, c)
+		s.Tests++
+		switch {
+		case c.Failure != nil:
+			s.Failures++
+			doc.Failures++
+		case c.Error != nil:
+			s.Errors++
+			doc.Errors++
+		case c.Skipped != nil:
+			s.Skipped++
+		}
+		doc.Tests++
+		all += t.Took
+		times[t.Wave-1] += t.Took
+	}
+	for w := range doc.Suites {
+		s := &doc.Suites[w]
+		s.Time = seconds(times[w])
+		if !r.Began.IsZero() {
+			s.Timestamp = r.Began.UTC().Format("2006-01-02T15:04:05")
+		}
+		s.Properties = []junitProperty{{"run", safe.Line(r.Run)}, {"status", r.Status}, {"exit_code", strconv.Itoa(r.ExitCode)},
+			{"cost_usd", strconv.FormatFloat(r.Cost.Float(), 'f', -1, 64)}}
+	}
+	doc.Time = seconds(all)
+	var b bytes.Buffer
+	b.WriteString(xml.Header)
+	enc := xml.NewEncoder(&b)
+	enc.Indent("", "  ")
+	if err := enc.Encode(doc); err != nil {
+		return nil, err
+	}
+	b.WriteByte('\n')
+	return b.Bytes(), nil
+}
+
+func (t *Task) junit(class string) junitCase {
+	c := junitCase{Name: strings.TrimSpace(safe.Line(t.ID) + " " + safe.Line(t.Subject)), Classname: class,
+		Time: seconds(t.Took), Status: string(t.Status), Out: t.story()}
+	why := &junitReason{Message: or(safe.Line(t.Reason), string(t.Status))}
+	switch {
+	case t.Status == scheduler.Completed:
+	case t.Status == scheduler.Failed:
+		why.Type, why.Text = string(t.Outcome), t.proof()
+		c.Failure = why
+	case t.needsPerson():
+		why.Type, why.Text = string(t.Outcome), t.proof()
+		c.Error = why
+	default:
+		c.Skipped = why
+	}
+	return c
+}
+
+// needsPerson tells whether a task that is not settled waits for somebody.
+func (t *Task) needsPerson() bool {
+	switch t.Outcome {
+	case runner.Denied, runner.Unauthorised, runner.Broken, runner.Truncated:
+		return t.Status != scheduler.Blocked
+	}
+	return false
+}
+
+// proof is what the last attempt's failing checks showed, or what the attempt says
+// of its end.
+func (t *Task) proof() string {
+	if len(t.History) == 0 {
+		return ""
+	}
+	last := t.History[len(t.History)-1]
+	var b strings.Builder
+	for _, c := range last.Checks {
+		if !c.Passed {
+			fmt.Fprintf(&b, "%s: %s\n%s\n", safe.Line(c.Check), safe.Line(c.Reason), safe.Block(c.Output))
+		}
+	}
+	if b.Len() == 0 {
+		b.WriteString(safe.Block(last.Detail))
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// story tells the attempts in order.
+func (t *Task) story() string {
+	var b strings.Builder
+	for _, a := range t.History {
+		fmt.Fprintf(&b, "attempt %d: %s, %s, %s", a.Number, a.Outcome, Took(a.Duration), a.Cost.Spent())
+		if a.Reason != "" {
+			b.WriteString(": " + safe.Line(a.Reason))
+		}
+		b.WriteByte('\n')
+		for _, c := range a.Checks {
+			verdict := "passed"
+			if !c.Passed {
+				verdict = "FAILED"
+			}
+			fmt.Fprintf(&b, "  %s: %s\n", verdict, safe.Line(c.Check))
+			for line := range strings.Lines(safe.Block(c.Output)) {
+				b.WriteString("    " + strings.TrimRight(line, "\n") + "\n")
+			}
+		}
+		if v := a.Counsel; v != nil {
+			b.WriteString("  counsel: " + or(safe.Line(v.Fix), "unavailable: "+safe.Line(v.Unavailable)) + "\n")
+		}
+	}
+	return b.String()
+}
+
+func seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', 3, 64) }
+
+func or(s, instead string) string {
+	if s == "" {
+		return instead
+	}
+	return s
+}

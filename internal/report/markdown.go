@@ -1,0 +1,89 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"wavex/internal/ui/safe"
+	"wavex/scheduler"
+)
+
+// Markdown is the summary for a step summary or a comment: the verdict, a table of
+// the tasks, and what went wrong with each that is not completed, folded away. It
+// is GitHub's dialect, which GitLab reads as well.
+func (r *Summary) Markdown() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "## wavex: %s\n\n", escape(or(r.Name, r.Run)))
+	lines := r.totals()
+	for i, l := range lines {
+		l = escape(l)
+		if i == 0 {
+			l = "**" + l + "**"
+		}
+		if i < len(lines)-1 {
+			l += "  " // a line break
+		}
+		b.WriteString(l + "\n")
+	}
+	b.WriteString("\n| Task | Subject | Outcome | Attempts | Counsel | Cost | Tokens | Time |\n")
+	b.WriteString("|---|---|---|--:|--:|--:|--:|--:|\n")
+	hidden := 0
+	for i := range r.Tasks {
+		t := &r.Tasks[i]
+		if len(r.Tasks) > tableRows && t.Status == scheduler.Completed {
+			hidden++
+			continue
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %d | %d | %s | %s | %s |\n", escape(t.ID), escape(t.Subject), t.Verdict(),
+			t.Attempts, t.Panels, t.Cost.Spent(), Tokens(t.Usage.Total()), Took(t.Took))
+	}
+	if hidden > 0 {
+		fmt.Fprintf(&b, "\n%s not shown.\n", Plural(hidden, "completed task", "completed tasks"))
+	}
+	for i := range r.Tasks {
+		t := &r.Tasks[i]
+		if t.Status == scheduler.Completed || t.Status == scheduler.Blocked || len(t.History) == 0 {
+			continue
+		}
+		story := strings.TrimRight(t.story(), "\n")
+		fence := fence(story)
+		fmt.Fprintf(&b, "\n<details><summary>%s: %s</summary>\n\n%stext\n%s\n%s\n\n</details>\n",
+			escape(t.ID), escape(or(t.Reason, string(t.Status))), fence, story, fence)
+	}
+	return b.String()
+}
+
+// escape makes a foreign text one line that Markdown shows as it is.
+func escape(s string) string {
+	var b strings.Builder
+	for _, r := range strings.ReplaceAll(safe.Line(s), "&lt;", "<") {
+		switch r {
+		case '<':
+			b.WriteString("&lt;")
+		case '>':
+			b.WriteString("&gt;")
+		case '&':
+			b.WriteString("&amp;")
+		case '\\', '`', '*', '_', '[', ']', '|', '~', '#', '@', '!', '$':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// fence is longer than every run of back-ticks in the text that it fences.
+func fence(text string) string {
+	longest, run := 2, 0
+	for _, r := range text {
+		if r == '`' {
+			run++
+			longest = max(longest, run)
+		} else {
+			run = 0
+		}
+	}
+	return strings.Repeat("`", longest+1)
+}

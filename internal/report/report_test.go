@@ -1,0 +1,315 @@
+package report_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"wavex/budget"
+	"wavex/internal/report"
+	"wavex/internal/report/reporttest"
+	"wavex/internal/ui/safe"
+	"wavex/scheduler"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+var stories = map[string]func(testing.TB, func(scheduler.Event, *scheduler.State)) *reporttest.Story{
+	"mixed": reporttest.Mixed, "complete": reporttest.Complete, "paused": reporttest.Paused, "hostile": reporttest.Hostile,
+}
+
+func golden(t *testing.T, name string, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.MkdirAll("testdata", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s differs (go test -update rewrites it)\n--- got\n%s\n--- want\n%s", path, got, want)
+	}
+}
+
+func TestGolden(t *testing.T) {
+	t.Parallel()
+	for name, tell := range stories {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := tell(t, nil)
+			r := report.Of(s.S, s.Events)
+			j, err := r.JSON()
+			if err != nil {
+				t.Fatal(err)
+			}
+			x, err := r.JUnit()
+			if err != nil {
+				t.Fatal(err)
+			}
+			golden(t, name+".json", string(j))
+			golden(t, name+".xml", string(x))
+			golden(t, name+".md", r.Markdown())
+			golden(t, name+".txt", r.Table(80, false))
+			junit(t, x)
+			for form, text := range map[string]string{"json": string(j), "junit": string(x), "md": r.Markdown(), "table": r.Table(0, true)} {
+				for _, bad := range []string{"\x1b", "\r", "\x00", "\x07", "\u009b", "\u202e", "<loop-complete>"} {
+					if strings.Contains(text, bad) {
+						t.Errorf("%s shows %q", form, bad)
+					}
+				}
+			}
+		})
+	}
+}
+
+// element is a part of the schema that Jenkins validates JUnit files with: which
+// attributes there may be (required ones first), and which children, in this order.
+type element struct {
+	required, optional []string
+	children           []string
+}
+
+var schema = map[string]element{
+	"testsuites": {nil, []string{"name", "time", "tests", "failures", "disabled", "errors"}, []string{"testsuite"}},
+	"testsuite": {[]string{"name", "tests"}, []string{"failures", "errors", "time", "disabled", "skipped", "timestamp", "hostname", "id", "package"},
+		[]string{"properties", "testcase", "system-out", "system-err"}},
+	"properties": {nil, nil, []string{"property"}},
+	"property":   {[]string{"name", "value"}, nil, nil},
+	"testcase": {[]string{"name"}, []string{"assertions", "time", "classname", "status"},
+		[]string{"skipped", "error", "failure", "system-out", "system-err"}},
+	"skipped": {nil, []string{"message", "type"}, nil}, "error": {nil, []string{"message", "type"}, nil},
+	"failure": {nil, []string{"message", "type"}, nil}, "system-out": {}, "system-err": {},
+}
+
+// junit checks the structure of a JUnit file and that its counts are true.
+func junit(t *testing.T, doc []byte) {
+	t.Helper()
+	d := xml.NewDecoder(bytes.NewReader(doc))
+	type open struct {
+		name string
+		last int // position of the last child in the schema's order
+	}
+	var stack []open
+	var suite map[string]int // what a suite says
+	seen := map[string]int{} // what it has
+	for {
+		tok, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch tok := tok.(type) {
+		case xml.StartElement:
+			name := tok.Name.Local
+			def, ok := schema[name]
+			if !ok {
+				t.Fatalf("element %s is not in the schema", name)
+			}
+			if len(stack) == 0 && name != "testsuites" {
+				t.Errorf("the root is %s", name)
+			}
+			if len(stack) > 0 {
+				up := &stack[len(stack)-1]
+				at := slices.Index(schema[up.name].children, name)
+				if at < up.last {
+					t.Errorf("%s in %s at the wrong place", name, up.name)
+				}
+				up.last = at
+			}
+			have := map[string]string{}
+			for _, a := range tok.Attr {
+				have[a.Name.Local] = a.Value
+				if !slices.Contains(def.required, a.Name.Local) && !slices.Contains(def.optional, a.Name.Local) {
+					t.Errorf("%s has an attribute %s", name, a.Name.Local)
+				}
+			}
+			for _, a := range def.required {
+				if _, ok := have[a]; !ok {
+					t.Errorf("%s lacks %s", name, a)
+				}
+			}
+			if name == "testsuite" {
+				clear(seen)
+				suite = map[string]int{}
+				for _, k := range []string{"tests", "failures", "errors", "skipped"} {
+					var n int
+					if _, err := fmt.Sscan(have[k], &n); err != nil {
+						t.Errorf("%s=%q", k, have[k])
+					}
+					suite[k] = n
+				}
+			}
+			seen[name]++
+			stack = append(stack, open{name: name})
+		case xml.EndElement:
+			stack = stack[:len(stack)-1]
+			if tok.Name.Local == "testsuite" {
+				for said, is := range map[string]string{"tests": "testcase", "failures": "failure", "errors": "error", "skipped": "skipped"} {
+					if suite[said] != seen[is] {
+						t.Errorf("a suite says %s=%d and has %d", said, suite[said], seen[is])
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestOf(t *testing.T) {
+	t.Parallel()
+	s := reporttest.Mixed(t, nil)
+	r := report.Of(s.S, s.Events)
+	if r.Status != "failed" || r.ExitCode != 1 || r.Resume != "wavex resume" || r.Took() != 220*time.Second {
+		t.Errorf("%s %d %q %s", r.Status, r.ExitCode, r.Resume, r.Took())
+	}
+	two := r.Tasks[1]
+	if len(two.History) != 2 || two.History[0].Counsel == nil || two.History[1].Why != "retry" || !two.History[1].Advised {
+		t.Errorf("the history of %s: %+v", two.ID, two.History)
+	}
+	var cost budget.USD
+	for _, task := range r.Tasks {
+		spent := task.CounselCost
+		for _, a := range task.History {
+			spent += a.Cost
+		}
+		if spent != task.Cost {
+			t.Errorf("%s cost %s, its attempts and panels %s", task.ID, task.Cost, spent)
+		}
+		cost += task.Cost
+	}
+	if cost != r.Cost {
+		t.Errorf("the run cost %s, its tasks %s", r.Cost, cost)
+	}
+	if six := r.Tasks[5]; six.Root != "T-005" || six.Reason != "blocked by T-005" || six.Attempts != 0 {
+		t.Errorf("%+v", six)
+	}
+
+	short := report.Of(s.S, nil) // without the journal: the last attempt only
+	if h := short.Tasks[1].History; len(h) != 1 || h[0].Number != 2 || short.Took() != 0 {
+		t.Errorf("%+v, %s", h, short.Took())
+	}
+}
+
+// A journal holds one run after the other; a report is about the last.
+func TestOfForgetsEarlierRuns(t *testing.T) {
+	t.Parallel()
+	s := reporttest.Complete(t, nil)
+	s.Begin(reporttest.Config())
+	r := report.Of(s.S, s.Events)
+	if r.Status != "running" || r.Cost != 0 || !r.Ended.IsZero() || len(r.Tasks[0].History) != 0 {
+		t.Errorf("%s %s %s %v", r.Status, r.Cost, r.Ended, r.Tasks[0].History)
+	}
+}
+
+func TestCriteria(t *testing.T) {
+	t.Parallel()
+	var exit []bool
+	reporttest.Complete(t, func(e scheduler.Event, s *scheduler.State) {
+		for _, c := range report.Criteria(s) {
+			if c.Met != report.Complete(s) {
+				t.Errorf("after %s: %s is %t, the exit signal %t", e.Body.Type(), c.Text, c.Met, report.Complete(s))
+			}
+		}
+		exit = append(exit, report.Complete(s))
+	})
+	if slices.Index(exit, true) != len(exit)-1 {
+		t.Errorf("the exit signal over the run: %v", exit)
+	}
+}
+
+func TestTableOfManyTasks(t *testing.T) {
+	t.Parallel()
+	tasks := make(reporttest.Tasks, 300)
+	for i := range tasks {
+		tasks[i].ID, tasks[i].Subject = fmt.Sprintf("T-%03d", i+1), "A subject that is long enough to be cut at some point 終わり"
+	}
+	s := reporttest.New(t, "many", tasks).Begin(reporttest.Config()).Wave(1)
+	s.Run("T-001", 0).End("T-001", reporttest.Good(1), scheduler.Completed, nil)
+	r := report.Of(s.S, s.Events)
+	got := r.Table(70, false)
+	if strings.Contains(got, "T-001") || !strings.Contains(got, "(1 completed task not shown)") || !strings.Contains(got, "T-300") {
+		t.Error(got)
+	}
+	for line := range strings.Lines(got) {
+		if w := safe.Width(strings.TrimSuffix(line, "\n")); strings.HasPrefix(line, "T-") && w > 70 {
+			t.Errorf("%d columns: %s", w, line)
+		}
+	}
+	if md := r.Markdown(); strings.Contains(md, "T\\-001") || !strings.Contains(md, "1 completed task not shown") {
+		t.Error("the table in Markdown is not bounded")
+	}
+}
+
+func TestMarkdownFence(t *testing.T) {
+	t.Parallel()
+	s := reporttest.New(t, "a|b", reporttest.Tasks{{ID: "T-001", Subject: "x | y"}}).Begin(reporttest.Config()).Wave(1).Run("T-001", 0)
+	bad := reporttest.Bad(1)
+	bad.Checks[0].Output = "```\n</details><script>"
+	s.End("T-001", bad, scheduler.Failed, nil)
+	r := report.Of(s.S, s.Events)
+	md := r.Markdown()
+	if !strings.Contains(md, "\n````text\n") || strings.Count(md, "````") != 2 || !strings.Contains(md, `| x \| y |`) {
+		t.Error(md)
+	}
+}
+
+func TestJSONIsVersioned(t *testing.T) {
+	t.Parallel()
+	s := reporttest.Paused(t, nil)
+	r := report.Of(s.S, s.Events)
+	b, err := r.JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got map[string]any
+	if err := json.Unmarshal(b, &got); err != nil {
+		t.Fatal(err)
+	}
+	if got["v"] != 1.0 || got["budget_usd"] != nil || got["max_iterations"] != 11.0 || got["status"] != "running" {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestWords(t *testing.T) {
+	t.Parallel()
+	for d, want := range map[time.Duration]string{
+		-1: "0s", 0: "0s", 440 * time.Millisecond: "400ms", 1500 * time.Millisecond: "1.5s", 12400 * time.Millisecond: "12s",
+		59600 * time.Millisecond: "1m00s", 192 * time.Second: "3m12s", 3599700 * time.Millisecond: "1h00m", 7500 * time.Second: "2h05m",
+	} {
+		if got := report.Took(d); got != want {
+			t.Errorf("Took(%d) = %q, want %q", d, got, want)
+		}
+	}
+	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1k", 12_345: "12.3k", 999_949: "999.9k", 999_950: "1M", 4_500_000: "4.5M"} {
+		if got := report.Tokens(n); got != want {
+			t.Errorf("Tokens(%d) = %q, want %q", n, got, want)
+		}
+	}
+	l := budget.Limits{USD: 25 * budget.Dollar, Iterations: 10}
+	if m, i := report.Money(2_500_000, l), report.Iterations(3, l); m != "$2.50/$25" || i != "3/10" {
+		t.Errorf("%s %s", m, i)
+	}
+	l = budget.Limits{NoUSD: true, NoIterations: true}
+	if m, i := report.Money(0, l), report.Iterations(3, l); m != "$0.00/none" || i != "3/unlimited" {
+		t.Errorf("%s %s", m, i)
+	}
+}
