@@ -122,7 +122,11 @@ func (s *shape[T]) decode(d *decoder, v *T, t token) (seen, bool) {
 		switch {
 		case value.kind == kindBad:
 		case !ok:
-			d.errorf(name.at, CodeUnknownField, "unknown field %s in %s%s", quote(name.text), s.what, hint(name.text, s.names()))
+			guess := ""
+			if d.errors < maxReports { // guessing is dear, and nobody would read it
+				guess = hint(name.text, s.names())
+			}
+			d.errorf(name.at, CodeUnknownField, "unknown field %s in %s%s", quote(name.text), s.what, guess)
 			d.src.skip(value)
 		case set&(1<<i) != 0:
 			d.errorf(name.at, CodeDuplicateField, "field %s is given twice; keep one", quote(name.text))

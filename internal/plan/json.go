@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -140,6 +141,10 @@ func (s *jsonSource) fail(err error) {
 		s.wrong = &problem{0, CodeEmptyPlan, `the file is empty; a plan needs at least {"tasks": [{"id": "T-001", "subject": "..."}]}`}
 		return
 	}
+	if word := bareWord(s.src[at:]); word != "" {
+		s.wrong = &problem{place(at), CodeSyntax, "names and strings stand in double quotes: " + quote(word)}
+		return
+	}
 	var se *jsontext.SyntacticError
 	if errors.As(err, &se) && int(se.ByteOffset) > at && int(se.ByteOffset) <= len(s.src) {
 		at = int(se.ByteOffset)
@@ -164,6 +169,20 @@ func (s *jsonSource) fail(err error) {
 	s.wrong = &problem{place(at), CodeSyntax, "not valid JSON: " + reason}
 }
 
+// bareWord is the word that text begins with, unless JSON knows it.
+func bareWord(text string) string {
+	n := 0
+	for n < len(text) && (text[n]|0x20 >= 'a' && text[n]|0x20 <= 'z' || text[n] == '_' || n > 0 && text[n] >= '0' && text[n] <= '9') {
+		n++
+	}
+	switch word := text[:n]; word {
+	case "true", "false", "null":
+		return ""
+	default:
+		return word
+	}
+}
+
 // misread recognises what people and other tools write that JSON does not have.
 func (s *jsonSource) misread(at int) *problem {
 	if at >= len(s.src) {
@@ -175,6 +194,10 @@ func (s *jsonSource) misread(at int) *problem {
 		return &problem{place(at), CodeEncoding, "a NUL character; save the file as UTF-8 text"}
 	case c == '#', c == '/' && at+1 < len(s.src) && (s.src[at+1] == '/' || s.src[at+1] == '*'):
 		return syntax("JSON has no comments; remove it, or write the plan in YAML")
+	case c >= 0x80:
+		if r, n := utf8.DecodeRuneInString(s.src[at:]); r == utf8.RuneError && n == 1 {
+			return &problem{place(at), CodeEncoding, "not valid UTF-8; save the file as UTF-8"}
+		}
 	case c == '\'':
 		return syntax("JSON strings stand in double quotes")
 	case c == ']' || c == '}':

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"wavex/dag"
@@ -105,6 +106,9 @@ func parse(name, src string, digest [sha256.Size]byte, opts Options) (*Plan, []D
 	p := d.plan
 	p.Digest = hex.EncodeToString(digest[:])
 	p.ids = d.ids
+	if cap(p.Tasks) > 2*len(p.Tasks) {
+		p.Tasks = slices.Clone(p.Tasks)
+	}
 	return p, ds
 }
 
@@ -124,9 +128,9 @@ func isYAML(name, src string) bool {
 func newDecoder(opts Options, src string) *decoder {
 	// Room at once for the tasks (each opens a brace) and the edges (each but the last
 	// of a task has a comma): growing slices of millions would need them twice. What is
-	// not used of it is never touched.
-	room := min(strings.Count(src, "{"), len(src)/64)
-	edges := min(strings.Count(src, ","), len(src)/8)
+	// not used of it is never touched, but may count as committed: hence the limits.
+	room := min(strings.Count(src, "{"), len(src)/64, 2<<20)
+	edges := min(strings.Count(src, ","), len(src)/8, 16<<20)
 	return &decoder{
 		opts:          opts,
 		plan:          &Plan{Version: version, Schedule: "waves", Tasks: make([]Task, 0, room)},

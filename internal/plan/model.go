@@ -73,7 +73,7 @@ type Task struct {
 // Pos is a place in the plan file; Line and Column count from 1, Column in bytes.
 type Pos struct{ Line, Column int }
 
-// File is a path that a task declares, relative to its directory, slash-separated.
+// File is a path that a task declares, relative to its directory, slash-separated and clean.
 type File struct {
 	Path   string `json:"path"`
 	Action string `json:"action,omitempty"` // "create", "modify", "create or modify", "delete", "read"
@@ -118,7 +118,7 @@ type Settings struct {
 	MaxTurns           int
 	Agent              string
 	AppendSystemPrompt string
-	MCPConfig          string // "" none (strict), "inherit", or a file
+	MCPConfig          string // "" none (strict), "inherit", or a file; in a task's own Settings also "none"
 	SettingSources     string // "" as the user has them; else the CLI's comma list
 	Dir                string // relative to the project directory
 }
