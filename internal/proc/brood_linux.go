@@ -3,6 +3,7 @@ package proc
 import (
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -131,4 +132,10 @@ func (b *brood) whose(o stat, attempt string, p *Process) verdict {
 // leads tells whether an orphan is in the group or session of p. The caller holds mu.
 func (p *Process) leads(o stat) bool {
 	return p.pid != 0 && (o.pgrp == p.pid || o.session == p.pid)
+}
+
+// runOf returns the run in a mark: the text before the first slash.
+func runOf(mark string) string {
+	run, _, _ := strings.Cut(mark, "/")
+	return run
 }

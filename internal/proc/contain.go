@@ -2,7 +2,6 @@ package proc
 
 import (
 	"errors"
-	"strings"
 	"time"
 )
 
@@ -22,31 +21,4 @@ type Proc struct {
 	Run     string // its WAVEX_RUN
 	Attempt string // its WAVEX_ATTEMPT
 	Command string // its arguments, joined by blanks; at most 4 KB
-}
-
-// carries tells whether a process with these marks belongs to mark.
-func carries(mark, run, attempt string) bool {
-	return mark != "" && (run == mark || attempt == mark)
-}
-
-// runOf returns the run in a mark: the text before the first slash.
-func runOf(mark string) string {
-	run, _, _ := strings.Cut(mark, "/")
-	return run
-}
-
-// marksOf reads the marks from an environment. The first value of a name counts, as
-// it does for getenv.
-func marksOf[T string | []byte](env []T) (run, attempt string) {
-	for _, kv := range env {
-		name, value, ok := strings.Cut(string(kv), "=")
-		switch {
-		case !ok:
-		case name == RunVar && run == "":
-			run = value
-		case name == AttemptVar && attempt == "":
-			attempt = value
-		}
-	}
-	return run, attempt
 }

@@ -109,6 +109,14 @@ func containment(t *testing.T) {
 			t.Errorf("a second kill: %v, want os.ErrProcessDone", err)
 		}
 	})
+	t.Run("a daemon that ends is gone", func(t *testing.T) {
+		// As pg_ctl stop waits for its server: a zombie would keep it waiting.
+		p := start(t, Spec{Argv: Shell("pid=$(sh -c 'true >/dev/null & echo $!'); while kill -0 $pid 2>/dev/null; do :; done; echo gone")})
+		if got := line(t, bufio.NewReader(p.Stdout)); got != "gone" {
+			t.Error(got)
+		}
+		wantSwept(t, p.Wait(), 0)
+	})
 	t.Run("one of two", func(t *testing.T) {
 		a := start(t, Spec{Argv: self(t, "stay"), Mark: mark("a")})
 		b := start(t, Spec{Argv: self(t, "stay"), Mark: mark("b")})

@@ -68,13 +68,17 @@ type Exit struct {
 	Contained bool
 	Swept     int           // processes that it had left alive and the sweep ended
 	CPU       time.Duration // user and system time of it and of the children it waited for
-	MaxRSS    int64         // bytes: the largest resident set among them; 0 where unknown
+	// MaxRSS is the largest resident set among them in bytes; 0 where unknown. On Linux
+	// it is never less than wavex's own at the fork.
+	MaxRSS int64
 }
 
 // Process is a started program. Its methods may be called from any goroutine.
 type Process struct {
-	Stdin  io.WriteCloser // nil unless Spec.Stdin
-	Stdout io.Reader      // nil with Spec.Combined; may be read at leisure, also after Wait
+	Stdin io.WriteCloser // nil unless Spec.Stdin
+	// Stdout is nil with Spec.Combined. It is for one reader, who may come late or be slow
+	// (the process is held up then, as by any pipe), also after Wait.
+	Stdout io.Reader
 
 	pid   int
 	mark  string

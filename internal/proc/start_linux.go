@@ -1,9 +1,11 @@
 package proc
 
 import (
+	"errors"
 	"os"
 	"runtime"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -67,6 +69,10 @@ func (p *Process) awaitExit() {
 	}
 }
 
+// reapEvery is how often dead orphans are collected while a process lives. To whoever
+// asks by kill -0, as pg_ctl stop does, a daemon has not ended before that.
+const reapEvery = 100 * time.Millisecond
+
 // awaitPidfd waits through Go's poller, so that no thread sits in a system call
 // and keeps a processor from others until the scheduler notices.
 func (p *Process) awaitPidfd() bool {
@@ -80,14 +86,22 @@ func (p *Process) awaitPidfd() bool {
 	if err != nil {
 		return false
 	}
-	gone := false
-	err = rc.Read(func(fd uintptr) bool {
-		var info unix.Siginfo
-		err := unix.Waitid(unix.P_PIDFD, int(fd), &info, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG, nil)
-		gone = err == nil && info.Signo != 0
-		return gone || (err != nil && err != unix.EINTR)
-	})
-	return err == nil && gone
+	for {
+		if ours.reaper.Load() {
+			_ = f.SetReadDeadline(time.Now().Add(reapEvery))
+		}
+		gone := false
+		err = rc.Read(func(fd uintptr) bool {
+			var info unix.Siginfo
+			err := unix.Waitid(unix.P_PIDFD, int(fd), &info, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG, nil)
+			gone = err == nil && info.Signo != 0
+			return gone || (err != nil && err != unix.EINTR)
+		})
+		if !errors.Is(err, os.ErrDeadlineExceeded) {
+			return err == nil && gone
+		}
+		ours.reapStrays()
+	}
 }
 
 func (p *Process) terminate() error { return unix.Kill(-p.pid, unix.SIGTERM) }

@@ -225,7 +225,7 @@ func sweepMark(mark string, stop <-chan struct{}) (killed int, err error) {
 
 // reapStrays collects dead orphans.
 func (b *brood) reapStrays() {
-	if !b.reaper.Load() {
+	if !b.reaper.Load() || len(b.strays()) == 0 {
 		return
 	}
 	b.orphans.Lock()
