@@ -134,16 +134,13 @@ func (t *attempt) run(ctx context.Context) verdict {
 	if v.outcome != Done {
 		return v
 	}
-	if len(t.req.Checks) > 0 {
-		t.tell("checking", strconv.Itoa(len(t.req.Checks))+" checks")
-	}
-	w.checks, w.stop = verify.Run(ctx, t.req.Dir, t.env, t.req.Checks)
-	t.res.Checks = w.checks
-	if verify.Passed(w.checks) {
-		w.stop = nil // all of it was seen before the stop
-	}
-	if len(w.checks) == 0 {
-		w.stop = nil
+	if n := len(t.req.Checks); n > 0 {
+		t.tell("checking", strconv.Itoa(n)+" checks")
+		w.checks, w.stop = verify.Run(ctx, t.req.Dir, t.env, t.req.Checks)
+		t.res.Checks = w.checks
+		if verify.Passed(w.checks) {
+			w.stop = nil // all of it was seen before the stop
+		}
 	}
 	// A check may have made what was declared, such as a built file.
 	t.res.Changed = before.changed(t.req.Dir, t.req.Files)

@@ -95,7 +95,10 @@ func (f *facts) line(line []byte, cut bool) {
 	// The text is read in place: what is kept of it must be cloned, because the
 	// bytes change with the next read.
 	o := gjson.Parse(unsafe.String(&line[0], len(line)))
-	kind := o.Get("type").Str
+	kind, ok := sniff(line)
+	if !ok {
+		kind = o.Get("type").Str
+	}
 	if kind == "result" {
 		f.onResult(o, line, cut)
 		return
@@ -153,10 +156,23 @@ func (f *facts) onLimit(o gjson.Result) {
 
 func (f *facts) onAssistant(o gjson.Result) {
 	f.resumed()
-	f.lastError = strings.Clone(o.Get("error").Str)
+	var message gjson.Result
+	f.lastError = ""
+	inner := false // a subagent speaks
+	o.ForEach(func(k, v gjson.Result) bool {
+		switch k.Str {
+		case "message":
+			message = v
+		case "error":
+			f.lastError = strings.Clone(v.Str)
+		case "parent_tool_use_id":
+			inner = v.Str != ""
+		}
+		return true
+	})
 	var id, model string
 	var usage, content gjson.Result
-	o.Get("message").ForEach(func(k, v gjson.Result) bool {
+	message.ForEach(func(k, v gjson.Result) bool {
 		switch k.Str {
 		case "id":
 			id = v.Str
@@ -172,14 +188,13 @@ func (f *facts) onAssistant(o gjson.Result) {
 	if model != "<synthetic>" && usage.IsObject() && f.first("m", id) {
 		f.count(model, usage)
 	}
-	inner := o.Get("parent_tool_use_id").Str != "" // a subagent speaks
 	content.ForEach(func(_, block gjson.Result) bool {
 		switch block.Get("type").Str {
 		case "tool_use":
 			f.onTool(block)
 		case "text":
 			if text := block.Get("text").Str; !inner && strings.TrimSpace(text) != "" {
-				f.lastText = verify.Shorten(text, reportMax)
+				f.lastText = shortened(text)
 				f.tell("text", text)
 			}
 		}
@@ -315,6 +330,14 @@ func (f *facts) resumed() {
 	if f.results > 0 && f.turn != nil {
 		f.turn(false)
 	}
+}
+
+// shortened is a copy that may be kept, at most about reportMax bytes.
+func shortened(text string) string {
+	if len(text) <= reportMax {
+		return strings.Clone(text)
+	}
+	return verify.Shorten(text, reportMax)
 }
 
 // first tells whether an id of a kind was not seen before. It keeps hashes: a stream

@@ -222,7 +222,7 @@ func setup(t *testing.T, s script) *bench {
 	exe, err := os.Executable()
 	must(err)
 	b.agent = &Agent{
-		Argv: []string{exe}, Env: os.Environ(), Extra: map[string]string{"STANDIN_SCRIPT": b.script},
+		Argv: []string{exe}, Env: os.Environ(), Extra: map[string]string{"STANDIN_SCRIPT": b.script, "GORACE": "atexit_sleep_ms=0"},
 		Prices: flat{}, Grace: 10 * time.Second, Run: "run-1",
 		StopWait: StopWait{Interrupt: 10 * time.Second, Close: 10 * time.Second, Terminate: 10 * time.Second},
 	}
