@@ -256,8 +256,9 @@ func (r *session) newView() ui.View {
 	if r.opts.output == "json" {
 		return ui.NDJSON(r.std.Out)
 	}
-	if f, ok := r.std.Err.(*os.File); ok && !r.opts.plain && term.IsTerminal(int(f.Fd())) {
+	if f, ok := r.std.Err.(*os.File); ok && !r.opts.plain && ui.Live(term.IsTerminal(int(f.Fd())), os.Getenv) {
 		o.Width = func() int { w, _, _ := term.GetSize(int(f.Fd())); return w }
+		o.Height = func() int { _, h, _ := term.GetSize(int(f.Fd())); return h }
 		o.Color = ui.Color(true, os.Getenv)
 		return ui.Terminal(r.std.Err, o)
 	}

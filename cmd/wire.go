@@ -28,7 +28,7 @@ func (r *session) run(ctx context.Context) error {
 		return err
 	}
 	who := &runner.Agent{Name: r.agent.name, Argv: r.agent.argv, Prices: prices, Observe: r.view.Observe,
-		Run: r.config.Run, Env: os.Environ(), Rehearsal: r.agent.name == "rehearse"}
+		Run: r.config.Run, Env: os.Environ(), Rehearsal: r.agent.name == "rehearse", Extra: r.rehearsalEnv()}
 	loop := &scheduler.Loop{
 		State: r.state, Open: r.open, Journal: eventLog{r.log}, Runner: who,
 		Views: []scheduler.View{r.view}, Request: r.request, Case: r.panelCase,
@@ -68,6 +68,19 @@ func (r *session) run(ctx context.Context) error {
 		}
 		return exitCode(code)
 	}
+}
+
+// rehearsalEnv is what the rehearsal agent is told beyond its assignment: how fast
+// time runs, and where it keeps its sessions, so that resuming one can be rehearsed.
+func (r *session) rehearsalEnv() map[string]string {
+	if r.agent.name != "rehearse" {
+		return nil
+	}
+	env := map[string]string{rehearse.SessionsVar: filepath.Join(r.config.Loop, "runs", r.config.Run, "sessions")}
+	if speed := os.Getenv(rehearse.SpeedVar); speed != "" {
+		env[rehearse.SpeedVar] = speed
+	}
+	return env
 }
 
 // finish closes the view and turns the end into an exit code.
@@ -176,12 +189,22 @@ func (r *session) brief(s *scheduler.State, i int, e scheduler.AttemptStarted) p
 }
 
 // panel is who is asked about stuck tasks.
-func (r *session) panel(who *runner.Agent) (*counsel.Panel, error) {
+func (r *session) panel(who *runner.Agent) (scheduler.Panel, error) {
 	roster, err := counsel.LoadRoster(filepath.Join(r.config.Loop, "experts"), nil)
 	if err != nil {
 		return nil, usage("%s", err)
 	}
-	return &counsel.Panel{Caller: caller{who, r.agent.scenario}, Experts: roster, Chair: r.opts.chair}, nil
+	return witness{&counsel.Panel{Caller: caller{who, r.agent.scenario}, Experts: roster, Chair: r.opts.chair}}, nil
+}
+
+// witness shows the panel what the attempt changed. That takes a git process, which
+// the loop's goroutine must not wait for; here it is a worker's.
+type witness struct{ *counsel.Panel }
+
+// Diagnose adds the diff to the case and convenes the panel.
+func (w witness) Diagnose(ctx context.Context, c counsel.Case) counsel.Verdict {
+	c.Diff = changes(ctx, c.Dir, c.Files)
+	return w.Panel.Diagnose(ctx, c)
 }
 
 // caller puts a panel's questions to the agent; in a rehearsal the scenario says what
@@ -210,7 +233,7 @@ func (r *session) panelCase(s *scheduler.State, i int, e scheduler.CounselStarte
 		LogDir: filepath.Join(r.taskDir(p.ID), "counsel-"+strconv.Itoa(e.Panel)),
 	}
 	if t.Advice != nil {
-		c.Earlier = append(c.Earlier[:len(c.Earlier):len(c.Earlier)], t.Advice.Fix)
+		c.Earlier = append(c.Earlier[:len(c.Earlier):len(c.Earlier)], t.Advice.Advice())
 	}
 	if l := t.Last; l != nil {
 		c.Outcome, c.Reason, c.Detail, c.Report, c.Checks, c.Signature = l.Outcome, l.Reason, l.Detail, l.Report, l.Checks, l.Signature

@@ -324,15 +324,13 @@ func (s *State) counselEnded(b CounselEnded) error {
 	t.Cost += b.Verdict.Cost
 	t.CounselCost += b.Verdict.Cost
 	if t.Advice != nil && t.Advice.Fix != "" {
-		t.Earlier = append(t.Earlier, t.Advice.Fix)
+		t.Earlier = append(t.Earlier, t.Advice.Advice())
 	}
 	t.Advice = nil
 	if b.Verdict.Unavailable == "" {
 		t.Advice = &b.Verdict
 	}
-	for _, o := range b.Verdict.Opinions {
-		t.Consulted = append(t.Consulted, o.Expert)
-	}
+	t.Consulted = append(t.Consulted, b.Verdict.Experts()...)
 	s.move(i, Pending)
 	return nil
 }

@@ -57,17 +57,18 @@ type WaveStarted struct {
 // AttemptStarted reserves the money and the iteration, and is written before the
 // process exists.
 type AttemptStarted struct {
-	Task    string     `json:"task"`
-	Key     string     `json:"key"` // content key of the task (plan.Key)
-	Wave    int        `json:"wave"`
-	Attempt int        `json:"attempt"` // from 1, counting every start
-	Try     int        `json:"try"`     // from 1, counting first try and retries only
-	Why     string     `json:"why"`     // "first", "retry", "continue" (more money), "again" (not the task's fault)
-	Slot    int        `json:"slot"`
-	Session string     `json:"session"`
-	Resume  bool       `json:"resume,omitempty"`  // continues the session
-	Cap     budget.USD `json:"cap,omitempty"`     // micro-dollars reserved; 0: no limit
-	Advised bool       `json:"advised,omitempty"` // counsel's advice is in the prompt
+	Task      string     `json:"task"`
+	Key       string     `json:"key"` // content key of the task (plan.Key)
+	Wave      int        `json:"wave"`
+	Attempt   int        `json:"attempt"`   // from 1, counting every start
+	Try       int        `json:"try"`       // from 1, counting first try and retries only
+	Iteration int        `json:"iteration"` // of the run, from 1; one that is given back is counted again
+	Why       string     `json:"why"`       // "first", "retry", "continue" (more money), "again" (not the task's fault)
+	Slot      int        `json:"slot"`
+	Session   string     `json:"session"`
+	Resume    bool       `json:"resume,omitempty"`  // continues the session
+	Cap       budget.USD `json:"cap,omitempty"`     // micro-dollars reserved; 0: no limit
+	Advised   bool       `json:"advised,omitempty"` // counsel's advice is in the prompt
 }
 
 // AttemptEnded is one decision: how the attempt ended and all that follows from it.

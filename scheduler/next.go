@@ -115,7 +115,7 @@ func start(s *State, i, ready int) (Body, bool) {
 		return Draining{Stop: atLimit(err)}, false
 	}
 	ev := AttemptStarted{Task: p.ID, Key: t.Key, Wave: t.Wave, Attempt: t.Attempts + 1, Try: t.Tries,
-		Why: t.Next, Slot: s.slots.free(), Cap: cap, Advised: t.Advice != nil}
+		Iteration: s.Ledger.Iterations() + 1, Why: t.Next, Slot: s.slots.free(), Cap: cap, Advised: t.Advice != nil}
 	if t.Next == "first" || t.Next == "retry" || t.Tries == 0 {
 		ev.Try++
 	}

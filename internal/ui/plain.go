@@ -72,7 +72,7 @@ func (v *plain) Event(e scheduler.Event, s *scheduler.State) {
 	case scheduler.WaveStarted:
 		say(fmt.Sprintf("wave %d/%d: %s: %s", b.Wave, b.Of, report.Plural(len(b.Tasks), "task", "tasks"), ids(b.Tasks)))
 	case scheduler.AttemptStarted:
-		say(iteration(s, b.Task))
+		say(iteration(s, b.Task, b.Iteration))
 		if why := again(b); why != "" {
 			say(fmt.Sprintf("%s attempt %d: %s", text(b.Task), b.Attempt, why))
 		}

@@ -112,7 +112,7 @@ func (s *Story) task(id string) *scheduler.Task {
 func (s *Story) Run(id string, slot int) *Story {
 	s.t.Helper()
 	t := s.task(id)
-	b := scheduler.AttemptStarted{Task: id, Key: t.Key, Wave: t.Wave, Attempt: t.Attempts + 1, Try: t.Tries, Why: t.Next, Slot: slot,
+	b := scheduler.AttemptStarted{Task: id, Key: t.Key, Wave: t.Wave, Attempt: t.Attempts + 1, Iteration: s.S.Ledger.Iterations() + 1, Try: t.Tries, Why: t.Next, Slot: slot,
 		Session: fmt.Sprintf("session-%s-%d", id, t.Attempts+1), Cap: budget.Dollar, Advised: t.Advice != nil, Resume: t.Continue}
 	if b.Why != "again" && b.Why != "continue" {
 		b.Try++
