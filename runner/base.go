@@ -12,8 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/google/renameio/v2"
-
 	"wavex/internal/plan"
 )
 
@@ -62,10 +60,33 @@ func openBase(path, dir string, files []plan.File, checks func() (bool, error)) 
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return base{}, err
 	}
-	if err := renameio.WriteFile(path, append(data, '\n'), 0o600); err != nil {
+	if err := writeOnce(path, append(data, '\n')); err != nil {
 		return base{}, fmt.Errorf("writing the digests of the declared files: %w", err)
 	}
 	return b, nil
+}
+
+// writeOnce writes a file whole or not at all, and durably: half a base would end
+// every later attempt. (renameio has no Windows.)
+func writeOnce(path string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name()) // best effort: the first error is the one that matters
+	}
+	return err
 }
 
 // changed lists the declared files that are not what they were, in their order. A

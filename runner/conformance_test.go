@@ -1,0 +1,18 @@
+//go:build unix
+
+package runner_test
+
+import (
+	"testing"
+
+	"wavex/runner"
+	"wavex/runner/runnertest"
+)
+
+// The agent with the stand-in behind it keeps the contract of Attempt.
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	runnertest.Conformance(t, func(t *testing.T, s runnertest.Scenario) runnertest.Runner {
+		return runner.StandIn(t, string(s))
+	})
+}

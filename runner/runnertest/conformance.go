@@ -1,0 +1,212 @@
+package runnertest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"wavex/budget"
+	"wavex/internal/plan"
+	"wavex/runner"
+)
+
+// Runner is one way to make an attempt, as the scheduler uses it.
+type Runner interface {
+	Attempt(ctx context.Context, req runner.Request) runner.Result
+}
+
+// Scenario is what the agent behind a Runner does in one case of the suite.
+type Scenario string
+
+// The scenarios. In each the agent says that all is well, if it says anything.
+const (
+	Works   Scenario = "works"    // writes "made\n" to made.txt, ends with a cost of $0.01
+	Idles   Scenario = "idles"    // changes nothing, ends with a cost of $0.01
+	Hangs   Scenario = "hangs"    // prints its first lines, then nothing; ends when it is asked to, with a cost of $0.01
+	Denied  Scenario = "denied"   // as Idles, and reports that Bash was refused for the command "make it"
+	OverCap Scenario = "over-cap" // ends at its money cap, with a cost of $0.02
+	Fails   Scenario = "fails"    // the API answers 529 until the CLI gives up
+)
+
+// Factory makes a Runner whose agent behaves as the scenario says.
+type Factory func(t *testing.T, s Scenario) Runner
+
+const cent = budget.Dollar / 100
+
+// Conformance holds a Runner to its contract. factory is called once for each case,
+// and the Runner makes one attempt or several side by side.
+func Conformance(t *testing.T, factory Factory) {
+	t.Helper()
+	made := []plan.Check{{File: "made.txt", Contains: "made"}}
+	promised := []plan.File{{Path: "made.txt", Action: "create"}}
+	for _, tc := range []struct {
+		name     string
+		scenario Scenario
+		adjust   func(*runner.Request)
+		want     runner.Outcome
+		cost     budget.USD
+		reason   string // part of it
+	}{
+		{"done", Works, func(r *runner.Request) { r.Checks, r.Files = made, promised }, runner.Done, cent, ""},
+		{"done without anything to check", Idles, nil, runner.Done, cent, ""},
+		{"wrong: a check fails", Idles, func(r *runner.Request) { r.Checks = made }, runner.Wrong, cent, "made.txt"},
+		{"wrong: a command check fails", Works, func(r *runner.Request) { r.Checks = []plan.Check{{Run: "exit 3"}} }, runner.Wrong, cent, "exit 3: exit code 3"},
+		{"wrong: nothing changed", Idles, func(r *runner.Request) { r.Files = promised }, runner.Wrong, cent, "no declared file changed: made.txt"},
+		{"timed out", Hangs, func(r *runner.Request) { r.Settings.Timeout = 2 * time.Second }, runner.TimedOut, cent, "2s"},
+		{"stalled", Hangs, func(r *runner.Request) { r.Settings.IdleTimeout = 2 * time.Second }, runner.Stalled, cent, "2s"},
+		{"denied", Denied, func(r *runner.Request) { r.Checks = made }, runner.Denied, cent, "Bash(make it)"},
+		{"over its cap", OverCap, func(r *runner.Request) { r.Cap = cent }, runner.OverCap, 2 * cent, ""},
+		{"throttled", Fails, nil, runner.Throttled, 0, ""},
+		{"a command", Idles, func(r *runner.Request) { r.Shell, r.Checks, r.Files = "echo made > made.txt", made, promised }, runner.Done, 0, ""},
+		{"a command fails", Idles, func(r *runner.Request) { r.Shell = "echo why; exit 7" }, runner.Wrong, 0, "7"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			req := request(t)
+			if tc.adjust != nil {
+				tc.adjust(&req)
+			}
+			began := time.Now()
+			res := factory(t, tc.scenario).Attempt(t.Context(), req)
+			if res.Outcome != tc.want || res.Cost != tc.cost || !strings.Contains(res.Reason, tc.reason) {
+				t.Errorf("%s %q at %s, want %s %q at %s", res.Outcome, res.Reason, res.Cost, tc.want, tc.reason, tc.cost)
+			}
+			holds(t, req, res, began)
+		})
+	}
+	t.Run("vacuous", func(t *testing.T) {
+		t.Parallel()
+		req := request(t)
+		req.Checks = made
+		write(t, filepath.Join(req.Dir, "made.txt"), "made already")
+		res := factory(t, Idles).Attempt(t.Context(), req)
+		if res.Outcome != runner.Done || !res.Vacuous {
+			t.Errorf("%s, vacuous %v; want done and vacuous", res.Outcome, res.Vacuous)
+		}
+	})
+	t.Run("stopped before it begins", func(t *testing.T) {
+		t.Parallel()
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(errors.New("over"))
+		req := request(t)
+		began := time.Now()
+		res := factory(t, Works).Attempt(ctx, req)
+		if _, err := os.Stat(filepath.Join(req.Dir, "made.txt")); res.Outcome != runner.Interrupted || res.Cost != 0 || err == nil {
+			t.Errorf("%+v, made.txt: %v; want interrupted, and nothing done", res, err)
+		}
+		holds(t, req, res, began)
+	})
+	t.Run("stopped on the way", func(t *testing.T) {
+		t.Parallel()
+		cause := errors.New("stopped by the test")
+		ctx, cancel := context.WithTimeoutCause(t.Context(), 2*time.Second, cause)
+		defer cancel()
+		req := request(t)
+		began := time.Now()
+		res := factory(t, Hangs).Attempt(ctx, req)
+		if res.Outcome != runner.Interrupted || res.Cost != cent || !strings.Contains(res.Reason, cause.Error()) {
+			t.Errorf("%s %q at %s, want interrupted with the cause, and what it cost", res.Outcome, res.Reason, res.Cost)
+		}
+		holds(t, req, res, began)
+	})
+	t.Run("the same error has the same signature", func(t *testing.T) {
+		t.Parallel()
+		r := factory(t, Idles)
+		var signatures []string
+		for range 2 {
+			req := request(t)
+			req.Checks = []plan.Check{{Run: "echo error at $PWD/x.go:$$; exit 1"}}
+			signatures = append(signatures, r.Attempt(t.Context(), req).Signature)
+		}
+		if signatures[0] == "" || signatures[0] != signatures[1] {
+			t.Errorf("signatures %q", signatures)
+		}
+	})
+	t.Run("side by side", func(t *testing.T) {
+		t.Parallel()
+		r := factory(t, Works)
+		var wg sync.WaitGroup
+		for range 4 {
+			req := request(t)
+			req.Checks, req.Files = made, promised
+			wg.Go(func() {
+				if res := r.Attempt(t.Context(), req); res.Outcome != runner.Done || len(res.Changed) != 1 {
+					t.Errorf("%s %q, changed %v", res.Outcome, res.Reason, res.Changed)
+				}
+			})
+		}
+		wg.Wait()
+	})
+}
+
+// holds checks what is true of every Result.
+func holds(t *testing.T, req runner.Request, res runner.Result, began time.Time) {
+	t.Helper()
+	if len(res.Reason) > 400 || strings.Contains(res.Reason, "\n") || len(res.Detail) > 4<<10 || len(res.Report) > 4<<10 {
+		t.Errorf("texts out of bounds: %d, %d, %d bytes", len(res.Reason), len(res.Detail), len(res.Report))
+	}
+	if done := res.Outcome == runner.Done; done != (res.Reason == "") || done != (res.Signature == "") {
+		t.Errorf("%s with reason %q and signature %q", res.Outcome, res.Reason, res.Signature)
+	}
+	if res.Session != req.Session {
+		t.Errorf("session %q, want %q", res.Session, req.Session)
+	}
+	if res.Started.Before(began.Add(-time.Second)) || res.Duration < 0 || res.Duration > time.Since(began)+time.Second {
+		t.Errorf("started %v, took %v", res.Started, res.Duration)
+	}
+	if (res.Priced == "") != (res.Cost == 0 && res.Usage == (runner.Usage{})) && res.Outcome != runner.Throttled {
+		t.Errorf("cost %s, usage %+v, priced %q", res.Cost, res.Usage, res.Priced)
+	}
+	if !res.Contained {
+		t.Error("not contained")
+	}
+	if res.Outcome == runner.Done && len(res.Checks) != len(req.Checks) {
+		t.Errorf("done with %d of %d checks", len(res.Checks), len(req.Checks))
+	}
+	for _, c := range res.Checks {
+		if res.Outcome == runner.Done && !c.Passed {
+			t.Errorf("done in spite of %+v", c)
+		}
+	}
+	data, err := json.Marshal(res)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back runner.Result
+	if err := json.Unmarshal(data, &back); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(back, res) {
+		t.Errorf("a Result must travel:\n%+v\nbecame\n%+v", res, back)
+	}
+}
+
+// request is an attempt at an empty task in a fresh folder.
+func request(t *testing.T) runner.Request {
+	t.Helper()
+	root := t.TempDir()
+	req := runner.Request{
+		Run: "conformance", Task: "T-001", Attempt: 1, Dir: filepath.Join(root, "project"), LogDir: filepath.Join(root, "logs"),
+		Base: filepath.Join(root, "base.json"), Prompt: "do it", Session: "22222222-2222-4222-8222-222222222222",
+	}
+	for _, dir := range []string{req.Dir, req.LogDir} {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return req
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,152 @@
+// Package runnertest has what tests of the runner's users need: a scripted Fake in
+// place of the runner, and the Conformance suite that every real way to make an attempt passes.
+package runnertest
+
+import (
+	"context"
+	"sync"
+	"testing"
+
+	"wavex/runner"
+)
+
+// Fake makes attempts that end as scripted. It starts nothing and looks at nothing.
+// A task without a script, a script that ran out, and a script that was not used up all fail
+// the test.
+type Fake struct {
+	t testing.TB
+
+	mu       sync.Mutex // Attempt is called from many goroutines
+	scripts  map[string][]runner.Result
+	held     map[string]chan struct{}
+	requests []runner.Request
+	running  int
+	most     int
+	begun    chan struct{} // closed and replaced at each start
+}
+
+// New returns a Fake that answers the nth attempt at a task with its nth Result. What a
+// Result leaves open is filled in: Done, the request's session, contained.
+func New(t testing.TB, scripts map[string][]runner.Result) *Fake {
+	t.Helper()
+	f := &Fake{t: t, scripts: map[string][]runner.Result{}, held: map[string]chan struct{}{}, begun: make(chan struct{})}
+	for task, results := range scripts {
+		f.scripts[task] = append([]runner.Result(nil), results...)
+	}
+	t.Cleanup(f.unused)
+	return f
+}
+
+// Done is the script of a task that succeeds at once.
+func Done() []runner.Result { return []runner.Result{{Outcome: runner.Done}} }
+
+// Hold keeps attempts at a task from ending until Release, so that a test decides in
+// which order attempts end. An attempt that was interrupted meanwhile ends as Interrupted and
+// leaves its script for the next.
+func (f *Fake) Hold(tasks ...string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, task := range tasks {
+		if f.held[task] == nil {
+			f.held[task] = make(chan struct{})
+		}
+	}
+}
+
+// Release lets attempts at a held task end.
+func (f *Fake) Release(task string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if gate := f.held[task]; gate != nil {
+		close(gate)
+		delete(f.held, task)
+	}
+}
+
+// Attempt plays the next Result of the task's script.
+func (f *Fake) Attempt(ctx context.Context, req runner.Request) runner.Result {
+	f.mu.Lock()
+	f.requests = append(f.requests, req)
+	f.running++
+	f.most = max(f.most, f.running)
+	gate := f.held[req.Task]
+	close(f.begun)
+	f.begun = make(chan struct{})
+	f.mu.Unlock()
+
+	if gate != nil {
+		select {
+		case <-gate:
+		case <-ctx.Done():
+		}
+	}
+
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.running--
+	if cause := context.Cause(ctx); cause != nil {
+		return runner.Result{Outcome: runner.Interrupted, Reason: "stopped: " + cause.Error(), Session: req.Session, Contained: true}
+	}
+	script := f.scripts[req.Task]
+	if len(script) == 0 {
+		f.t.Errorf("runnertest: no result is scripted for attempt %d at %s", req.Attempt, req.Task)
+		return runner.Result{Outcome: runner.Broken, Reason: "not scripted", Contained: true}
+	}
+	f.scripts[req.Task] = script[1:]
+	res := script[0]
+	if res.Outcome == "" {
+		res.Outcome = runner.Done
+	}
+	if res.Session == "" {
+		res.Session = req.Session
+	}
+	if res.Outcome != runner.Done && res.Signature == "" {
+		res.Signature = runner.Signature(res.Reason, res.Detail)
+	}
+	res.Contained = true
+	return res
+}
+
+// Requests returns what was asked so far, in the order of the starts.
+func (f *Fake) Requests() []runner.Request {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return append([]runner.Request(nil), f.requests...)
+}
+
+// Most is the largest number of attempts that ran at the same time.
+func (f *Fake) Most() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.most
+}
+
+// AwaitStarts returns when n attempts in all have started, or fails the test when
+// ctx ends before.
+func (f *Fake) AwaitStarts(ctx context.Context, n int) {
+	f.t.Helper()
+	for {
+		f.mu.Lock()
+		have, next := len(f.requests), f.begun
+		f.mu.Unlock()
+		if have >= n {
+			return
+		}
+		select {
+		case <-next:
+		case <-ctx.Done():
+			f.t.Errorf("runnertest: %d attempts started, waiting for %d: %v", have, n, context.Cause(ctx))
+			return
+		}
+	}
+}
+
+func (f *Fake) unused() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for task, rest := range f.scripts {
+		if len(rest) > 0 {
+			f.t.Errorf("runnertest: %d scripted results of %s were not used", len(rest), task)
+		}
+	}
+}
