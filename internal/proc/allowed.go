@@ -1,10 +1,12 @@
 package proc
 
 // allowed is what passes from the parent's environment, by reason. It is a list of
-// words, not of rules: Environ applies it.
+// words, not of rules: Environ applies it. Missing on purpose: PWD, which would name
+// another directory; MAKEFLAGS, whose job server is not open in a child; npm_lifecycle_*
+// and npm_package_*, which describe the script that wavex may run in.
 var allowed = []string{
 	// Who, where, which language, which terminal.
-	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "PWD", "HOSTNAME",
+	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "HOSTNAME",
 	"LANG", "LANGUAGE", "LC_*", "TZ", "TZDIR",
 	"TERM", "TERMINFO", "TERMINFO_DIRS", "COLORTERM", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE",
 	"TMPDIR", "TEMP", "TMP", "XDG_*", "SSH_AUTH_SOCK",

@@ -17,7 +17,7 @@ func TestEnviron(t *testing.T) {
 		"CLAUDE_CODE_OAUTH_TOKEN=o", "IS_SANDBOX=1", "DISABLE_TELEMETRY=1", "SSH_AUTH_SOCK=s", "=C:=weird", "nonsense", "EMPTY",
 		// Secrets of others, and what would redirect or disturb a child.
 		"GITHUB_TOKEN=x", "DATABASE_URL=x", "STRIPE_SECRET_KEY=x", "OPENAI_API_KEY=x", "npm_package_name=x", "npm_lifecycle_event=x",
-		"MAKEFLAGS=x", "GIT_DIR=x", "GIT_INDEX_FILE=x", "LD_PRELOAD=x", "BASH_ENV=x", "ENV=x", "path=x", "Path=x", "SUDO_COMMAND=x",
+		"MAKEFLAGS=x", "GIT_DIR=x", "GIT_INDEX_FILE=x", "LD_PRELOAD=x", "BASH_ENV=x", "ENV=x", "path=x", "Path=x", "PWD=x", "SUDO_COMMAND=x",
 		// Marks of nesting.
 		"CLAUDECODE=1", "CLAUDE_CODE_ENTRYPOINT=cli", "CLAUDE_CODE_SSE_PORT=1", "CLAUDE_CODE_SESSION_ID=x",
 		"CLAUDE_CODE_SESSION_ACCESS_TOKEN=x", "CLAUDE_CODE_TASK_LIST_ID=x", "CLAUDE_CODE_REMOTE=1", "CLAUDE_CODE_CHILD_SESSION=1",

@@ -4,9 +4,10 @@ package proc
 
 import "strings"
 
-// carries tells whether a process with these marks belongs to mark.
+// carries tells whether a process with these marks belongs to mark: to the attempt of that
+// name, or to the run, be it that only its attempt says so.
 func carries(mark, run, attempt string) bool {
-	return mark != "" && (run == mark || attempt == mark)
+	return mark != "" && (run == mark || attempt == mark || strings.HasPrefix(attempt, mark+"/"))
 }
 
 // marksOf reads the marks from an environment. The first value of a name counts, as

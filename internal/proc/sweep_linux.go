@@ -178,9 +178,8 @@ func scanMarked(mark string) []stat {
 	})
 }
 
-// Find returns the live processes, of this user, whose WAVEX_RUN or WAVEX_ATTEMPT is
-// mark, without this process and its ancestors. Where marks cannot be read it returns
-// ErrUnsupported.
+// Find returns the live processes, of this user, that carry mark as Sweep says, without
+// this process and its ancestors. The error says that marks cannot be read here.
 func Find(mark string) ([]Proc, error) {
 	if _, err := os.Stat("/proc/self/environ"); err != nil {
 		return nil, fmt.Errorf("looking for marked processes: %w", err)
@@ -193,7 +192,8 @@ func Find(mark string) ([]Proc, error) {
 	return out, nil
 }
 
-// Sweep kills everything whose WAVEX_RUN or WAVEX_ATTEMPT is mark, and all descendants
+// Sweep kills everything whose WAVEX_RUN or WAVEX_ATTEMPT is mark, or whose WAVEX_ATTEMPT
+// begins with mark and a slash, and all descendants
 // of that, until two looks in a row find none; it spares this process and its
 // ancestors. It is for what another wavex left, and for the end of a run. The error
 // wraps ErrLeft when something is still alive after 30 s, or cannot be killed, or ctx is done.

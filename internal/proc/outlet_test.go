@@ -1,0 +1,107 @@
+//go:build unix
+
+package proc
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// TestOutletLosesNothing writes as a child would, ends at a drawn moment, with or
+// without somebody who keeps the pipe open, under a reader that is early, late or slow.
+// Every byte arrives, once and in order.
+func TestOutletLosesNothing(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		held := rapid.Bool().Draw(t, "held")
+		cut := rapid.Bool().Draw(t, "cut")
+		before := rapid.IntRange(0, 5).Draw(t, "reads before the end")
+		size := rapid.IntRange(1, 5000).Draw(t, "size of a read")
+		want := rapid.SliceOfN(rapid.Byte(), 0, 20000).Draw(t, "output") // fits into the pipe
+		o := newOutlet(r)
+		if _, err := w.Write(want); err != nil {
+			t.Fatal(err)
+		}
+		var got []byte
+		read := func() error {
+			b := make([]byte, size)
+			n, err := o.Read(b)
+			got = append(got, b[:n]...)
+			return err
+		}
+		for i := 0; i < before && len(got) < len(want); i++ {
+			if err := read(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !held {
+			_ = w.Close()
+		}
+		gaveUp := false
+		stop := make(chan struct{})
+		if cut {
+			close(stop)
+		}
+		settled := make(chan struct{})
+		go func() {
+			defer close(settled)
+			o.settle(time.Now().Add(2*time.Millisecond), stop, func() { gaveUp = true })
+		}()
+		if rapid.Bool().Draw(t, "late") {
+			<-settled
+		}
+		for err = nil; err == nil; {
+			err = read()
+		}
+		<-settled
+		if err != io.EOF || !bytes.Equal(got, want) {
+			t.Fatalf("%v after %d bytes, want io.EOF after %d", err, len(got), len(want))
+		}
+		if held && !gaveUp {
+			t.Fatal("an output that others hold came to an end by itself")
+		}
+		if held {
+			if _, err := w.Write([]byte("x")); err == nil {
+				t.Fatal("the pipe is still open")
+			}
+			_ = w.Close()
+		}
+	})
+}
+
+// TestOutletIgnoresChatter proves that somebody who keeps writing after the child's
+// exit cannot keep us.
+func TestOutletIgnoresChatter(t *testing.T) {
+	t.Parallel()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	chat := make(chan struct{})
+	go func() {
+		defer close(chat)
+		for err := error(nil); err == nil; {
+			_, err = w.Write(make([]byte, 4096)) // until the pipe is closed
+		}
+		_ = w.Close()
+	}()
+	o := newOutlet(r)
+	first := make([]byte, 1)
+	if _, err := o.Read(first); err != nil {
+		t.Fatal(err)
+	}
+	o.settle(time.Now(), nil, func() {})
+	if n, err := io.Copy(io.Discard, o); err != nil || n > 1<<20 {
+		t.Errorf("%d bytes held in memory, %v", n, err)
+	}
+	<-chat
+}
