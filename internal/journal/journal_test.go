@@ -1,0 +1,259 @@
+package journal
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// fill writes n records, each made durable, and gives the file's bytes.
+func fill(t *testing.T, path string, n int) []byte {
+	t.Helper()
+	l, old, err := Open(path)
+	if err != nil || len(old) != 0 {
+		t.Fatalf("opening a new journal: %v, %d records", err, len(old))
+	}
+	for i := range n {
+		if err := l.Append(fmt.Appendf(nil, `{"n":%d,"text":"ü\n"}`, i)); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Sync(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func TestRecordsComeBack(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "j")
+	fill(t, path, 3)
+	records, err := Read(path)
+	if err != nil || len(records) != 3 || string(records[2]) != `{"n":2,"text":"ü\n"}` {
+		t.Fatalf("read %q, %v", records, err)
+	}
+	l, records, err := Open(path)
+	if err != nil || len(records) != 3 {
+		t.Fatalf("opened with %d records, %v", len(records), err)
+	}
+	if err := l.Append([]byte(`{"n":3}`)); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(l.Sync(), l.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if records, _ := Read(path); len(records) != 4 {
+		t.Fatalf("%d records after appending to an old journal", len(records))
+	}
+	if none, err := Read(path + "-not-there"); err != nil || none != nil {
+		t.Fatalf("a journal that is not there: %q, %v", none, err)
+	}
+}
+
+// TestCutAtEveryByte: whatever is cut off, what was whole before it comes back, the
+// torn rest does not, and the journal can be written again.
+func TestCutAtEveryByte(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	data := fill(t, filepath.Join(dir, "whole"), 4)
+	path := filepath.Join(dir, "cut")
+	for n := range len(data) + 1 {
+		if err := os.WriteFile(path, data[:n], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		want := max(0, bytes.Count(data[:n], []byte("\n"))-1)
+		l, records, err := Open(path)
+		if err != nil || len(records) != want {
+			t.Fatalf("cut at byte %d: %d records, want %d, %v", n, len(records), want, err)
+		}
+		if err := errors.Join(l.Append([]byte(`{"after":true}`)), l.Sync(), l.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if records, err := Read(path); err != nil || len(records) != want+1 {
+			t.Fatalf("cut at byte %d and continued: %d records, %v", n, len(records), err)
+		}
+	}
+}
+
+// TestDamageIsNamed: a flipped byte anywhere but in the last line's newline is found,
+// with its line, and the file is left as it is.
+func TestDamageIsNamed(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	data := fill(t, filepath.Join(dir, "whole"), 4)
+	path := filepath.Join(dir, "damaged")
+	for n := range len(data) - 1 {
+		if data[n] == '\n' {
+			continue // joins two lines; covered by the checksum of the joined one
+		}
+		bad := bytes.Clone(data)
+		bad[n] ^= 0x01
+		if bad[n] == '\n' {
+			continue
+		}
+		if err := os.WriteFile(path, bad, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, _, err := Open(path)
+		var corrupt *CorruptError
+		var version *VersionError
+		line := 1 + bytes.Count(data[:n], []byte("\n"))
+		switch {
+		case errors.As(err, &version) && line == 1:
+		case errors.As(err, &corrupt) && corrupt.Line == line:
+		default:
+			t.Fatalf("byte %d (line %d) flipped: %v", n, line, err)
+		}
+		if now, _ := os.ReadFile(path); !bytes.Equal(now, bad) {
+			t.Fatalf("byte %d flipped: opening changed the file", n)
+		}
+	}
+}
+
+func TestNewerVersionIsRefusedAndKept(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "j")
+	text := header + "2}\n" + `{"from":"the future"}` + "\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err := Open(path)
+	var version *VersionError
+	if !errors.As(err, &version) || version.Found != "2" {
+		t.Fatalf("opened with %v", err)
+	}
+	if now, _ := os.ReadFile(path); string(now) != text {
+		t.Fatal("a journal of another version was changed")
+	}
+}
+
+func TestOnlyObjectsOnOneLine(t *testing.T) {
+	t.Parallel()
+	l, _, err := Open(filepath.Join(t.TempDir(), "j"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for _, bad := range []string{"", "{}", "[1]", "{\"a\":\n1}", "text"} {
+		if l.Append([]byte(bad)) == nil {
+			t.Errorf("%q was taken as a record", bad)
+		}
+	}
+}
+
+func TestWriteErrorStopsTheLog(t *testing.T) {
+	t.Parallel()
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Logf("no /dev/full here: %v", err)
+		return
+	}
+	l := &Log{path: "full", f: full}
+	defer l.Close()
+	if err := l.Append([]byte(`{"a":1}`)); err != nil {
+		t.Fatal(err)
+	}
+	var write *WriteError
+	if err := l.Sync(); !errors.As(err, &write) {
+		t.Fatalf("a full disk gave %v", err)
+	}
+	if err := l.Append([]byte(`{"a":2}`)); !errors.As(err, &write) {
+		t.Fatalf("after the error, Append gave %v", err)
+	}
+}
+
+func TestLockNamesItsHolder(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	h := Holder{PID: 4711, Host: "here", Run: "r", Since: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+	l, err := TryLock(dir, h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = TryLock(dir, Holder{PID: 1})
+	var locked *LockedError
+	if !errors.As(err, &locked) || locked.Holder != h || !strings.Contains(err.Error(), "4711") {
+		t.Fatalf("the second lock gave %v", err)
+	}
+	if err := l.Unlock(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := TryLock(dir, Holder{PID: 1})
+	if err != nil {
+		t.Fatalf("a lock that was given back: %v", err)
+	}
+	_ = again.Unlock()
+}
+
+// TestGroupCommit: what is appended and not synced is not there; one sync brings all.
+func TestGroupCommit(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		path := filepath.Join(t.TempDir(), "j")
+		l, _, err := Open(path)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		synced, pending := 0, 0
+		for _, sync := range rapid.SliceOfN(rapid.Bool(), 0, 20).Draw(rt, "steps") {
+			if sync {
+				if err := l.Sync(); err != nil {
+					rt.Fatal(err)
+				}
+				synced, pending = synced+pending, 0
+			} else {
+				if err := l.Append([]byte(`{"x":1}`)); err != nil {
+					rt.Fatal(err)
+				}
+				pending++
+			}
+			if got, err := Read(path); err != nil || len(got) != synced {
+				rt.Fatalf("%d records on disk, want %d, %v", len(got), synced, err)
+			}
+		}
+		if err := l.Close(); err != nil {
+			rt.Fatal(err)
+		}
+	})
+}
+
+func FuzzScan(f *testing.F) {
+	f.Add([]byte(header + "1}\n{\"a\":1,\"crc\":\"00000000\"}\n"))
+	good, _ := seal(nil, []byte(`{"a":1}`))
+	f.Add(append([]byte(header+"1}\n"), good...))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		path := filepath.Join(t.TempDir(), "j")
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		records, err := Read(path)
+		if err != nil {
+			return
+		}
+		// What is readable stays readable after it is opened for writing.
+		l, again, err := Open(path)
+		if err != nil || len(again) != len(records) {
+			t.Fatalf("read %d records, opened %d, %v", len(records), len(again), err)
+		}
+		if err := errors.Join(l.Append([]byte(`{"z":1}`)), l.Sync(), l.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if more, err := Read(path); err != nil || len(more) != len(records)+1 {
+			t.Fatalf("%d records and one more gave %d, %v", len(records), len(more), err)
+		}
+	})
+}
