@@ -2,6 +2,8 @@ package proc
 
 import (
 	"os"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 	"unsafe"
@@ -32,6 +34,11 @@ func (p *Process) begin() error {
 		return err
 	}
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP | windows.CREATE_SUSPENDED}
+	if a := p.cmd.Args; len(a) == 5 && slices.Equal(a[:4], Shell("")[:4]) {
+		// cmd.exe does not read its line as other programs do: it takes what is between
+		// the outer quotes as it is.
+		p.cmd.SysProcAttr.CmdLine = strings.Join(a[:4], " ") + ` "` + a[4] + `"`
+	}
 	if err := p.cmd.Start(); err != nil {
 		_ = windows.CloseHandle(job)
 		return err
