@@ -83,7 +83,6 @@ type message struct {
 	attempt *runner.Result
 	verdict *counsel.Verdict
 	panel   int
-	signal  *Signal
 }
 
 // Run runs the session to its end. The error is of the loop itself (the journal
