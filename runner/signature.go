@@ -23,7 +23,7 @@ func Signature(reason, detail string) string {
 		if !telling.MatchString(line) {
 			continue
 		}
-		if l := steady(line); l != "" && (len(parts) == 0 || parts[len(parts)-1] != l) {
+		if l := steady(line); l != "" && !strings.Contains(strings.Join(parts, " | "), l) {
 			parts = append(parts, l)
 		}
 	}
