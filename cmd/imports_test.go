@@ -29,6 +29,7 @@ var may = map[string]struct {
 	"scheduler":                  {[]string{"budget", "counsel", "dag", "internal/plan", "runner"}, "the loop decides; it never starts a process or opens a file itself"},
 	"internal/rehearse":          {[]string{"budget", "internal/proc"}, "a stand-in speaks the protocol and knows nothing of us"},
 	"internal/fakeapi":           {[]string{"budget"}, "a scripted API serves only tests"},
+	"internal/doctor":            {[]string{"internal/journal", "internal/proc"}, "looks at the machine; plans and runs are others' business"},
 	"internal/ui":                {[]string{"budget", "counsel", "internal/plan", "internal/report", "internal/ui/safe", "runner", "scheduler"}, "a projection"},
 	"internal/ui/safe":           {nil, "text for terminals"},
 	"internal/report":            {[]string{"budget", "counsel", "internal/plan", "internal/ui/safe", "internal/verify", "runner", "scheduler"}, "a projection"},

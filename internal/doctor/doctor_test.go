@@ -1,0 +1,250 @@
+package doctor
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"wavex/internal/journal"
+)
+
+const long = time.Minute
+
+// is compares a check with the status and a part of its words.
+func is(t *testing.T, c Check, status Status, words string) {
+	t.Helper()
+	if c.Status != status || !strings.Contains(c.Text, words) {
+		t.Errorf("%s: %s %q, want %s with %q", c.Name, c.Status, c.Text, status, words)
+	}
+	if (c.Fix == "") != (c.Status == OK) {
+		t.Errorf("%s: %s, and the advice is %q", c.Name, c.Status, c.Fix)
+	}
+}
+
+func TestWorst(t *testing.T) {
+	t.Parallel()
+	good, odd, bad := ok("a", ""), warn("b", "", "do"), wrong("c", "", "do")
+	for _, tt := range []struct {
+		checks []Check
+		want   Status
+	}{{nil, OK}, {[]Check{good}, OK}, {[]Check{odd, good}, Warn}, {[]Check{bad, odd}, Fail}, {[]Check{odd, bad, good}, Fail}} {
+		if got := Worst(tt.checks); got != tt.want {
+			t.Errorf("%v: %s, want %s", tt.checks, got, tt.want)
+		}
+	}
+}
+
+func TestParseVersion(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"2.1.197 (Claude Code)\n": "2.1.197",
+		"v2.0.1":                  "2.0.1",
+		"claude 10.20.30-beta":    "10.20.30",
+		"update to 2.2.0, now":    "2.2.0",
+		"":                        "",
+		"2.1":                     "",
+		"1.2.3.4":                 "",
+		"99999999.1.1":            "",
+	} {
+		v, known := ParseVersion(text)
+		if got := v.String(); known != (want != "") || known && got != want {
+			t.Errorf("%q: %s, %t, want %q", text, got, known, want)
+		}
+	}
+}
+
+func FuzzParseVersion(f *testing.F) {
+	f.Add("2.1.197 (Claude Code)")
+	f.Fuzz(func(t *testing.T, text string) {
+		v, known := ParseVersion(text)
+		if known && !strings.Contains(text, ".") || !known && v != (Version{}) {
+			t.Errorf("%q: %v, %t", text, v, known)
+		}
+		if v.Less(v) {
+			t.Errorf("%v is older than itself", v)
+		}
+	})
+}
+
+func TestVersionsInOrder(t *testing.T) {
+	t.Parallel()
+	list := []Version{{1, 9, 9}, {2, 0, 300}, {2, 1, 0}, {2, 1, 197}, {3, 0, 0}}
+	for i, a := range list {
+		for j, b := range list {
+			if a.Less(b) != (i < j) {
+				t.Errorf("%s before %s: %t", a, b, a.Less(b))
+			}
+		}
+	}
+}
+
+func TestCLI(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	empty := filepath.Join(t.TempDir(), "claude")
+	if err := os.WriteFile(empty, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name, program, say string
+		wait               time.Duration
+		status             Status
+		words              string
+	}{
+		{"good", self, "2.1.197 (Claude Code)", long, OK, "version 2.1.197"},
+		{"just new enough", self, "2.1.0 (Claude Code)", long, OK, "version 2.1.0"},
+		{"too old", self, "2.0.76 (Claude Code)", long, Fail, "version 2.0.76; wavex needs 2.1.0"},
+		{"no version", self, "hello", long, Warn, `tells no version: "hello"`},
+		{"fails", self, "fail no such thing", long, Fail, "exit status 3: no such thing"},
+		{"silent", self, "hang", 300 * time.Millisecond, Fail, "no answer in 300ms"},
+		{"missing", filepath.Join(t.TempDir(), "claude"), "", long, Fail, "is not there"},
+		{"no program", empty, "", long, Fail, "starting"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			is(t, CLI(t.Context(), []string{tt.program}, []string{"FAKE=" + tt.say}, tt.wait), tt.status, tt.words)
+		})
+	}
+}
+
+func TestLogin(t *testing.T) {
+	t.Parallel()
+	none, file, settings := t.TempDir(), t.TempDir(), t.TempDir()
+	const secret = "sk-ant-never-shown"
+	for path, text := range map[string]string{
+		filepath.Join(file, ".credentials.json"): `{"token":"` + secret + `"}`,
+		filepath.Join(settings, "settings.json"): `{"apiKeyHelper":"` + secret + `"}`,
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tt := range []struct {
+		name     string
+		env      []string
+		keychain bool
+		status   Status
+		words    string
+	}{
+		{"key", []string{"ANTHROPIC_API_KEY=" + secret}, false, OK, "ANTHROPIC_API_KEY is set"},
+		{"an empty key", []string{"ANTHROPIC_API_KEY=", "CLAUDE_CONFIG_DIR=" + none}, false, Fail, "not logged in"},
+		{"file", []string{"CLAUDE_CONFIG_DIR=" + file}, false, OK, "a credentials file in " + file},
+		{"both", []string{"CLAUDE_CODE_OAUTH_TOKEN=" + secret, "CLAUDE_CONFIG_DIR=" + file}, false, OK, "(a subscription token); there is"},
+		{"cloud", []string{"CLAUDE_CODE_USE_BEDROCK=1"}, false, OK, "Bedrock"},
+		{"helper", []string{"CLAUDE_CONFIG_DIR=" + settings}, false, Warn, "a helper"},
+		{"keychain", []string{"CLAUDE_CONFIG_DIR=" + none}, true, Warn, "keychain"},
+		{"nothing", []string{"HOME=" + none}, false, Fail, "not logged in"},
+		{"no home", nil, false, Fail, "not logged in"},
+	} {
+		c := Login(tt.env, tt.keychain)
+		is(t, c, tt.status, tt.words)
+		if strings.Contains(c.Text+c.Fix, secret) {
+			t.Errorf("%s: the secret is shown: %+v", tt.name, c)
+		}
+	}
+}
+
+func TestBypass(t *testing.T) {
+	t.Parallel()
+	many := []string{"a", "b", "c", "d", "e", "f"}
+	is(t, Bypass(nil, true, nil), OK, "no task")
+	is(t, Bypass(many, true, nil), Fail, "of a, b, c, d, e and others is refused by the CLI as root")
+	is(t, Bypass(many, true, []string{"IS_SANDBOX=0"}), Fail, "refused")
+	is(t, Bypass([]string{"a"}, true, []string{"IS_SANDBOX=1"}), Warn, "bypassed by a")
+	is(t, Bypass([]string{"a"}, false, nil), Warn, "bypassed by a")
+}
+
+func TestTaskList(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	env := []string{"CLAUDE_CONFIG_DIR=" + filepath.Join(dir, "a", "b")}
+	is(t, TaskList(env), OK, "can be made")
+	if err := os.MkdirAll(filepath.Join(dir, "a", "b", "tasks"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	is(t, TaskList(env), OK, "can be written")
+	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	is(t, TaskList([]string{"HOME=" + filepath.Join(dir, "file")}), Warn, "cannot be reached")
+	is(t, TaskList(nil), Warn, "neither")
+}
+
+func TestDisk(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		free   uint64
+		known  bool
+		status Status
+		words  string
+	}{
+		{0, false, OK, "not known"}, {0, true, Fail, "0 MB free"}, {fullDisk, true, Warn, "100 MB free"},
+		{tightDisk, true, OK, "1.0 GB free"}, {250 << 30, true, OK, "250.0 GB free"},
+	} {
+		is(t, disk(tt.free, tt.known), tt.status, tt.words)
+	}
+	is(t, Disk(filepath.Join(t.TempDir(), "nowhere")), Fail, "cannot be written")
+}
+
+func TestMemory(t *testing.T) {
+	t.Parallel()
+	is(t, Memory(0, 64), OK, "not known")
+	is(t, Memory(800<<20, 4), OK, "enough for 4")
+	c := Memory(800<<20, 5)
+	is(t, c, Warn, "5 side by side need 1000 MB")
+	if c.Fix != "use -j 4" {
+		t.Error(c.Fix)
+	}
+	if c := Memory(1, 5); c.Fix != "use -j 1" {
+		t.Error(c.Fix)
+	}
+}
+
+func TestLock(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	is(t, Lock(filepath.Join(dir, "nowhere")), OK, "no other")
+	l, err := journal.TryLock(dir, journal.Holder{PID: 4711, Host: "here", Since: time.Unix(0, 0).UTC()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	is(t, Lock(dir), Fail, "in use by wavex process 4711 on here since 1970-01-01T00:00:00Z")
+	if err := l.Unlock(); err != nil {
+		t.Fatal(err)
+	}
+	is(t, Lock(dir), OK, "no other") // a holder that is gone holds nothing
+}
+
+func TestGit(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "GIT_CONFIG_NOSYSTEM=1", "GIT_CEILING_DIRECTORIES=" + filepath.Dir(dir)}
+	is(t, Git(t.Context(), dir, env, long), Warn, "in no git repository")
+	is(t, Git(t.Context(), dir, []string{"PATH="}, long), Warn, "git is not there")
+	repo := filepath.Join(dir, "repo")
+	if err := os.MkdirAll(repo, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	run := exec.CommandContext(t.Context(), "git", "init", "-q")
+	run.Dir, run.Env = repo, env
+	if out, err := run.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	is(t, Git(t.Context(), repo, env, long), OK, "clean")
+	for i, words := range []string{"1 uncommitted change", "2 uncommitted changes"} {
+		if err := os.WriteFile(filepath.Join(repo, string(rune('a'+i))), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		is(t, Git(t.Context(), repo, env, long), Warn, words)
+	}
+	entries, err := os.ReadDir(repo)
+	if err != nil || len(entries) != 3 { // .git and the two files: the check left nothing
+		t.Errorf("%v, %v", entries, err)
+	}
+}

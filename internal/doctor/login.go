@@ -1,0 +1,136 @@
+package doctor
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// logins are the variables that log the CLI in, with what each stands for. Only
+// whether they are set is looked at.
+var logins = []struct{ name, what string }{
+	{"ANTHROPIC_API_KEY", "an API key"},
+	{"ANTHROPIC_AUTH_TOKEN", "a gateway's token"},
+	{"CLAUDE_CODE_OAUTH_TOKEN", "a subscription token"},
+	{"CLAUDE_CODE_USE_BEDROCK", "Amazon Bedrock"},
+	{"CLAUDE_CODE_USE_VERTEX", "Google Vertex AI"},
+	{"CLAUDE_CODE_USE_FOUNDRY", "Microsoft Foundry"},
+}
+
+// ConfigDir is where the CLI keeps its own files, by the environment its attempts
+// would have; "" when neither CLAUDE_CONFIG_DIR nor a home directory is known.
+func ConfigDir(env []string) string {
+	if d := lookup(env, "CLAUDE_CONFIG_DIR"); d != "" {
+		return d
+	}
+	for _, name := range []string{"HOME", "USERPROFILE"} {
+		if h := lookup(env, name); h != "" {
+			return filepath.Join(h, ".claude")
+		}
+	}
+	return ""
+}
+
+// Login tells how the CLI is logged in, as far as that shows without reading a secret:
+// which variables are set in the environment of attempts, and whether a credentials file
+// is there. keychain says that this system keeps credentials where they cannot be
+// seen (macOS).
+func Login(env []string, keychain bool) Check {
+	const name = "login"
+	var found []string
+	for _, l := range logins {
+		if lookup(env, l.name) != "" {
+			found = append(found, l.name+" is set ("+l.what+")")
+		}
+	}
+	dir := ConfigDir(env)
+	if dir != "" && isFile(filepath.Join(dir, ".credentials.json")) {
+		found = append(found, "there is a credentials file in "+dir)
+	}
+	const fix = "log in with `claude`, or set ANTHROPIC_API_KEY"
+	switch {
+	case len(found) > 0:
+		return ok(name, strings.Join(found, "; "))
+	case keychain:
+		return warn(name, "no variable and no credentials file; the keychain was not asked", fix+"; --probe finds out")
+	case dir != "" && isFile(filepath.Join(dir, "settings.json")):
+		return warn(name, "no variable and no credentials file; settings may name a helper that logs in", fix+"; --probe finds out")
+	}
+	return wrong(name, "the CLI is not logged in: no variable is set and there is no credentials file", fix)
+}
+
+// Bypass tells whether attempts may bypass permissions: the CLI refuses that as root
+// outside of a sandbox (observed on 2.1.197). tasks are those that ask for it.
+func Bypass(tasks []string, root bool, env []string) Check {
+	const name = "permissions"
+	switch {
+	case len(tasks) == 0:
+		return ok(name, "no task bypasses permissions")
+	case root && lookup(env, "IS_SANDBOX") != "1":
+		return wrong(name, "permissionMode bypassPermissions of "+some(tasks)+" is refused by the CLI as root",
+			"run as another user, or use permissionMode acceptEdits with allowedTools; in a sandbox of its own set IS_SANDBOX=1")
+	}
+	return warn(name, "permissions are bypassed by "+some(tasks), "keep that to sandboxes; acceptEdits with allowedTools says what an agent may do")
+}
+
+// some lists the first few of many names.
+func some(names []string) string {
+	const most = 5
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return strings.Join(names[:most], ", ") + " and others"
+}
+
+// lookup is the last value of a variable, as a child would see it.
+func lookup(env []string, name string) string {
+	for i := len(env) - 1; i >= 0; i-- {
+		if k, v, found := strings.Cut(env[i], "="); found && k == name {
+			return v
+		}
+	}
+	return ""
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// TaskList tells whether Claude Code's task lists could be kept in the CLI's folder.
+func TaskList(env []string) Check {
+	const name = "task list"
+	dir := ConfigDir(env)
+	if dir == "" {
+		return warn(name, "neither CLAUDE_CONFIG_DIR nor HOME is set, so there is no place for task lists", "set HOME")
+	}
+	dir = filepath.Join(dir, "tasks")
+	at, err := nearest(dir)
+	switch {
+	case err != nil:
+		return warn(name, "task lists cannot be reached: "+err.Error(), "only mirroring a run into a task list needs them")
+	case !writable(at):
+		return warn(name, "task lists cannot be written in "+at, "only mirroring a run into a task list needs that")
+	case at == dir:
+		return ok(name, dir+" can be written")
+	}
+	return ok(name, dir+" can be made")
+}
+
+// nearest is the path itself or the closest folder above it that is there.
+func nearest(path string) (string, error) {
+	for {
+		info, err := os.Stat(path)
+		switch {
+		case err == nil && !info.IsDir():
+			return "", &fs.PathError{Op: "open", Path: path, Err: errors.New("not a folder")}
+		case err == nil:
+			return path, nil
+		case !errors.Is(err, fs.ErrNotExist) || filepath.Dir(path) == path:
+			return "", err
+		}
+		path = filepath.Dir(path)
+	}
+}

@@ -1,0 +1,33 @@
+package doctor
+
+import (
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// The test binary plays the CLI: it says what FAKE tells it and ends so.
+func TestMain(m *testing.M) {
+	if say, fake := os.LookupEnv("FAKE"); fake {
+		if len(os.Args) != 2 || os.Args[1] != "--version" {
+			fmt.Println("called with", os.Args[1:])
+			os.Exit(9)
+		}
+		switch {
+		case say == "hang":
+			c := make(chan os.Signal, 1)
+			signal.Notify(c, os.Interrupt)
+			<-c
+		case strings.HasPrefix(say, "fail "):
+			fmt.Fprintln(os.Stderr, say[5:])
+			os.Exit(3)
+		}
+		fmt.Println(say)
+		os.Exit(0)
+	}
+	goleak.VerifyTestMain(m)
+}

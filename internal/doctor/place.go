@@ -1,0 +1,112 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"time"
+
+	"wavex/internal/journal"
+)
+
+// Disk thresholds, in bytes. A run's own files are small; builds and tests are not.
+const (
+	fullDisk  = 100 << 20
+	tightDisk = 1 << 30
+)
+
+// Disk tells whether the project directory can be written and has room.
+func Disk(dir string) Check {
+	const name = "disk"
+	if !writable(dir) {
+		return wrong(name, dir+" cannot be written", "give the user that runs wavex the right to write there")
+	}
+	free, known := freeDisk(dir)
+	return disk(free, known)
+}
+
+func disk(free uint64, known bool) Check {
+	const name, fix = "disk", "make room; agents build and test here"
+	switch {
+	case !known:
+		return ok(name, "free space is not known on this system")
+	case free < fullDisk:
+		return wrong(name, bytesText(free)+" free", fix)
+	case free < tightDisk:
+		return warn(name, bytesText(free)+" free", fix)
+	}
+	return ok(name, bytesText(free)+" free")
+}
+
+// eachProcess is what a CLI process takes, in bytes (observed on claude 2.1.197:
+// about 195 MB), without the commands it runs.
+const eachProcess = 200 << 20
+
+// Memory tells whether so many CLI processes fit side by side. free is what may be
+// used, in bytes; 0: unknown.
+func Memory(free int64, parallel int) Check {
+	const name = "memory"
+	need := int64(parallel) * eachProcess
+	switch {
+	case free <= 0:
+		return ok(name, "free memory is not known on this system")
+	case need > free:
+		return warn(name, fmt.Sprintf("%s free, and %d side by side need %s", bytesText(uint64(free)), parallel, bytesText(uint64(need))),
+			fmt.Sprintf("use -j %d", max(1, free/eachProcess)))
+	}
+	return ok(name, fmt.Sprintf("%s free, enough for %d side by side", bytesText(uint64(free)), parallel))
+}
+
+func bytesText(n uint64) string {
+	if n >= 1<<30 {
+		return fmt.Sprintf("%.1f GB", float64(n)/(1<<30))
+	}
+	return fmt.Sprintf("%d MB", n>>20)
+}
+
+// Lock tells whether a run could start in a run folder, or who works there.
+func Lock(loop string) Check {
+	const name = "lock"
+	err := journal.Free(loop)
+	var locked *journal.LockedError
+	switch {
+	case errors.As(err, &locked):
+		return wrong(name, locked.Error(), "`wavex status` shows where that run stands")
+	case err != nil:
+		return wrong(name, err.Error(), "see who may read and write "+loop)
+	}
+	return ok(name, "no other wavex works here")
+}
+
+// Git tells the state of the repository that a directory is in. None of it keeps a
+// run from starting; it says what can be seen, and taken back, afterwards.
+func Git(ctx context.Context, dir string, env []string, wait time.Duration) Check {
+	const name = "git"
+	const fix = "commit or set them aside first, so that the agents' work can be told from yours"
+	git := func(args ...string) (string, error) {
+		return output(ctx, append([]string{"git", "--no-optional-locks"}, args...), dir, env, wait)
+	}
+	said, err := git("rev-parse", "--is-inside-work-tree")
+	switch {
+	case errors.Is(err, exec.ErrNotFound):
+		return warn(name, "git is not there, so changes cannot be looked at or taken back", "install git")
+	case errors.Is(err, errSilent):
+		return warn(name, "git gave no answer in "+wait.String(), "try `git status` by hand")
+	case err != nil || strings.TrimSpace(said) != "true":
+		return warn(name, dir+" is in no git repository, so changes cannot be looked at or taken back", "git init, and commit what is there")
+	}
+	said, err = git("status", "--porcelain", "--untracked-files=normal")
+	if err != nil {
+		return warn(name, "git status: "+err.Error()+": "+first(said), "try it by hand")
+	}
+	n := strings.Count(said, "\n")
+	switch {
+	case n == 1:
+		return warn(name, "a repository with 1 uncommitted change", fix)
+	case n > 1:
+		return warn(name, fmt.Sprintf("a repository with %d uncommitted changes", n), fix)
+	}
+	return ok(name, "a clean repository")
+}

@@ -1,0 +1,35 @@
+package journal
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/gofrs/flock"
+)
+
+// Free tells whether TryLock of dir would be given now: nil, or a *LockedError that
+// names the holder. It makes no file. It holds a shared lock for an instant, so a
+// TryLock in that instant is refused.
+func Free(dir string) error {
+	path := filepath.Join(dir, "lock")
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	f := flock.New(path)
+	ok, err := f.TryRLock()
+	if err != nil {
+		return fmt.Errorf("looking at the lock of %s: %w", dir, err)
+	}
+	if ok {
+		return f.Unlock()
+	}
+	var held Holder
+	if b, err := os.ReadFile(filepath.Join(dir, "holder.json")); err == nil {
+		_ = json.Unmarshal(b, &held) // unreadable: it is locked all the same
+	}
+	return &LockedError{Dir: dir, Holder: held}
+}
