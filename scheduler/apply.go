@@ -83,6 +83,12 @@ func (s *State) apply(e Event) error {
 			s.Tasks[i].Advice = nil
 			s.move(i, Pending)
 		}
+	case IntegrationStarted, DeliveryStarted:
+		s.busy = true
+	case IntegrationEnded:
+		s.integrationEnded(b)
+	case DeliveryEnded:
+		s.busy, s.delivered = false, true
 	case Draining:
 		s.Stop = &b.Stop
 	case RunEnded:
@@ -97,6 +103,7 @@ func (s *State) apply(e Event) error {
 // begin starts a session of the run.
 func (s *State) begin(c Config, at time.Time) {
 	s.Config, s.Began, s.Wave = c, at, 0
+	s.busy, s.delivered = false, false
 	s.Fleet = newFleet(c.Parallel)
 	s.requeue()
 }
@@ -158,6 +165,12 @@ func (s *State) move(i int, to Status) {
 		} else {
 			s.queue.left[t.Wave]++
 		}
+	}
+	if from == Verified {
+		s.queue.verified--
+	}
+	if to == Verified {
+		s.queue.verified++
 	}
 	*s.Counts.of(from)--
 	*s.Counts.of(to)++
@@ -253,12 +266,7 @@ func (s *State) attemptEnded(b AttemptEnded) error {
 	}
 	t.Next = why(r.Outcome)
 	s.move(i, b.Status)
-	for _, id := range b.Blocked {
-		if j, ok := s.Index(id); ok && !s.Tasks[j].Status.Settled() {
-			s.Tasks[j].Root = b.Task
-			s.move(j, Blocked)
-		}
-	}
+	s.block(b.Task, b.Blocked)
 	return nil
 }
 

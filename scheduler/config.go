@@ -16,6 +16,9 @@ type Config struct {
 	Parallel int    `json:"parallel"` // attempts and panels side by side, at least 1
 	Schedule string `json:"schedule"` // "waves" or "eager"
 
+	Isolation string `json:"isolation,omitempty"` // Isolated, or anything else for the shared directory
+	Deliver   string `json:"deliver,omitempty"`   // how an isolated run hands its work over
+
 	Limits budget.Limits `json:"limits"`
 
 	MaxRetries   int           `json:"max_retries"`        // after the first try

@@ -226,6 +226,14 @@ func decodeBody(typ string, data []byte) (Body, error) {
 		return decode[CounselSkipped](data)
 	case "draining":
 		return decode[Draining](data)
+	case "integration_started":
+		return decode[IntegrationStarted](data)
+	case "integration_ended":
+		return decode[IntegrationEnded](data)
+	case "delivery_started":
+		return decode[DeliveryStarted](data)
+	case "delivery_ended":
+		return decode[DeliveryEnded](data)
 	case "notice":
 		return decode[Notice](data)
 	case "run_ended":

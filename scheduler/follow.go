@@ -18,6 +18,8 @@ func follow(s *State, i int, r runner.Result, now time.Time, luck float64) Attem
 	e := AttemptEnded{Task: id, Key: t.Key, Attempt: t.Attempts, Result: r,
 		Charged: r.Outcome.Charged(), Status: Pending, Stuck: t.Stuck}
 	switch o := r.Outcome; {
+	case o == runner.Done && s.Config.Isolation == Isolated:
+		e.Status = Verified
 	case o == runner.Done:
 		e.Status = Completed
 	case o.Stuck():

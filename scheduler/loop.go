@@ -60,7 +60,8 @@ type Loop struct {
 	Open    Body   // RunStarted or Resumed
 	Journal Journal
 	Runner  Runner
-	Panel   Panel // nil: stuck tasks are retried without advice
+	Panel   Panel      // nil: stuck tasks are retried without advice
+	Trees   Integrator // required when Config.Isolation is Isolated
 	Views   []View
 	Signals <-chan Signal
 
@@ -82,6 +83,8 @@ type message struct {
 	task    int
 	attempt *runner.Result
 	verdict *counsel.Verdict
+	event   Body // already decided, as for a delivery
+	trees   *integration
 	panel   int
 }
 
@@ -176,7 +179,20 @@ func (r *running) react(m message) error {
 	}
 }
 
+// integration is what the integrator said.
+type integration struct {
+	wave int
+	got  Integrated
+	err  error
+}
+
 func (r *running) decide(m message) Body {
+	switch {
+	case m.event != nil:
+		return m.event
+	case m.trees != nil:
+		return afterIntegration(r.s, m.trees.wave, m.trees.got, m.trees.err)
+	}
 	id := r.s.Plan.Tasks[m.task].ID
 	if m.verdict != nil {
 		return CounselEnded{Task: id, Panel: m.panel, Verdict: *m.verdict}
@@ -248,6 +264,19 @@ func (r *running) act(e Event) {
 			}
 			res := r.attempt(req)
 			return message{attempt: &res}
+		})
+	case IntegrationStarted:
+		r.work(0, func() message {
+			got, err := r.Trees.Integrate(r.kill, b.Wave, b.Tasks)
+			return message{trees: &integration{b.Wave, got, err}}
+		})
+	case DeliveryStarted:
+		r.work(0, func() message {
+			d, err := r.Trees.Deliver(r.kill, b.Complete)
+			if err != nil {
+				d = DeliveryEnded{How: "none", Why: err.Error()}
+			}
+			return message{event: d}
 		})
 	case CounselStarted:
 		i, _ := r.s.Index(b.Task)

@@ -18,18 +18,13 @@ import (
 // wait. It is asked again after each event it gave was applied.
 func next(s *State, now time.Time) Body {
 	switch {
-	case s.Ended != nil:
+	case s.Ended != nil || s.busy:
 		return nil
-	case s.Counts.Pending == 0:
+	case s.Counts.Pending == 0 || s.Stop != nil:
 		if s.running > 0 {
 			return nil
 		}
-		return end(s)
-	case s.Stop != nil:
-		if s.running > 0 {
-			return nil
-		}
-		return end(s)
+		return finish(s)
 	}
 	if over := s.Ledger.OverWall(now.Sub(s.Began)); over != nil {
 		return Draining{Stop: atLimit(over)}
@@ -47,12 +42,15 @@ func next(s *State, now time.Time) Body {
 	if body != nil || waiting || s.running > 0 {
 		return body
 	}
+	if ev := together(s); ev != nil {
+		return ev
+	}
 	return Draining{Stop: Stop{Status: "failed", ExitCode: 1,
 		Reason: fmt.Sprintf("wave %d has %d tasks left and none of them can start", s.Wave, s.queue.left[s.Wave])}}
 }
 
 func openWave(s *State) Body {
-	for w := 1; w <= s.Waves; w++ {
+	for w := max(1, s.Wave); w <= s.Waves; w++ {
 		if s.queue.left[w] == 0 {
 			continue
 		}

@@ -7,11 +7,12 @@ import "slices"
 // and are skipped; a task that comes back is queued again. It knows nothing of
 // limits and files.
 type queue struct {
-	lists   [][]int32
-	heads   []int
-	panels  []int32   // tasks whose panel is due, oldest first
-	left    []int     // tasks not settled, by wave
-	members [][]int32 // every task, by wave
+	lists    [][]int32
+	heads    []int
+	panels   []int32   // tasks whose panel is due, oldest first
+	verified int       // tasks whose work waits for its integration
+	left     []int     // tasks not settled, by wave
+	members  [][]int32 // every task, by wave
 }
 
 func newQueue(waves int) queue {

@@ -19,6 +19,7 @@ const (
 	Pending    Status = "pending"
 	InProgress Status = "in_progress" // an attempt is running
 	Advising   Status = "advising"    // stuck; a panel is due or running
+	Verified   Status = "verified"    // done in a tree of its own; completed once it is integrated
 	Completed  Status = "completed"
 	Failed     Status = "failed"  // retries spent
 	Blocked    Status = "blocked" // a blocker failed
@@ -78,6 +79,9 @@ type State struct {
 	Seq     int64
 	Fleet   Fleet // how many may run side by side just now
 	running int   // attempts and panels
+
+	busy      bool // an integration or the delivery is under way
+	delivered bool
 
 	index    map[string]int32 // task id to node
 	frontier *dag.Frontier

@@ -86,6 +86,12 @@ func (v *plain) Event(e scheduler.Event, s *scheduler.State) {
 		}
 	case scheduler.CounselSkipped:
 		say(fmt.Sprintf("%s: retry without counsel: %s", text(b.Task), text(b.Reason)))
+	case scheduler.IntegrationStarted:
+		say(together(b))
+	case scheduler.IntegrationEnded:
+		say(integrated(b, s)...)
+	case scheduler.DeliveryEnded:
+		say(delivered(b)...)
 	case scheduler.Draining:
 		say(stopping(b.Stop, s)...)
 	case scheduler.Notice:

@@ -243,6 +243,14 @@ func (v *terminal) tell(e scheduler.Event, s *scheduler.State) (rows []row, tabl
 		}
 	case scheduler.CounselSkipped:
 		add(panel, "%s  retry without counsel: %s", label(s, b.Task), text(b.Reason))
+	case scheduler.IntegrationEnded:
+		m := none
+		if len(b.Reopened) > 0 || b.Stop != nil {
+			m = warn
+		}
+		whole(m, integrated(b, s)...)
+	case scheduler.DeliveryEnded:
+		whole(none, delivered(b)...)
 	case scheduler.Draining:
 		whole(warn, stopping(b.Stop, s)...)
 	case scheduler.Notice:

@@ -1,0 +1,170 @@
+package scheduler
+
+import (
+	"context"
+	"fmt"
+
+	"wavex/runner"
+)
+
+// This file is what isolation adds to the loop: tasks that are done in a tree of
+// their own are only verified; they are completed when their work stands together
+// with that of the others. It knows nothing of git.
+
+// IntegrationStarted brings the work of verified tasks together.
+type IntegrationStarted struct {
+	Wave  int      `json:"wave"`
+	Tasks []string `json:"tasks"` // verified, in plan order
+}
+
+// IntegrationEnded is one decision: what stands together now, and what goes back.
+// An integration that was cut off is simply begun again.
+type IntegrationEnded struct {
+	Wave      int        `json:"wave"`
+	Commit    string     `json:"commit,omitempty"` // of the integrated tree
+	Completed []string   `json:"completed"`
+	Reopened  []Reopened `json:"reopened,omitempty"`
+	Note      string     `json:"note,omitempty"`
+	Stop      *Stop      `json:"stop,omitempty"`
+}
+
+// Reopened is a task whose work did not stand together with the rest.
+type Reopened struct {
+	Task    string        `json:"task"`
+	Kind    string        `json:"kind"` // "conflict", "red", "deletes"
+	Result  runner.Result `json:"result"`
+	Status  Status        `json:"status"`
+	Stuck   int           `json:"stuck"`
+	Blocked []string      `json:"blocked,omitempty"`
+}
+
+// DeliveryStarted hands the integrated tree over, as the last thing before the end.
+type DeliveryStarted struct {
+	Complete bool `json:"complete"`
+}
+
+// DeliveryEnded says where the work is now.
+type DeliveryEnded struct {
+	How     string `json:"how"` // "ff", "branch", "pr", "patch", "none"
+	Ref     string `json:"ref,omitempty"`
+	Commit  string `json:"commit,omitempty"`
+	Command string `json:"command,omitempty"` // what a person runs to take the work over; "" when nothing is left to do
+	Why     string `json:"why,omitempty"`
+}
+
+// Type names the event.
+func (IntegrationStarted) Type() string { return "integration_started" }
+
+// Type names the event.
+func (IntegrationEnded) Type() string { return "integration_ended" }
+
+// Type names the event.
+func (DeliveryStarted) Type() string { return "delivery_started" }
+
+// Type names the event.
+func (DeliveryEnded) Type() string { return "delivery_ended" }
+
+// Integrated is what an integration came to.
+type Integrated struct {
+	Commit    string
+	Completed []string
+	Culprits  []Culprit
+	Note      string
+}
+
+// Culprit is a task whose work spoils the whole.
+type Culprit struct{ Task, Kind, Reason, Detail string }
+
+// Integrator brings the work of isolated tasks together. Both methods are called
+// from a worker goroutine, never at the same time, and may be called again for the
+// same work after a crash. An error is what a person must put right.
+type Integrator interface {
+	Integrate(ctx context.Context, wave int, tasks []string) (Integrated, error)
+	Deliver(ctx context.Context, complete bool) (DeliveryEnded, error)
+}
+
+// Isolated is the value of Config.Isolation with which tasks work in trees of their own.
+const Isolated = "worktree"
+
+// together is the integration that is due, or nil.
+func together(s *State) Body {
+	if s.queue.verified == 0 {
+		return nil
+	}
+	ev := IntegrationStarted{Wave: s.Wave}
+	for i := range s.Tasks {
+		if s.Tasks[i].Status == Verified {
+			ev.Tasks = append(ev.Tasks, s.Plan.Tasks[i].ID)
+		}
+	}
+	return ev
+}
+
+// finish is the end, preceded by the delivery where there is something to deliver.
+func finish(s *State) Body {
+	if s.Config.Isolation == Isolated && !s.delivered && s.Counts.Completed > 0 {
+		if s.Stop == nil || s.Counts.Pending == 0 {
+			return DeliveryStarted{Complete: s.Counts.Completed == len(s.Tasks)}
+		}
+	}
+	return end(s)
+}
+
+// afterIntegration is what an integration leads to: a culprit is wrong, and it alone.
+func afterIntegration(s *State, wave int, r Integrated, err error) IntegrationEnded {
+	e := IntegrationEnded{Wave: wave, Commit: r.Commit, Completed: r.Completed, Note: r.Note}
+	if err != nil {
+		e.Stop = &Stop{Status: "blocked", ExitCode: 5, Reason: "bringing the wave's work together: " + err.Error(),
+			Advice: "nothing is lost: the work of each task is on its own branch; put the cause right, then resume"}
+		return e
+	}
+	for _, c := range r.Culprits {
+		i, ok := s.Index(c.Task)
+		if !ok {
+			continue
+		}
+		res := runner.Result{Outcome: runner.Wrong, Reason: fmt.Sprintf("%s: %s", c.Kind, c.Reason), Detail: c.Detail,
+			Signature: "integration " + c.Kind + ": " + c.Reason, Session: s.Tasks[i].Session, Contained: true}
+		var a AttemptEnded
+		a.Status, a.Stuck = Pending, s.Tasks[i].Stuck
+		followStuck(s, i, res, &a)
+		if a.Stop != nil && e.Stop == nil {
+			e.Stop = a.Stop
+		}
+		e.Reopened = append(e.Reopened, Reopened{Task: c.Task, Kind: c.Kind, Result: res, Status: a.Status, Stuck: a.Stuck, Blocked: a.Blocked})
+	}
+	return e
+}
+
+func (s *State) integrationEnded(b IntegrationEnded) {
+	s.busy = false
+	if b.Stop != nil && s.Stop == nil {
+		s.Stop = b.Stop
+	}
+	for _, id := range b.Completed {
+		if i, ok := s.Index(id); ok && s.Tasks[i].Status == Verified {
+			s.move(i, Completed)
+		}
+	}
+	for _, r := range b.Reopened {
+		i, ok := s.Index(r.Task)
+		if !ok || s.Tasks[i].Status != Verified {
+			continue
+		}
+		t := &s.Tasks[i]
+		t.remember(r.Result)
+		t.Stuck, t.Continue, t.Next = r.Stuck, false, "retry"
+		s.move(i, r.Status)
+		s.block(r.Task, r.Blocked)
+	}
+}
+
+// block settles the cone of a failed task.
+func (s *State) block(root string, ids []string) {
+	for _, id := range ids {
+		if j, ok := s.Index(id); ok && !s.Tasks[j].Status.Settled() {
+			s.Tasks[j].Root = root
+			s.move(j, Blocked)
+		}
+	}
+}

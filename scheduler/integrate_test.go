@@ -1,0 +1,127 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	"wavex/runner"
+)
+
+// trees is an Integrator that blames whom it is told to, once each.
+type trees struct {
+	blame     map[string]int // how often
+	calls     [][]string
+	delivered []bool
+	err       error
+}
+
+func (f *trees) Integrate(_ context.Context, _ int, tasks []string) (Integrated, error) {
+	f.calls = append(f.calls, tasks)
+	if f.err != nil {
+		err := f.err
+		f.err = nil
+		return Integrated{}, err
+	}
+	out := Integrated{Commit: "c"}
+	for _, t := range tasks {
+		if f.blame[t] > 0 {
+			f.blame[t]--
+			out.Culprits = append(out.Culprits, Culprit{Task: t, Kind: "red", Reason: "go test ./... fails with " + t})
+		} else {
+			out.Completed = append(out.Completed, t)
+		}
+	}
+	return out, nil
+}
+
+func (f *trees) Deliver(_ context.Context, complete bool) (DeliveryEnded, error) {
+	f.delivered = append(f.delivered, complete)
+	return DeliveryEnded{How: "ff"}, nil
+}
+
+func isolated(t *testing.T, f *trees, change func(*Config), tasks ...string) *bundle {
+	c := testConfig()
+	c.Isolation = Isolated
+	if change != nil {
+		change(&c)
+	}
+	b := newBundle(t, mustPlan(t, planText(tasks...)), c)
+	b.Trees = f
+	return b
+}
+
+func TestWavesAreIntegratedBeforeTheNextOpens(t *testing.T) {
+	t.Parallel()
+	for _, schedule := range []string{"waves", "eager"} {
+		f := &trees{}
+		b := isolated(t, f, func(c *Config) { c.Schedule = schedule }, task("a"), task("b"), task("c", "a", "b"))
+		end := b.run(t)
+		if end.Status != "complete" || len(f.calls) != 2 || !slices.Equal(f.calls[0], []string{"a", "b"}) || !slices.Equal(f.calls[1], []string{"c"}) {
+			t.Fatalf("%s: ended as %+v, integrated %v", schedule, end, f.calls)
+		}
+		if !slices.Equal(f.delivered, []bool{true}) {
+			t.Fatalf("delivered %v", f.delivered)
+		}
+		last := b.journal.events[len(b.journal.events)-1]
+		if _, ok := last.Body.(RunEnded); !ok {
+			t.Fatalf("the last record is %s", last.Body.Type())
+		}
+	}
+}
+
+func TestACulpritIsWrongAndItAlone(t *testing.T) {
+	t.Parallel()
+	f := &trees{blame: map[string]int{"b": 1}}
+	b := isolated(t, f, nil, task("a"), task("b"), task("c", "b"))
+	end := b.run(t)
+	if end.Status != "complete" || len(b.panel.cases) != 1 || b.panel.cases[0].Task != "b" {
+		t.Fatalf("ended as %+v, panels %+v", end, b.panel.cases)
+	}
+	if order := b.runner.order(); len(order) != 4 || order[2] != "b" || order[3] != "c" {
+		t.Fatalf("ran %v", order)
+	}
+	if i, _ := b.State.Index("a"); b.State.Tasks[i].Stuck != 0 {
+		t.Fatal("a was blamed too")
+	}
+}
+
+func TestACulpritForGoodBlocksItsConeAndTheRestIsDelivered(t *testing.T) {
+	t.Parallel()
+	f := &trees{blame: map[string]int{"b": 99}}
+	b := isolated(t, f, nil, task("a"), task("b"), task("c", "b"), task("d", "a"))
+	end := b.run(t)
+	if end.ExitCode != 1 || end.Tasks != (Counts{Completed: 2, Failed: 1, Blocked: 1}) || !slices.Equal(f.delivered, []bool{false}) {
+		t.Fatalf("ended as %+v, delivered %v", end, f.delivered)
+	}
+}
+
+func TestAnIntegrationThatCannotBeDoneIsDoneAgainByTheResume(t *testing.T) {
+	t.Parallel()
+	f := &trees{err: errors.New("disk full")}
+	b := isolated(t, f, nil, task("a"), task("b", "a"))
+	end := b.run(t)
+	if end.ExitCode != 5 || end.Tasks.Completed != 0 {
+		t.Fatalf("ended as %+v", end)
+	}
+	again := isolated(t, f, nil, task("a"), task("b", "a"))
+	if err := again.State.Replay(b.journal.events); err != nil {
+		t.Fatal(err)
+	}
+	again.journal.events = b.journal.events
+	again.Open = Resumed{Config: again.Open.(RunStarted).Config}
+	if end := again.run(t); end.Status != "complete" || !slices.Equal(again.runner.order(), []string{"b"}) {
+		t.Fatalf("the resume ended as %+v and ran %v", end, again.runner.order())
+	}
+}
+
+func TestVerifiedIsNotCompleted(t *testing.T) {
+	t.Parallel()
+	b := isolated(t, &trees{}, nil, task("a"))
+	b.run(t)
+	ends := of[AttemptEnded](b.journal)
+	if len(ends) != 1 || ends[0].Status != Verified || ends[0].Result.Outcome != runner.Done {
+		t.Fatalf("the attempt led to %+v", ends)
+	}
+}
