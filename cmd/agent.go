@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,23 +40,27 @@ func findAgent(_ context.Context, o runOptions, agentName string, p *plan.Plan) 
 	if o.scenario != "" {
 		return a, usage("--scenario is for --agent rehearse")
 	}
-	path := o.claude
-	if path == "" {
-		path = os.Getenv("WAVEX_CLAUDE")
-	}
-	if path == "" {
-		path = "claude"
-	}
-	found, err := exec.LookPath(path)
-	if err != nil && !errors.Is(err, exec.ErrDot) {
+	found, err := findClaude(o.claude)
+	if err != nil {
 		if !needsAgent(p) {
-			a.argv = []string{path}
+			a.argv = []string{found}
 			return a, nil
 		}
-		return a, &blockedError{fmt.Errorf("the claude CLI %q is not there: %w\ninstall it with: npm install -g @anthropic-ai/claude-code\nor try the plan without it: --agent rehearse", path, errors.Unwrap(err))}
+		return a, &blockedError{fmt.Errorf("the claude CLI %q is not there: %w\ninstall it with: npm install -g @anthropic-ai/claude-code\nor try the plan without it: --agent rehearse", found, errors.Unwrap(err))}
 	}
 	a.argv = []string{found}
 	return a, nil
+}
+
+// findClaude looks for the CLI: where a flag says, else WAVEX_CLAUDE, else in PATH. With
+// an error it gives the name that was looked for.
+func findClaude(flag string) (string, error) {
+	path := cmp.Or(flag, os.Getenv("WAVEX_CLAUDE"), "claude")
+	found, err := exec.LookPath(path)
+	if err != nil && !errors.Is(err, exec.ErrDot) {
+		return path, err
+	}
+	return found, nil
 }
 
 // needsAgent tells whether any task is for an agent and not a command.

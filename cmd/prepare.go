@@ -46,6 +46,9 @@ func prepare(ctx context.Context, o runOptions, std Stdio) (*session, error) {
 	if err := r.refuseShort(); err != nil {
 		return nil, err
 	}
+	if err := r.fit(ctx); err != nil {
+		return nil, err
+	}
 	if err := r.openLoop(past); err != nil {
 		r.close()
 		return nil, err

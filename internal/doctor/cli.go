@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os/exec"
 	"regexp"
 	"strconv"
 	"strings"
@@ -63,10 +62,10 @@ func CLI(ctx context.Context, argv, env []string, wait time.Duration) Check {
 	said, err := output(ctx, append(argv[:len(argv):len(argv)], "--version"), "", env, wait)
 	var start *proc.StartError
 	switch {
-	case errors.As(err, &start) && (errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist)):
+	case errors.As(err, &start) && errors.Is(err, fs.ErrNotExist):
 		return wrong(name, argv[0]+" is not there", "install it with: "+Install)
 	case errors.As(err, &start):
-		return wrong(name, err.Error(), "see that the file is the CLI and may be executed")
+		return wrong(name, err.Error(), "see that it is the CLI and may be executed, or install it with: "+Install)
 	case errors.Is(err, errSilent):
 		return wrong(name, fmt.Sprintf("%s --version gave no answer in %s", argv[0], wait), "try it by hand; something holds it up")
 	case err != nil:

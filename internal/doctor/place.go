@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
 	"strings"
 	"time"
 
 	"wavex/internal/journal"
+	"wavex/internal/proc"
 )
 
 // Disk thresholds, in bytes. A run's own files are small; builds and tests are not.
@@ -89,8 +89,9 @@ func Git(ctx context.Context, dir string, env []string, wait time.Duration) Chec
 		return output(ctx, append([]string{"git", "--no-optional-locks"}, args...), dir, env, wait)
 	}
 	said, err := git("rev-parse", "--is-inside-work-tree")
+	var start *proc.StartError
 	switch {
-	case errors.Is(err, exec.ErrNotFound):
+	case errors.As(err, &start):
 		return warn(name, "git is not there, so changes cannot be looked at or taken back", "install git")
 	case errors.Is(err, errSilent):
 		return warn(name, "git gave no answer in "+wait.String(), "try `git status` by hand")

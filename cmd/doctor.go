@@ -1,0 +1,307 @@
+package cmd
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"wavex/budget"
+	"wavex/internal/doctor"
+	"wavex/internal/plan"
+	"wavex/internal/proc"
+	"wavex/internal/report"
+	"wavex/runner"
+)
+
+type doctorOptions struct {
+	claude   string
+	parallel int
+	probe    bool
+	output   string
+}
+
+func newDoctor(std Stdio) *cobra.Command {
+	var o doctorOptions
+	c := &cobra.Command{
+		Use:   "doctor [PLAN]",
+		Short: "Look whether a run could start here, and what is missing",
+		Long: `doctor looks at what a run needs: the claude CLI and its version, how it is
+logged in (which variables and files there are, never what is in them), whether
+permissions may be bypassed, git, disk, memory, the run lock, the task list, and
+the plan itself when one is given. It starts nothing that costs and changes
+nothing; --probe asks the model one question, for a cent at most in most cases,
+and says what it cost. run looks at the CLI and at permissions by itself.
+
+Exit status: 0 nothing but warnings, 2 the plan cannot run as it is, 5 a person
+must put something right.`,
+		Example: "  wavex doctor\n  wavex doctor plan.json --probe\n  wavex doctor --output json",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return runDoctor(c.Context(), args, o, std)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&o.claude, "claude", "", "path of the claude CLI (default: WAVEX_CLAUDE, else claude in PATH)")
+	f.IntVarP(&o.parallel, "parallel", "j", 0, "attempts side by side to have memory for (default: as run would)")
+	f.BoolVar(&o.probe, "probe", false, "ask the model one question; this costs money")
+	outputFlag(c, &o.output)
+	return c
+}
+
+// doctorReport is the JSON of `wavex doctor`.
+type doctorReport struct {
+	OK       bool           `json:"ok"` // nothing worse than warnings
+	ExitCode int            `json:"exit_code"`
+	Checks   []doctor.Check `json:"checks"`
+	ProbeUSD *float64       `json:"probe_cost_usd,omitempty"` // dollars; only with --probe
+}
+
+// answerWait is how long a program may take to tell its version or a state. A cold
+// CLI takes 0.2 s (observed on 2.1.197); a busy machine may take many times that.
+const answerWait = 30 * time.Second
+
+func runDoctor(ctx context.Context, args []string, o doctorOptions, std Stdio) error {
+	if o.parallel < 0 {
+		return usage("-j takes a number from 1")
+	}
+	d := &examination{opts: o, env: proc.Environ(os.Environ(), nil), dir: "."}
+	var err error
+	if d.dir, err = os.Getwd(); err != nil {
+		return err
+	}
+	if len(args) == 1 {
+		if err := d.readPlan(args[0]); err != nil {
+			return err
+		}
+	}
+	r := d.report(ctx)
+	if o.output == "json" {
+		err = json.NewEncoder(std.Out).Encode(r)
+	} else {
+		_, err = fmt.Fprint(std.Out, r.text())
+	}
+	if err != nil {
+		return err
+	}
+	return exitOf(r.ExitCode)
+}
+
+// examination is one call of doctor.
+type examination struct {
+	opts     doctorOptions
+	env      []string // what attempts would have
+	dir      string   // the project directory
+	plan     *plan.Plan
+	planned  []doctor.Check // about the plan
+	probeUSD *float64
+}
+
+// readPlan looks at the plan. One with mistakes is reported, and the rest is looked at
+// without it.
+func (d *examination) readPlan(path string) error {
+	p, diags, err := loadPlan(path)
+	if err != nil {
+		return err
+	}
+	if p == nil {
+		d.planned = append(d.planned, doctor.Check{Name: "plan", Status: doctor.Fail,
+			Text: strings.TrimSpace((&planError{diags}).Error()), Fix: "correct what is named, and see `wavex check`"})
+		return nil
+	}
+	d.plan = p
+	if d.dir, err = projectDir(p); err != nil {
+		return err
+	}
+	good := doctor.Check{Name: "plan", Status: doctor.OK, Text: fmt.Sprintf("%s, in %s", report.Plural(len(p.Tasks), "task", "tasks"),
+		report.Plural(len(waveIDs(p)), "wave", "waves"))}
+	if len(diags) > 0 {
+		var b strings.Builder
+		for _, w := range diags {
+			b.WriteString(w.String() + "\n")
+		}
+		good.Status, good.Text, good.Fix = doctor.Warn, strings.TrimSpace(b.String()), "see `wavex check`"
+	}
+	d.planned = append(d.planned, good)
+	if w := limitWarnings(p, planLimits(p)); len(w) > 0 {
+		d.planned = append(d.planned, doctor.Check{Name: "limits", Status: doctor.Fail, Text: w[0].Message,
+			Fix: "raise the limit; run refuses this without --allow-short"})
+	}
+	return nil
+}
+
+func (d *examination) report(ctx context.Context) doctorReport {
+	checks, argv := d.agent(ctx)
+	checks = append(checks, d.planned...)
+	checks = append(checks, doctor.Git(ctx, d.dir, d.env, answerWait), doctor.Disk(d.dir), doctor.Memory(freeMemory(), d.parallel()),
+		doctor.Lock(filepath.Join(d.dir, ".loop")), d.journal(), doctor.TaskList(d.env))
+	if d.opts.probe && argv != nil {
+		checks = append(checks, d.probe(ctx, argv))
+	}
+	r := doctorReport{Checks: checks, ProbeUSD: d.probeUSD}
+	switch {
+	case doctor.Worst(d.planned) == doctor.Fail:
+		r.ExitCode = exitUsage
+	case doctor.Worst(checks) == doctor.Fail:
+		r.ExitCode = exitBlocked
+	}
+	r.OK = r.ExitCode == 0
+	return r
+}
+
+// agent looks at the CLI, its login and its permissions. argv is nil when there is
+// nothing to probe.
+func (d *examination) agent(ctx context.Context) (checks []doctor.Check, argv []string) {
+	if d.plan != nil && !needsAgent(d.plan) {
+		return []doctor.Check{{Name: "cli", Status: doctor.OK, Text: "not needed: every task of the plan is a command"}}, nil
+	}
+	path, err := findClaude(d.opts.claude)
+	cli := doctor.Check{Name: "cli", Status: doctor.Fail, Text: fmt.Sprintf("the claude CLI %q is not there", path), Fix: "install it with: " + doctor.Install}
+	if err == nil {
+		cli = doctor.CLI(ctx, []string{path}, d.env, answerWait)
+	}
+	if cli.Status != doctor.Fail {
+		argv = []string{path}
+	}
+	return []doctor.Check{cli, doctor.Login(d.env, runtime.GOOS == "darwin"), doctor.Bypass(bypassing(d.plan), isRoot(), d.env)}, argv
+}
+
+func (d *examination) parallel() int {
+	switch {
+	case d.opts.parallel > 0:
+		return d.opts.parallel
+	case d.plan != nil && d.plan.Parallel > 0:
+		return d.plan.Parallel
+	}
+	return defaultParallel("claude")
+}
+
+// journal tells whether there is a run here, and whether it can be read.
+func (d *examination) journal() doctor.Check {
+	const name = "journal"
+	events, err := readEvents(filepath.Join(d.dir, ".loop"))
+	if err != nil {
+		return doctor.Check{Name: name, Status: doctor.Fail, Text: err.Error(), Fix: "--fresh starts over and keeps the old journal"}
+	}
+	last := lastRun(events)
+	text := "no run here yet"
+	switch {
+	case last == nil:
+	case last.ended != nil && last.ended.Status == "complete":
+		text = "run " + last.config.Run + " is complete"
+	default:
+		text = "run " + last.config.Run + " of " + last.plan + " is unfinished; `wavex resume` continues it"
+	}
+	return doctor.Check{Name: name, Status: doctor.OK, Text: text}
+}
+
+// The probe's bounds: a question and an answer of a few words cost far less with any
+// model (observed: the request of a lean call is 1.2 KB).
+const (
+	probeCap  = budget.Dollar / 20
+	probeWait = 2 * time.Minute
+)
+
+// probe asks the model one question, as an expert would be asked.
+func (d *examination) probe(ctx context.Context, argv []string) doctor.Check {
+	const name = "probe"
+	bad := func(text, fix string) doctor.Check {
+		return doctor.Check{Name: name, Status: doctor.Fail, Text: text, Fix: fix}
+	}
+	prices, err := budget.LoadPrices(nil)
+	if err != nil {
+		return bad(err.Error(), "")
+	}
+	logs, err := os.MkdirTemp("", "wavex-doctor-")
+	if err != nil {
+		return bad(err.Error(), "make room for temporary files")
+	}
+	defer func() { _ = os.RemoveAll(logs) }() // a leftover in the temporary folder harms nobody
+	q := runner.Question{Name: "doctor", Dir: d.dir, LogDir: logs, System: "Answer with one word.", Prompt: "Say: ready",
+		Cap: probeCap, Timeout: probeWait}
+	if d.plan != nil {
+		q.Model = d.plan.Defaults.Model
+	}
+	who := &runner.Agent{Argv: argv, Run: "doctor-" + runID(time.Now()), Env: os.Environ(), Prices: prices}
+	a := who.Ask(ctx, q)
+	usd := a.Cost.Float()
+	d.probeUSD = &usd
+	cost := fmt.Sprintf("%s, %s", report.Took(a.Duration), a.Cost.Spent())
+	switch a.Outcome {
+	case runner.Done:
+		return doctor.Check{Name: name, Status: doctor.OK, Text: "the model answered (" + cost + ")"}
+	case runner.Limited, runner.Throttled:
+		return doctor.Check{Name: name, Status: doctor.Warn, Text: fmt.Sprintf("%s: %s (%s)", a.Outcome, a.Reason, cost), Fix: "nothing is wrong here; try later"}
+	case runner.Unauthorised:
+		return bad(fmt.Sprintf("%s (%s)", a.Reason, cost), "log in with `claude`, or set ANTHROPIC_API_KEY to one that may spend")
+	}
+	return bad(fmt.Sprintf("%s: %s (%s)", a.Outcome, a.Reason, cost), "try by hand: "+argv[0]+" -p 'Say: ready'")
+}
+
+// text is the report for people.
+func (r doctorReport) text() string {
+	var b strings.Builder
+	failed, warned := 0, 0
+	for _, c := range r.Checks {
+		switch c.Status {
+		case doctor.Fail:
+			failed++
+		case doctor.Warn:
+			warned++
+		}
+		fmt.Fprintf(&b, "%-5s %-12s %s\n", c.Status, c.Name, strings.ReplaceAll(c.Text, "\n", "\n"+strings.Repeat(" ", 19)))
+		if c.Fix != "" {
+			fmt.Fprintf(&b, "%19s-> %s\n", "", c.Fix)
+		}
+	}
+	switch {
+	case failed > 0:
+		fmt.Fprintf(&b, "\n%s must be put right before a run\n", report.Plural(failed, "thing", "things"))
+	case warned > 0:
+		fmt.Fprintf(&b, "\na run can start; %s\n", report.Plural(warned, "warning", "warnings"))
+	default:
+		b.WriteString("\na run can start\n")
+	}
+	return b.String()
+}
+
+// fit is the free part of doctor that every run begins with: an unfit CLI or a mode that it
+// would refuse ends a run before anything is written.
+func (r *session) fit(ctx context.Context) error {
+	if r.agent.name != "claude" || !needsAgent(r.plan) {
+		return nil
+	}
+	env := proc.Environ(os.Environ(), nil)
+	if c := doctor.Bypass(bypassing(r.plan), isRoot(), env); c.Status == doctor.Fail {
+		return unfit(c)
+	}
+	if c := doctor.CLI(ctx, r.agent.argv, env, answerWait); c.Status == doctor.Fail {
+		return unfit(c)
+	}
+	return nil
+}
+
+func unfit(c doctor.Check) error { return &blockedError{errors.New(c.Text + "\n" + c.Fix)} }
+
+// bypassing lists the tasks that bypass permissions.
+func bypassing(p *plan.Plan) []string {
+	if p == nil {
+		return nil
+	}
+	var ids []string
+	for i := range p.Tasks {
+		if p.Tasks[i].Command == "" && p.Settings(i).PermissionMode == "bypassPermissions" {
+			ids = append(ids, p.Tasks[i].ID)
+		}
+	}
+	return ids
+}
+
+func isRoot() bool { return os.Geteuid() == 0 }
