@@ -1,6 +1,7 @@
 package rehearse
 
 import (
+	"path/filepath"
 	"os"
 	"strings"
 	"testing"
@@ -91,7 +92,7 @@ func TestSessions(t *testing.T) {
 	const id = "44444444-4444-4444-8444-444444444444"
 	r := newRig(t, `{"duration":"0s"}`)
 	want(t, "without a store all goes", r.batch(prompt, append([]string{"--resume", id}, streaming...)...).result(t).Session, id)
-	r.env = append(r.env, SessionsVar+"="+t.TempDir())
+	r.env = append(r.env, SessionsVar+"="+filepath.Join(t.TempDir(), "not-yet-there"))
 	resume, fresh := append([]string{"--resume", id}, streaming...), append([]string{"--session-id", id}, streaming...)
 	want(t, "unknown", r.batch(prompt, resume...).stderr, "No conversation found with session ID: "+id+"\n")
 	want(t, "first", r.batch(prompt, fresh...).result(t).Session, id)

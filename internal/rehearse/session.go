@@ -38,6 +38,9 @@ func (a *agent) claim(lost bool) error {
 	if store == "" || a.cmd.has("--no-session-persistence") {
 		return nil
 	}
+	if err := os.MkdirAll(store, 0o700); err != nil {
+		return fmt.Errorf("wavex agent: remembering the session: %w", err)
+	}
 	f, err := os.OpenFile(filepath.Join(store, a.session), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 	switch {
 	case errors.Is(err, fs.ErrExist):
