@@ -36,7 +36,7 @@ func resolve(o runOptions, p *plan.Plan, dir string, old *scheduler.Config) (sch
 		c = *old
 	} else {
 		c.Run = runID(time.Now())
-		c.Limits = planLimits(p)
+		c.Limits, c.BudgetGiven = planLimits(p), p.Budget.USD != nil
 		c.Parallel = p.Parallel
 		if p.Schedule != "" {
 			c.Schedule = p.Schedule
@@ -98,6 +98,7 @@ func resolve(o runOptions, p *plan.Plan, dir string, old *scheduler.Config) (sch
 func resolveLimits(o runOptions, c *scheduler.Config) error {
 	l := &c.Limits
 	if o.changed("budget") {
+		c.BudgetGiven = true
 		switch s := o.budget; {
 		case s == "none" || s == "unlimited":
 			l.NoUSD, l.USD = true, 0

@@ -61,12 +61,12 @@ func (s *State) apply(e Event) error {
 	case RunStarted:
 		s.clear()
 		s.Config, s.Opened = b.Config, e.Time
-		s.Ledger = budget.NewLedger(b.Config.Limits)
+		s.Ledger, s.Notional = budget.NewLedger(b.Config.Limits), false
 		s.begin(b.Config, e.Time)
 	case Resumed:
 		s.reopen()
-		s.Ledger.SetLimits(b.Config.Limits)
 		s.begin(b.Config, e.Time)
+		s.setLimits()
 	case WaveStarted:
 		s.Wave = min(b.Wave, s.Waves)
 	case AttemptStarted:
@@ -229,6 +229,7 @@ func (s *State) attemptEnded(b AttemptEnded) error {
 	r := b.Result
 	delete(s.open, attemptKey(b.Task, b.Attempt))
 	s.Ledger.Settle(attemptKey(b.Task, b.Attempt), r.Cost, r.Usage.Total(), b.Charged)
+	s.login(r)
 	s.Fleet = s.Fleet.after(r.Outcome)
 	if b.Stop != nil && s.Stop == nil {
 		s.Stop = b.Stop

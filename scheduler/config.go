@@ -19,7 +19,8 @@ type Config struct {
 	Isolation string `json:"isolation,omitempty"` // Isolated, or anything else for the shared directory
 	Deliver   string `json:"deliver,omitempty"`   // how an isolated run hands its work over
 
-	Limits budget.Limits `json:"limits"`
+	Limits      budget.Limits `json:"limits"`
+	BudgetGiven bool          `json:"budget_given,omitempty"` // the plan or a flag named the money limit (or none)
 
 	MaxRetries   int           `json:"max_retries"`        // after the first try
 	ForceRetries bool          `json:"force_retries"`      // MaxRetries holds for every task, whatever the plan says

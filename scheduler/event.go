@@ -134,6 +134,7 @@ type RunEnded struct {
 	Cost       budget.USD `json:"cost"`     // micro-dollars
 	CostUSD    float64    `json:"cost_usd"` // the same in dollars
 	Iterations int        `json:"iterations"`
+	Notional   bool       `json:"notional,omitempty"` // a subscription: nobody is billed the cost
 }
 
 // Counts counts tasks by status.

@@ -220,10 +220,14 @@ func (r *running) stage(b Body) error {
 	if err := r.Journal.Append(e); err != nil {
 		return err
 	}
+	spent, notional := r.s.Ledger.Spent(), r.s.Notional
 	if err := r.s.apply(e); err != nil {
 		return fmt.Errorf("record %d: %w", e.Seq, err)
 	}
 	r.batch = append(r.batch, e)
+	if n := notice(r.s, spent, notional); n != nil {
+		return r.stage(*n)
+	}
 	return nil
 }
 

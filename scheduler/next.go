@@ -174,7 +174,7 @@ func atLimit(err error) Stop {
 
 // end closes the session: complete, failed, or as the stop says.
 func end(s *State) RunEnded {
-	e := RunEnded{Tasks: s.Counts, Cost: s.Ledger.Spent(), CostUSD: s.Ledger.Spent().Float(), Iterations: s.Ledger.Iterations()}
+	e := RunEnded{Tasks: s.Counts, Cost: s.Ledger.Spent(), CostUSD: s.Ledger.Spent().Float(), Iterations: s.Ledger.Iterations(), Notional: s.Notional}
 	switch {
 	case s.Stop != nil && (s.Stop.Status == "interrupted" || s.Counts.Pending > 0):
 		e.Status, e.ExitCode, e.Reason, e.ResumeAt = s.Stop.Status, s.Stop.ExitCode, s.Stop.Reason, s.Stop.ResumeAt

@@ -68,8 +68,10 @@ type State struct {
 	Wave   int // the wave that is open; 0 before the first
 	Waves  int
 	Ledger budget.Ledger
-	Unmet  []string // failing checks of the last stuck attempt, sorted
-	Same   int      // stuck attempts in a row with the same Unmet (the loop's breaker counter)
+	// Notional says that attempts go on a subscription: nobody is billed their dollars.
+	Notional bool
+	Unmet    []string // failing checks of the last stuck attempt, sorted
+	Same     int      // stuck attempts in a row with the same Unmet (the loop's breaker counter)
 
 	Began   time.Time // of this session of the run
 	Opened  time.Time // of the run

@@ -71,7 +71,7 @@ func (t *Task) words() string {
 func (r *Summary) totals() []string {
 	l := []string{fmt.Sprintf("%s: %d of %s completed, %d failed, %d blocked, %d pending", r.Status,
 		r.Counts.Completed, Plural(len(r.Tasks), "task", "tasks"), r.Counts.Failed, r.Counts.Blocked, r.Counts.Pending)}
-	money := "Cost: " + Money(r.Cost, r.Limits)
+	money := "Cost: " + Paid(r.Cost, r.Limits, r.Notional)
 	if r.CounselCost > 0 {
 		money += fmt.Sprintf(" (counsel %s)", r.CounselCost.Spent())
 	}

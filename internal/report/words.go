@@ -42,6 +42,14 @@ func Tokens(n int64) string {
 // "$2.50/none" without a limit.
 func Money(spent budget.USD, l budget.Limits) string { return spent.Spent() + "/" + Budget(l) }
 
+// Paid is Money, and says so where nobody is billed it: "$2.50/none (notional)".
+func Paid(spent budget.USD, l budget.Limits, notional bool) string {
+	if notional {
+		return Money(spent, l) + " (notional)"
+	}
+	return Money(spent, l)
+}
+
 // Budget writes the limit alone.
 func Budget(l budget.Limits) string {
 	if l.NoUSD {

@@ -25,6 +25,7 @@ type model struct {
 	tasks      int // in the plan
 	spent      budget.USD
 	limits     budget.Limits
+	notional   bool // nobody is billed what is spent
 	iterations int
 	hold       time.Time // nothing starts before
 	stopping   bool
@@ -86,7 +87,7 @@ func (m *model) bar(now time.Time, columns int, ascii bool) string {
 	}
 	count := fmt.Sprintf("%d/%d", m.done, m.all)
 	total := fmt.Sprintf("all %d/%d", m.completed, m.tasks)
-	money := report.Money(cost, m.limits)
+	money := report.Paid(cost, m.limits, m.notional)
 	turns := "iteration " + report.Iterations(m.iterations, m.limits)
 	elapsed := report.Took(max(now.Sub(m.began), 0).Truncate(time.Second))
 	const least, most = 10, 30 // cells of the bar

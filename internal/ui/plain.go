@@ -122,7 +122,7 @@ func (v *plain) ended(b scheduler.AttemptEnded, s *scheduler.State, say func(...
 
 func (v *plain) end(e scheduler.Event, b scheduler.RunEnded, s *scheduler.State, say func(...string)) {
 	l := fmt.Sprintf("[LOOP] Ended | Status: %s | Exit code: %d | Progress: %d/%d | Cost: %s", b.Status, b.ExitCode,
-		b.Tasks.Completed, len(s.Tasks), report.Money(b.Cost, s.Ledger.Limits()))
+		b.Tasks.Completed, len(s.Tasks), report.Paid(b.Cost, s.Ledger.Limits(), b.Notional))
 	say(l)
 	sum := report.Of(s, nil)
 	sum.Ended = e.Time

@@ -102,7 +102,7 @@ func resumed(s *scheduler.State, c *cursor) []string {
 
 func iteration(s *scheduler.State, task string, n int) string {
 	return fmt.Sprintf("[LOOP] Iteration %s | Cost: %s | Step: %s",
-		report.Iterations(n, s.Ledger.Limits()), report.Money(s.Ledger.Spent(), s.Ledger.Limits()), name(s, task))
+		report.Iterations(n, s.Ledger.Limits()), report.Paid(s.Ledger.Spent(), s.Ledger.Limits(), s.Notional), name(s, task))
 }
 
 func finished(s *scheduler.State, task string, c *cursor, o Options) string {

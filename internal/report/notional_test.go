@@ -1,0 +1,32 @@
+package report_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"wavex/budget"
+	"wavex/internal/report"
+	"wavex/internal/report/reporttest"
+	"wavex/scheduler"
+)
+
+// Money that nobody is billed is called so wherever it is shown.
+func TestNotionalMoney(t *testing.T) {
+	t.Parallel()
+	s := reporttest.New(t, "sub", reporttest.Tasks{{ID: "T-001", Subject: "Do it"}})
+	r := reporttest.Good(2 * budget.Dollar)
+	r.Notional = true
+	s.Begin(reporttest.Config()).Wave(1).Run("T-001", 0).After(time.Second).End("T-001", r, scheduler.Completed, nil)
+	sum := report.Of(s.S, s.Events)
+	if table := sum.Table(0, false); !strings.Contains(table, "Cost: $2.00/none (notional) |") {
+		t.Error(table)
+	}
+	b, err := sum.JSON()
+	if err != nil || !strings.Contains(string(b), `"notional": true`) || !strings.Contains(string(b), `"budget_usd": null`) {
+		t.Errorf("%s, %v", b, err)
+	}
+	if md := sum.Markdown(); !strings.Contains(md, "(notional)") {
+		t.Error(md)
+	}
+}
