@@ -1,8 +1,8 @@
 package rehearse
 
 import (
-	"path/filepath"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
