@@ -1,0 +1,134 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"wavex/budget"
+	"wavex/counsel"
+	"wavex/internal/plan"
+	"wavex/internal/ui/safe"
+	"wavex/scheduler"
+)
+
+// Counsel is what panels were worth in the runs of a journal. Money is in
+// micro-dollars.
+type Counsel struct {
+	counsel.Payoff
+	Runs       int        `json:"runs"`   // with at least one retry
+	Silent     int        `json:"silent"` // panels that gave no advice; their retries are in Without
+	SilentCost budget.USD `json:"silent_cost"`
+}
+
+// CounselOf compares the retries of every run in a journal: those whose prompt had a
+// panel's advice to those without. A trial begins with a stuck attempt and ends with
+// the next one that is done, stuck, or the task's last; what lies between (a usage limit, an
+// interruption, a topped-up cap) is nobody's answer, but its cost counts. Tasks that p
+// carries out by a command are left out: no panel is ever convened for them. p may
+// be nil.
+func CounselOf(events []scheduler.Event, p *plan.Plan) Counsel {
+	t := trials{open: map[string]*trial{}, skip: map[string]bool{}}
+	if p != nil {
+		for i := range p.Tasks {
+			t.skip[p.Tasks[i].ID] = p.Tasks[i].Command != ""
+		}
+	}
+	for _, e := range events {
+		t.take(e)
+	}
+	t.out.Payoff = counsel.Pays(t.done)
+	return t.out
+}
+
+// trial is a retry that has not been decided yet.
+type trial struct {
+	counsel.Trial
+	key string // content key of the task; "" when the failure did not tell
+}
+
+type trials struct {
+	open    map[string]*trial // by task
+	skip    map[string]bool
+	done    []counsel.Trial
+	counted bool // this run is among Runs
+	out     Counsel
+}
+
+func (t *trials) take(e scheduler.Event) {
+	switch b := e.Body.(type) {
+	case scheduler.RunStarted:
+		clear(t.open)
+		t.counted = false
+	case scheduler.CounselEnded:
+		o := t.open[b.Task]
+		switch {
+		case o == nil:
+		case b.Verdict.Unavailable != "":
+			t.out.Silent++
+			t.out.SilentCost += b.Verdict.Cost
+		default:
+			o.Counsel = true
+			o.Cost += b.Verdict.Cost
+		}
+	case scheduler.AttemptEnded:
+		if !t.skip[b.Task] {
+			t.attempt(b)
+		}
+	case scheduler.IntegrationEnded:
+		for _, r := range b.Reopened {
+			if r.Status != scheduler.Failed && !t.skip[r.Task] {
+				t.open[r.Task] = &trial{Trial: counsel.Trial{Class: r.Kind}}
+			}
+		}
+	}
+}
+
+func (t *trials) attempt(b scheduler.AttemptEnded) {
+	passed, stuck := b.Result.Outcome == "done", b.Result.Outcome.Stuck()
+	last := b.Status == scheduler.Failed
+	if o := t.open[b.Task]; o != nil && o.key != "" && o.key != b.Key {
+		delete(t.open, b.Task) // the task was changed in between: this is no retry of it
+	} else if o != nil {
+		o.Cost += b.Result.Cost
+		if passed || stuck || last {
+			o.Passed = passed
+			t.done = append(t.done, o.Trial)
+			delete(t.open, b.Task)
+			if !t.counted {
+				t.counted = true
+				t.out.Runs++
+			}
+		}
+	}
+	if stuck && !last {
+		t.open[b.Task] = &trial{Trial: counsel.Trial{Class: string(b.Result.Outcome)}, key: b.Key}
+	}
+}
+
+// Text is the finding for people: the words, then a line for each class of failure.
+func (c *Counsel) Text() string {
+	var b strings.Builder
+	b.WriteString(c.Words + "\n")
+	if c.Silent > 0 {
+		fmt.Fprintf(&b, "%s gave no advice and cost %s; the retries that followed count as without.\n",
+			Plural(c.Silent, "panel", "panels"), c.SilentCost.Spent())
+	}
+	if len(c.Classes) == 0 {
+		return b.String()
+	}
+	b.WriteByte('\n')
+	rows := [][]string{{"after", "with counsel", "95 %", "cost", "without", "95 %", "cost"}}
+	for _, k := range c.Classes {
+		rows = append(rows, append(append([]string{safe.Line(k.Class)}, arm(k.With)...), arm(k.Without)...))
+	}
+	grid(&b, rows, 0, true)
+	return b.String()
+}
+
+// arm is one side of a comparison: passed of all, interval, dollars.
+func arm(a counsel.Arm) []string {
+	if a.Trials == 0 {
+		return []string{"-", "-", "-"}
+	}
+	return []string{fmt.Sprintf("%d/%d", a.Passed, a.Trials), fmt.Sprintf("%.0f-%.0f %%", 100*a.Low, 100*a.High), a.Cost.Spent()}
+}
