@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/google/uuid"
+
 	"wavex/budget"
 	"wavex/internal/proc"
 	"wavex/internal/verify"
@@ -143,7 +145,9 @@ func (a *Agent) ask(ctx context.Context, q Question) Answer {
 		return Answer{Outcome: Interrupted, Reason: "stopped before it began: " + err.Error()}
 	}
 	add := map[string]string{proc.RunVar: a.Run}
-	k := &talk{agent: a, dir: q.Dir, mark: a.Run + "/" + q.Name + "/1", logDir: q.LogDir, prompt: q.Prompt,
+	// Several panels may ask the same expert at the same time: what is swept with one
+	// must not be of another.
+	k := &talk{agent: a, dir: q.Dir, mark: a.Run + "/" + q.Name + "/" + uuid.NewString(), logDir: q.LogDir, prompt: q.Prompt,
 		wall: orDefault(q.Timeout, DefaultAskTimeout), facts: &facts{prices: a.Prices}}
 	k.idle = k.wall
 	args, err := a.prepareAsk(q, add)

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"wavex/budget"
 	"wavex/internal/plan"
 	"wavex/runner"
@@ -193,7 +195,8 @@ func request(t *testing.T) runner.Request {
 	t.Helper()
 	root := t.TempDir()
 	req := runner.Request{
-		Run: "conformance", Task: "T-001", Attempt: 1, Dir: filepath.Join(root, "project"), LogDir: filepath.Join(root, "logs"),
+		// Processes are marked and swept by run, task and attempt, so each has its own.
+		Run: "conformance-" + uuid.NewString(), Task: "T-001", Attempt: 1, Dir: filepath.Join(root, "project"), LogDir: filepath.Join(root, "logs"),
 		Base: filepath.Join(root, "base.json"), Prompt: "do it", Session: "22222222-2222-4222-8222-222222222222",
 	}
 	for _, dir := range []string{req.Dir, req.LogDir} {
