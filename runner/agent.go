@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -135,6 +136,13 @@ func (t *attempt) run(ctx context.Context) verdict {
 		return v
 	}
 	if n := len(t.req.Checks); n > 0 {
+		if t.req.BeforeChecks != nil {
+			release, err := t.req.BeforeChecks(ctx)
+			if err != nil {
+				return verdict{outcome: Interrupted, reason: "stopped before the checks: " + err.Error()}
+			}
+			defer release()
+		}
 		t.tell("checking", strconv.Itoa(n)+" checks")
 		w.checks, w.stop = verify.Run(ctx, t.req.Dir, t.env, t.req.Checks)
 		t.res.Checks = w.checks
@@ -159,12 +167,12 @@ func (t *attempt) prepare() ([]string, error) {
 			return nil, err
 		}
 	}
-	add := map[string]string{
-		proc.RunVar:     t.req.Run,
-		proc.AttemptVar: fmt.Sprintf("%s/%s/%d", t.req.Run, t.req.Task, t.req.Attempt),
-		"WAVEX_TASK":    t.req.Task,
-		"WAVEX_SLOT":    strconv.Itoa(t.req.Slot),
-	}
+	add := map[string]string{}
+	maps.Copy(add, t.req.Env)
+	add[proc.RunVar] = t.req.Run
+	add[proc.AttemptVar] = fmt.Sprintf("%s/%s/%d", t.req.Run, t.req.Task, t.req.Attempt)
+	add["WAVEX_TASK"] = t.req.Task
+	add["WAVEX_SLOT"] = strconv.Itoa(t.req.Slot)
 	err := t.assign(add, t.req.LogDir, assignment{Task: t.req.Task, Attempt: t.req.Attempt, Block: t.req.Rehearse})
 	return t.environ(add), err
 }

@@ -7,6 +7,7 @@
 package runner
 
 import (
+	"context"
 	"encoding/json"
 	"time"
 
@@ -79,6 +80,14 @@ type Request struct {
 	Files    []plan.File     `json:"files,omitempty"`
 	Checks   []plan.Check    `json:"checks,omitempty"`
 	Rehearse json.RawMessage `json:"rehearse,omitempty"` // for the rehearsal agent only
+
+	// Env is set in the environment of everything the attempt starts: what its slot may
+	// use. It wins over the agent's own additions, never over wavex's marks.
+	Env map[string]string `json:"env,omitempty"`
+	// BeforeChecks, when set, is called once between the agent's turn and the checks of
+	// its work, and may block until checks may run; release is called after them. An
+	// error, such as the end of ctx, interrupts the attempt.
+	BeforeChecks func(ctx context.Context) (release func(), err error) `json:"-"`
 }
 
 // Result is what an attempt did. It is recorded whole in the journal, so its texts
