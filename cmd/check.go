@@ -116,7 +116,7 @@ func loadPlan(path string) (*plan.Plan, []plan.Diagnostic, error) {
 }
 
 func waveIDs(p *plan.Plan) [][]string {
-	wave, total := p.Graph.Waves(nil)
+	wave, total := p.Waves()
 	out := make([][]string, total)
 	for i, w := range wave {
 		out[w-1] = append(out[w-1], p.Tasks[i].ID)

@@ -66,7 +66,7 @@ func blockers(p *plan.Plan, i int) []string {
 }
 
 func graphText(w io.Writer, p *plan.Plan) {
-	wave, total := p.Graph.Waves(nil)
+	wave, total := p.Waves()
 	byWave := make([][]int, total+1)
 	for i, n := range wave {
 		byWave[n] = append(byWave[n], i)
@@ -105,7 +105,7 @@ func graphDot(w io.Writer, p *plan.Plan) {
 
 func graphMermaid(w io.Writer, p *plan.Plan) {
 	fmt.Fprintln(w, "flowchart LR")
-	wave, total := p.Graph.Waves(nil)
+	wave, total := p.Waves()
 	for n := 1; n <= total; n++ {
 		fmt.Fprintf(w, "  subgraph wave%d[wave %d]\n", n, n)
 		for i := range p.Tasks {
@@ -129,7 +129,7 @@ func graphJSON(w io.Writer, p *plan.Plan) error {
 		Wave      int      `json:"wave"`
 		BlockedBy []string `json:"blockedBy"`
 	}
-	wave, _ := p.Graph.Waves(nil)
+	wave, _ := p.Waves()
 	out := struct {
 		Tasks []node `json:"tasks"`
 	}{make([]node, len(p.Tasks))}

@@ -25,7 +25,7 @@ func NewState(p *plan.Plan) *State {
 // other, and the last one counts.
 func (s *State) clear() {
 	p := s.Plan
-	waves, total := p.Graph.Waves(nil)
+	waves, total := p.Waves()
 	s.Waves, s.Wave = total, 0
 	s.Tasks = make([]Task, len(p.Tasks))
 	s.queue = newQueue(total)
@@ -127,7 +127,7 @@ func (s *State) reopen() {
 // requeue rebuilds the lists of what could start from the statuses.
 func (s *State) requeue() {
 	for l := range s.queue.lists {
-		s.queue.lists[l], s.queue.heads[l] = nil, 0
+		s.queue.lists[l], s.queue.heads[l], s.queue.turns[l] = nil, 0, 0
 	}
 	s.queue.panels = s.queue.panels[:0]
 	for i := range s.Tasks {

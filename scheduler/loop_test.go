@@ -3,7 +3,9 @@ package scheduler
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -58,6 +60,51 @@ func TestWavesRunBehindABarrier(t *testing.T) {
 	}
 	if started < ended {
 		t.Fatalf("c started at record %d, before b ended at %d", started, ended)
+	}
+}
+
+// A sequential wave runs one task after the other, in plan order; the others side by
+// side. A retry keeps its turn.
+func TestSequentialWavesTakeTurns(t *testing.T) {
+	t.Parallel()
+	for _, schedule := range []string{"waves", "eager"} {
+		t.Run(schedule, func(t *testing.T) {
+			t.Parallel()
+			member := func(id string, wave int, blockedBy string) string {
+				return fmt.Sprintf(`{"id":%q,"subject":"x","verify":["true"],"wave":%d,"blockedBy":[%s]}`, id, wave, blockedBy)
+			}
+			text := planText(member("a", 1, ""), member("b", 1, ""), member("c", 2, `"a"`), member("d", 2, `"b"`), member("e", 2, `"a"`))
+			p := mustPlan(t, strings.Replace(text, `"tasks"`, `"waves":[{"wave":2,"parallel":false}],"tasks"`, 1))
+			c := testConfig()
+			c.Schedule = schedule
+			b := newBundle(t, p, c)
+			b.runner.results["c"] = []runner.Result{wrong("no"), {Outcome: runner.Done}}
+			if end := b.run(t); end.Status != "complete" {
+				t.Fatalf("ended as %+v", end)
+			}
+			running := map[string]bool{}
+			var order []string
+			for _, e := range b.journal.events {
+				switch x := e.Body.(type) {
+				case AttemptStarted:
+					if x.Wave == 2 {
+						order = append(order, x.Task)
+						if running["c"] || running["d"] || running["e"] {
+							t.Fatalf("%s started beside another task of a sequential wave", x.Task)
+						}
+					}
+					running[x.Task] = true
+				case AttemptEnded:
+					delete(running, x.Task)
+				}
+			}
+			if !slices.Equal(order, []string{"c", "c", "d", "e"}) {
+				t.Fatalf("the sequence was %v", order)
+			}
+			if started := of[AttemptStarted](b.journal); started[0].Wave != 1 || started[1].Wave != 1 {
+				t.Fatal("the first wave is not sequential, but its tasks did not start together")
+			}
+		})
 	}
 }
 

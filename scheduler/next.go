@@ -71,6 +71,11 @@ func attempt(s *State, now time.Time) (ev Body, waiting bool) {
 	pick := -1
 	ready := 0
 	s.queue.scan(s.list(s.Wave), func(i int) bool { return s.Tasks[i].Status == Pending }, func(i int) bool {
+		if !s.turn(i) {
+			waiting = true
+			// A whole queue of tasks that wait for one need not be looked through.
+			return pick < 0 || s.Config.Schedule == "eager"
+		}
 		if now.Before(s.Tasks[i].NotBefore) || !s.files.free(i) {
 			waiting = true
 			return true
@@ -85,6 +90,13 @@ func attempt(s *State, now time.Time) (ev Body, waiting bool) {
 		return nil, waiting
 	}
 	return start(s, pick, ready)
+}
+
+// turn holds back all but one task of a wave that the plan calls sequential: the next
+// one starts when the one before has ended for good, its retries included (LEDGER C3).
+func (s *State) turn(i int) bool {
+	wave := s.Tasks[i].Wave
+	return !s.Plan.Sequential(wave) || s.queue.turn(wave, i, func(j int) bool { return s.Tasks[j].Status.Settled() })
 }
 
 // start reserves for one attempt. The money is shared among the attempts that could

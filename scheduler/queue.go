@@ -13,11 +13,22 @@ type queue struct {
 	verified int       // tasks whose work waits for its integration
 	left     []int     // tasks not settled, by wave
 	members  [][]int32 // every task, by wave
+	turns    []int     // how many members at the front are settled, by wave
 }
 
 func newQueue(waves int) queue {
 	return queue{lists: make([][]int32, waves+1), heads: make([]int, waves+1), left: make([]int, waves+1),
-		members: make([][]int32, waves+1)}
+		members: make([][]int32, waves+1), turns: make([]int, waves+1)}
+}
+
+// turn tells whether a task is the first of its wave that is not settled. Nothing
+// settled comes back before requeue, so the answer costs no search.
+func (q *queue) turn(wave, task int, settled func(int) bool) bool {
+	m := q.members[wave]
+	for q.turns[wave] < len(m) && settled(int(m[q.turns[wave]])) {
+		q.turns[wave]++
+	}
+	return q.turns[wave] < len(m) && int(m[q.turns[wave]]) == task
 }
 
 func (q *queue) push(list int, task int) { q.lists[list] = append(q.lists[list], int32(task)) }

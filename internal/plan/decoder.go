@@ -49,6 +49,7 @@ type decoder struct {
 	fileShape     *shape[File]
 	condShape     *shape[Condition]
 	guessShape    *shape[Estimate]
+	waveShape     *shape[Wave]
 	checks        slab[Check]
 	files         slab[File]
 	prompts       map[string]prompt // by the name after "@"

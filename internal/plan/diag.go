@@ -40,6 +40,11 @@ const (
 	CodeUnknownTask        = "unknown-task"        // a blocker that does not exist
 	CodeSelfEdge           = "self-edge"           // a task blocked by itself
 	CodeCycle              = "cycle"               //
+	CodeWaveOrder          = "wave-order"          // a declared wave not behind those of the blockers (LEDGER C4)
+	CodeWrongCount         = "wrong-count"         // an imported file holds another number of tasks or waves than it says
+	CodeNotCarried         = "not-carried"         // warning: an import has no place for it
+	CodeManualCheck        = "manual-check"        // warning: a check in words, which a person or a reviewer judges
+	CodeGuessed            = "guessed"             // warning: an import settled something the file leaves open
 	CodeNoCheck            = "no-check"            // warning: nothing proves the task (LEDGER S0-22)
 	CodeFileOverlap        = "file-overlap"        // warning: tasks of one wave declare the same file
 	CodeMixedAliases       = "mixed-aliases"       // warning: blockedBy under two names in one task

@@ -33,6 +33,7 @@ func planFields() []field[Plan] {
 		{"defaults", func(d *decoder, p *Plan, t token) { d.defaultsShape.decode(d, &p.Defaults, t) }},
 		{"criteria", func(d *decoder, p *Plan, t token) { d.conditions(&p.Criteria, t) }},
 		{"mustNot", func(d *decoder, p *Plan, t token) { d.conditions(&p.MustNot, t) }},
+		{"waves", func(d *decoder, p *Plan, t token) { d.waves(t) }},
 		{"tasks", func(d *decoder, p *Plan, t token) {
 			d.list(t, "a list of tasks", func(i int, e token) { d.readTask(i, e) })
 		}},
@@ -95,6 +96,7 @@ func taskFields() []field[Task] {
 		field[Task]{"activeForm", func(d *decoder, task *Task, t token) { d.line(&task.ActiveForm, t) }},
 		field[Task]{"prompt", func(d *decoder, task *Task, t token) { d.prompt(&task.Prompt, t) }},
 		field[Task]{"command", func(d *decoder, task *Task, t token) { d.word(&task.Command, t) }},
+		field[Task]{"wave", func(d *decoder, task *Task, t token) { d.wave(&task.Wave, t) }},
 		field[Task]{"files", func(d *decoder, task *Task, t token) { task.Files = d.fileList(t) }},
 		field[Task]{"verify", func(d *decoder, task *Task, t token) { task.Verify = d.verify(t) }},
 		field[Task]{"criteria", func(d *decoder, task *Task, t token) { d.conditions(&task.Criteria, t) }},

@@ -22,7 +22,8 @@ type keys struct {
 // Key is the content key of task i, sha256 in hex: over its id, words, command, files,
 // checks and criteria, the resolved settings that change what an attempt does, and the
 // keys of its blockers. Formatting, the order of tasks and of blockers, limits of time,
-// turns, retries and money, metadata and rehearse blocks do not change it. All keys are
+// turns, retries and money, declared waves, metadata and rehearse blocks do not change
+// it; where waves are barriers, the edges they stand for do. All keys are
 // computed when the first is asked for; Key is safe for concurrent use.
 func (p *Plan) Key(i int) string {
 	p.keys.once.Do(func() { p.keys.sums = p.digests() })

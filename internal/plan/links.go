@@ -110,7 +110,6 @@ func (d *decoder) link() {
 	}
 	d.later = nil
 	d.plan.Graph = d.edges.Build(len(d.plan.Tasks))
-	d.edges = nil
 	for _, cycle := range d.plan.Graph.Cycles() {
 		path := []step{{name: "tasks"}, {index: cycle[0], element: true}}
 		d.report(d.places[cycle[0]], SeverityError, CodeCycle, path,

@@ -142,6 +142,7 @@ func newDecoder(opts Options, src string) *decoder {
 		fileShape:     newShape("a file", fileFields()...),
 		condShape:     newShape("a criterion", conditionFields()...),
 		guessShape:    newShape("estimate", guessFields()...),
+		waveShape:     newShape("a wave", waveFields()...),
 		ids:           newIndex(room),
 		places:        make([]place, 0, room),
 		edges:         dag.NewBuilder(room, edges),
@@ -169,6 +170,10 @@ func (d *decoder) read() {
 	if broken == nil { // half a file would make known tasks look unknown
 		d.link()
 	}
+	if d.errors == 0 {
+		d.floors()
+	}
+	d.edges = nil
 	if d.errors == 0 {
 		d.overlaps()
 	}

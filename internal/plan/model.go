@@ -26,18 +26,18 @@ type Plan struct {
 	Defaults Settings
 	Criteria []Condition
 	MustNot  []Condition
+	Declared []Wave // what the plan says of single waves, in the order of the file
 	Tasks    []Task
 	Rehearse json.RawMessage // plan-level block for the rehearsal agent; opaque here
 
 	// Graph holds the tasks' edges; its node i is Tasks[i].
 	Graph *dag.Graph
 
-	ids  index // of Tasks, for Lookup
-	keys keys  // computed when the first is asked for
+	ids        index        // of Tasks, for Lookup
+	keys       keys         // computed when the first is asked for
+	floor      []int        // the tasks' declared waves; nil when there are none
+	sequential map[int]bool // by wave
 }
-
-// Waves gives each task its wave, from 1, and how many waves there are.
-func (p *Plan) Waves() (wave []int, total int) { return p.Graph.Waves(nil) }
 
 // NoLimit is what Limits.USD points to for "none": spend without a limit of wavex's own.
 const NoLimit budget.USD = -1
@@ -57,6 +57,7 @@ type Task struct {
 	ActiveForm    string // present continuous, for progress lines
 	Prompt        string // inline, or the content of the "@file" it named
 	Command       string // a shell command instead of an agent; "" for an agent
+	Wave          int    // declared, from 1: the wave it runs in; 0: as its blockers have it
 	Files         []File
 	Verify        []Check
 	Criteria      []Condition

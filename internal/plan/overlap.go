@@ -56,7 +56,7 @@ func (d *decoder) overlaps() {
 	}
 	for _, k := range order {
 		u := shared[k]
-		if !u.writes {
+		if !u.writes || d.plan.Sequential(k.wave) {
 			continue
 		}
 		i := u.tasks[1]

@@ -55,6 +55,7 @@ func TestSchemaHasTheDecodersFields(t *testing.T) {
 		"estimate":  {parse(parse(top.Defs["task"]).Properties["estimate"]), d.guessShape.names()},
 		"check":     {parse(top.Defs["checkObject"]), d.checkShape.names()},
 		"file":      {parse(parse(top.Defs["file"]).AnyOf[1]), d.fileShape.names()},
+		"wave":      {parse(top.Defs["wave"]), d.waveShape.names()},
 		"condition": {parse(top.Defs["condition"]), d.condShape.names()},
 	} {
 		var properties []string
@@ -76,7 +77,7 @@ func TestSchemaHasTheDecodersFields(t *testing.T) {
 // only look alike, and repeated names, which are gone when a schema sees the value.
 func beyond() []string {
 	return []string{CodeDuplicateID, CodeUnknownTask, CodeSelfEdge, CodeCycle, CodeMissingFile, CodeDuplicateField,
-		CodeBadPattern, CodeTooDeep, CodeEncoding, CodeSyntax}
+		CodeBadPattern, CodeWaveOrder, CodeTooDeep, CodeEncoding, CodeSyntax}
 }
 
 func TestSchemaAgrees(t *testing.T) {
@@ -90,7 +91,10 @@ func TestSchemaAgrees(t *testing.T) {
 		string(full), string(bigPlan(20)), tasks(ok), tasks(`{"id":1,"command":"x"}`),
 		task(`"timeout":"1h30m","idleTimeout":0.5,"budgetUSD":"$2","reversibility":"1","files":["..a","a/b.c",".x"]`),
 		`{"version":"1","budget":{"usd":0},"tasks":[` + ok + `]}`,
+		`{"waves":[{"wave":1},{"wave":2,"title":"x","parallel":false}],"tasks":[` + ok + `]}`, task(`"wave":3`),
 		// One mistake each.
+		task(`"wave":0`), task(`"wave":"1"`), task(`"wave":100001`), `{"waves":[{}],"tasks":[` + ok + `]}`, `{"waves":[{"wave":1,"parallel":1}],"tasks":[` + ok + `]}`,
+		`{"waves":[{"wave":1,"title":""}],"tasks":[` + ok + `]}`, `{"waves":{},"tasks":[` + ok + `]}`,
 		`{}`, `[]`, tasks(), tasks(`"x"`), tasks(`{"subject":"x"}`), tasks(`{"id":1}`), tasks(`{"id":1,"command":"x","prompt":"y"}`),
 		task(`"promt":1`), task(`"subject2":1`), `{"version":2,"tasks":[` + ok + `]}`, `{"parallel":0,"tasks":[` + ok + `]}`,
 		`{"schedule":"x","tasks":[` + ok + `]}`, `{"budget":{"iterations":0},"tasks":[` + ok + `]}`, `{"budget":{"usd":"some"},"tasks":[` + ok + `]}`,
@@ -131,6 +135,7 @@ func TestSchemaLetsPassWhatIsNotItsOwn(t *testing.T) {
 		CodeUnknownTask: task(`"blockedBy":["b"]`),
 		CodeSelfEdge:    task(`"blockedBy":["a"]`),
 		CodeBadPattern:  task(`"criteria":[{"text":"a","check":{"file":"a","matches":"("}}]`),
+		CodeWaveOrder:   tasks(ok, `{"id":"b","subject":"x","verify":"x","wave":1,"blockedBy":"a"}`),
 		CodeMissingFile: task(`"prompt":"@x"`),
 		CodeBadID:       tasks(`{"id":"con","subject":"x","verify":"x"}`),
 	} {

@@ -141,6 +141,16 @@ func (d *decoder) count(t token, least int) (int, bool) {
 	return int(f), true
 }
 
+// truth reads true or false.
+func (d *decoder) truth(t token) (value, ok bool) {
+	if t.kind != kindBool {
+		d.wrongType(t, kindBool.String())
+		d.src.skip(t)
+		return false, false
+	}
+	return t.text == "true", true
+}
+
 // duration reads "90s", "10m", "1h30m", or a number of seconds; it must be positive.
 func (d *decoder) duration(dst *time.Duration, t token) {
 	var v time.Duration

@@ -1,0 +1,144 @@
+package plan
+
+// This file reads declared waves and makes them hold: as floors under what the edges
+// say, as barriers where a plan has no edges, and one task at a time where a wave is
+// sequential (LEDGER C3, C4). It does not know how tasks are started.
+
+// maxWave bounds declared waves: what follows them has room for every number below.
+const maxWave = 100_000
+
+// maxBarriers bounds the edges that declared waves stand for.
+const maxBarriers = 4 << 20
+
+// Wave is what a plan says of one of its waves.
+type Wave struct {
+	Number     int    // from 1
+	Title      string // for people
+	Sequential bool   // its tasks run one after the other, in plan order
+}
+
+// Waves gives each task its wave, from 1, and how many waves there are. A task with a
+// declared wave is in that one. A number below total can be without tasks.
+func (p *Plan) Waves() (wave []int, total int) { return p.Graph.Waves(p.floor) }
+
+// Sequential tells whether the tasks of a wave run one after the other, in plan order.
+func (p *Plan) Sequential(wave int) bool { return p.sequential[wave] }
+
+func waveFields() []field[Wave] {
+	return []field[Wave]{
+		{"wave", func(d *decoder, w *Wave, t token) { d.wave(&w.Number, t) }},
+		{"title", func(d *decoder, w *Wave, t token) { d.line(&w.Title, t) }},
+		{"parallel", func(d *decoder, w *Wave, t token) {
+			if parallel, ok := d.truth(t); ok {
+				w.Sequential = !parallel
+			}
+		}},
+	}
+}
+
+func (d *decoder) wave(dst *int, t token) {
+	n, ok := d.count(t, 1)
+	if ok && n > maxWave {
+		d.errorf(t.at, CodeBadNumber, "wave %d is too high; the most is %d", n, maxWave)
+		return
+	}
+	*dst = n
+}
+
+func (d *decoder) waves(t token) {
+	known := map[int]bool{}
+	d.list(t, "a list of waves", func(_ int, e token) {
+		var w Wave
+		set, ok := d.waveShape.decode(d, &w, e)
+		switch {
+		case !ok:
+			return
+		case !d.waveShape.had(set, "wave"):
+			d.errorf(e.at, CodeMissingField, `a wave needs its number, like {"wave": 2, "parallel": false}`)
+			return
+		case known[w.Number]:
+			d.errorf(e.at, CodeConflict, "wave %d is described twice; keep one", w.Number)
+			return
+		}
+		known[w.Number] = w.Number != 0
+		d.plan.Declared = append(d.plan.Declared, w)
+		if w.Sequential {
+			if d.plan.sequential == nil {
+				d.plan.sequential = map[int]bool{}
+			}
+			d.plan.sequential[w.Number] = true
+		}
+	})
+}
+
+// floors gives declared waves their effect, once the graph is known to be sound.
+func (d *decoder) floors() {
+	p := d.plan
+	var floor []int
+	for i := range p.Tasks {
+		if w := p.Tasks[i].Wave; w > 0 {
+			if floor == nil {
+				floor = make([]int, len(p.Tasks))
+			}
+			floor[i] = w
+		}
+	}
+	if floor == nil {
+		return
+	}
+	p.floor = floor
+	if p.Graph.Edges() == 0 {
+		d.barriers()
+		return
+	}
+	wave, _ := p.Waves()
+	for i, declared := range floor {
+		if declared == 0 || wave[i] == declared {
+			continue
+		}
+		last := -1
+		for _, b := range p.Graph.Blockers(i) {
+			if last < 0 || wave[b] > wave[last] {
+				last = int(b)
+			}
+		}
+		path := []step{{name: "tasks"}, {index: i, element: true}, {name: "wave"}}
+		d.report(d.places[i], SeverityError, CodeWaveOrder, path,
+			"task %s is declared for wave %d, but its blocker %s runs in wave %d; declare a wave behind that, or none",
+			quote(p.Tasks[i].ID), declared, quote(p.Tasks[last].ID), wave[last])
+	}
+}
+
+// barriers blocks the tasks of each declared wave by all tasks of the one before it.
+// They are edges like others: what failed blocks what is behind it, and the eager
+// schedule honours them.
+func (d *decoder) barriers() {
+	p := d.plan
+	members := map[int][]int{}
+	last := 0
+	for i, w := range p.floor {
+		if w > 0 {
+			members[w] = append(members[w], i)
+			last = max(last, w)
+		}
+	}
+	var before []int
+	edges := 0
+	for w := 1; w <= last; w++ {
+		if len(members[w]) == 0 {
+			continue
+		}
+		if edges += len(before) * len(members[w]); edges > maxBarriers {
+			d.report(d.places[members[w][0]], SeverityError, CodeTooLarge, nil,
+				"the waves of this plan stand for more than %d edges; give its tasks blockedBy", maxBarriers)
+			return
+		}
+		for _, i := range members[w] {
+			for _, b := range before {
+				d.edges.Edge(i, b)
+			}
+		}
+		before = members[w]
+	}
+	p.Graph = d.edges.Build(len(p.Tasks))
+}
