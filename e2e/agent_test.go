@@ -233,7 +233,6 @@ func TestTwoAttemptsAtOnce(t *testing.T) {
 		b := newBench(t, srv)
 		b.req.Task, b.req.Prompt = id, "# Your task: "+id+"\n"
 		wg.Go(func() {
-			room(t, 1)
 			if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != runner.Done || r.Cost != 7_650 {
 				t.Errorf("%s: %s (%s), cost %d", id, r.Outcome, r.Reason, r.Cost)
 			}

@@ -25,9 +25,11 @@ import (
 	"wavex/internal/fakeapi"
 )
 
-// prices of the model that all tests name, as claude 2.1.197 computes them.
+// prices of the model that the tests name and of the CLI's default model, as claude
+// 2.1.197 computes them.
 var prices = fakeapi.Prices{
 	"claude-sonnet-4-5": {Input: 3_000_000, Output: 15_000_000, CacheRead: 300_000, CacheWrite: 3_750_000},
+	"claude-opus-4-8":   {Input: 5_000_000, Output: 25_000_000, CacheRead: 500_000, CacheWrite: 6_250_000},
 }
 
 // model is what the tests ask for; it has a price above.

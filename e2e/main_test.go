@@ -34,10 +34,13 @@ const procLimit = 3
 
 // room waits for room for n CLI processes and returns what gives it back, at the
 // latest when the test ends. A test that needs several at once asks for all of them in
-// one call: asking one by one while others do the same would wait for ever.
+// one call: asking one by one while others do the same would wait for ever, which is
+// what the time limit is there to tell.
 func room(t *testing.T, n int64) (release func()) {
 	t.Helper()
-	if err := shared.procs.Acquire(t.Context(), n); err != nil {
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	if err := shared.procs.Acquire(ctx, n); err != nil {
 		t.Fatalf("waiting for room for CLI processes: %v", err)
 	}
 	release = sync.OnceFunc(func() { shared.procs.Release(n) })

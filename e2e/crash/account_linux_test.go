@@ -1,0 +1,144 @@
+package crash
+
+// The account of a run, taken from what is on disk and from nothing else: what each
+// attempt's stream says was spent, beside what the ledger says. It shares no code
+// with the runner's own reading of streams.
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"wavex/budget"
+	"wavex/scheduler"
+)
+
+// The list price that the rehearsal agent counts with, in micro-dollars a token.
+const (
+	priceIn  = 5
+	priceOut = 25
+)
+
+// streamed is what a stream file says.
+type streamed struct {
+	there     bool       // the file exists and its first line is whole
+	result    bool       // there is a result line
+	total     budget.USD // its total_cost_usd
+	responses int
+	priced    budget.USD // of the responses, at list price
+}
+
+func readStream(dir string) streamed {
+	data, err := os.ReadFile(filepath.Join(dir, "stream.jsonl"))
+	if err != nil {
+		return streamed{}
+	}
+	var s streamed
+	seen := map[string]bool{}
+	for line := range bytes.Lines(data) {
+		var l struct {
+			Type    string
+			Total   float64 `json:"total_cost_usd"`
+			Message struct {
+				ID    string
+				Usage struct {
+					In  budget.USD `json:"input_tokens"`
+					Out budget.USD `json:"output_tokens"`
+				}
+			}
+		}
+		if json.Unmarshal(line, &l) != nil {
+			continue // torn
+		}
+		s.there = true
+		switch {
+		case l.Type == "result":
+			s.result, s.total = true, budget.FromFloat(l.Total)
+		case l.Type == "assistant" && !seen[l.Message.ID]:
+			seen[l.Message.ID] = true
+			s.responses++
+			s.priced += l.Message.Usage.In*priceIn + l.Message.Usage.Out*priceOut
+		}
+	}
+	return s
+}
+
+// worth is what an attempt with that stream has to count, when at most limit was
+// reserved for it.
+func (s streamed) worth(limit budget.USD) (cost budget.USD, priced string) {
+	switch {
+	case s.result:
+		return s.total, "result"
+	case !s.there:
+		return 0, ""
+	case s.responses > 0:
+		return s.priced, "stream"
+	}
+	return limit, "cap"
+}
+
+// mustAddUp asserts on a complete run that no completed task started again, that
+// every attempt counts what its stream says, and that the ledger is the sum. It gives
+// how the attempts were priced.
+func (p project) mustAddUp() (priced map[string]int) {
+	t := p.t
+	t.Helper()
+	events := p.events()
+	run, end := lastRun(events)
+	if end == nil || end.Status != "complete" {
+		t.Fatalf("the journal does not end complete: %+v", end)
+	}
+	var (
+		sum   budget.USD
+		caps  = map[string]budget.USD{} // of what is open
+		done  = map[string]int64{}      // completed tasks: the record that says so
+		place = filepath.Join(p.loop(), "runs", run, "tasks")
+	)
+	priced = map[string]int{}
+	for i, e := range events {
+		if e.Seq != int64(i)+1 {
+			t.Errorf("record %d has the number %d", i+1, e.Seq)
+		}
+		switch b := e.Body.(type) {
+		case scheduler.AttemptStarted:
+			if at, ok := done[b.Task]; ok {
+				t.Errorf("record %d starts %s, which record %d completed", e.Seq, b.Task, at)
+			}
+			caps[b.Task] = b.Cap
+		case scheduler.AttemptEnded:
+			if b.Status == scheduler.Completed {
+				done[b.Task] = e.Seq
+			}
+			cost, by := readStream(filepath.Join(place, b.Task, "attempt-"+strconv.Itoa(b.Attempt))).worth(caps[b.Task])
+			if b.Result.Cost != cost || b.Result.Priced != by {
+				t.Errorf("attempt %d of %s counts %s by %q; its stream says %s by %q", b.Attempt, b.Task, b.Result.Cost, b.Result.Priced, cost, by)
+			}
+			priced[by]++
+			sum += cost
+		case scheduler.CounselStarted:
+			caps[b.Task] = b.Cap
+		case scheduler.CounselEnded:
+			cost := caps[b.Task]
+			if b.Verdict.Unavailable == "" || b.Verdict.Cost != cost {
+				cost = 0
+				calls, _ := filepath.Glob(filepath.Join(place, b.Task, "counsel-"+strconv.Itoa(b.Panel), "*"))
+				for _, dir := range calls {
+					cost += readStream(dir).total
+				}
+			}
+			if b.Verdict.Cost != cost {
+				t.Errorf("panel %d of %s counts %s; its streams say %s", b.Panel, b.Task, b.Verdict.Cost, cost)
+			}
+			sum += cost
+		}
+	}
+	if end.Cost != sum {
+		t.Errorf("the ledger says %s, the streams %s", end.Cost, sum)
+	}
+	if end.Tasks.Completed != len(done) {
+		t.Errorf("%d tasks completed, the journal completes %d", end.Tasks.Completed, len(done))
+	}
+	return priced
+}

@@ -1,0 +1,155 @@
+package crash
+
+// SIGKILL at random moments, of first runs and of resumes. An agent that leaves
+// processes in sessions of their own is the rule here, not the exception.
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// strays is a plan of seven tasks in three waves. Most agents leave a process behind:
+// by a command of theirs while they still work (runs), or at their end (orphan), one
+// of them with its stdout. One task fails at first, so that a panel is asked.
+const strays = `{"version": 1, "parallel": 3, "budget": {"usd": 1000, "iterations": 1000}, "tasks": [
+ {"id": "a", "subject": "a", "budgetUSD": 1, "verify": ["true"], "rehearse": {"duration": "40ms", "cost": 0.01, "outcome": "orphan", "linger": "5m"}},
+ {"id": "b", "subject": "b", "budgetUSD": 1, "verify": ["true"], "rehearse": {"duration": "30ms", "cost": 0.02, "turns": 3, "runs": ["setsid sleep 300 >/dev/null 2>&1 & true"]}},
+ {"id": "c", "subject": "c", "budgetUSD": 1, "verify": ["true"], "rehearse": {"duration": "10ms", "cost": 0.03, "outcome": "orphan-stdout", "linger": "5m"}},
+ {"id": "d", "subject": "d", "budgetUSD": 1, "blockedBy": ["a", "b"], "verify": ["test -e d"], "rehearse": {"duration": "20ms", "cost": 0.01,
+   "attempts": [{"outcome": "fail"}, {"writes": [{"path": "d", "content": "d"}]}]}},
+ {"id": "e", "subject": "e", "budgetUSD": 1, "blockedBy": ["b"], "verify": ["true"], "rehearse": {"duration": "50ms", "cost": 0.05, "turns": 4, "outcome": "orphan", "linger": "5m"}},
+ {"id": "f", "subject": "f", "budgetUSD": 1, "blockedBy": ["d", "e"], "verify": ["setsid sleep 300 >/dev/null 2>&1 & true"], "rehearse": {"duration": "20ms", "cost": 0.01}},
+ {"id": "g", "subject": "g", "budgetUSD": 1, "blockedBy": ["c", "d"], "command": "setsid sleep 300 >/dev/null 2>&1 & true", "verify": ["true"]}
+]}`
+
+// seed is that of the random moments; WAVEX_CRASH_SEED sets it, to come close to a
+// failure again.
+func seed(t *testing.T) uint64 {
+	t.Helper()
+	s := uint64(time.Now().UnixNano())
+	if text := os.Getenv("WAVEX_CRASH_SEED"); text != "" {
+		var err error
+		if s, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatalf("WAVEX_CRASH_SEED: %v", err)
+		}
+	}
+	t.Logf("WAVEX_CRASH_SEED=%d", s)
+	return s
+}
+
+func TestKilledAtAnyMoment(t *testing.T) {
+	t.Parallel()
+	kills := int64(200)
+	if testing.Short() {
+		kills = 20
+	}
+	start := seed(t)
+	var (
+		left  atomic.Int64 // kills that are still to be made
+		mu    sync.Mutex
+		sums  = map[string]int{}
+		moved = []time.Duration{}
+	)
+	left.Store(kills)
+	t.Run("chains", func(t *testing.T) {
+		for worker := range 6 {
+			t.Run(strconv.Itoa(worker), func(t *testing.T) {
+				t.Parallel()
+				luck := rand.New(rand.NewPCG(start, uint64(worker)))
+				whole := unharmed(t)
+				for chain := 0; left.Load() > 0 && !t.Failed(); chain++ {
+					t.Run(strconv.Itoa(chain), func(t *testing.T) {
+						at, priced := killed(t, luck, whole, &left)
+						mu.Lock()
+						defer mu.Unlock()
+						moved = append(moved, at...)
+						for by, n := range priced {
+							sums[by] += n
+						}
+					})
+				}
+			})
+		}
+	})
+	t.Logf("%d kills; attempts priced: %v", len(moved), sums)
+	if int64(len(moved)) < kills && !t.Failed() {
+		t.Errorf("only %d of %d kills hit a running wavex", len(moved), kills)
+	}
+	if !testing.Short() && !t.Failed() && sums["stream"] == 0 {
+		t.Error("no kill hit an attempt in the middle of its stream: the moments are badly spread")
+	}
+}
+
+// unharmed runs the plan without a kill, and gives how long that takes.
+func unharmed(t *testing.T) time.Duration {
+	t.Helper()
+	p := newProject(t, strays)
+	began := time.Now()
+	p.mustComplete()
+	whole := time.Since(began)
+	p.mustBeGone(time.Second, "the end")
+	p.mustAddUp()
+	return whole
+}
+
+// killed runs the plan, kills wavex at a random moment, and continues until it is
+// complete; one to three of the sessions are killed. It gives the moments.
+func killed(t *testing.T, luck *rand.Rand, whole time.Duration, left *atomic.Int64) (at []time.Duration, priced map[string]int) {
+	t.Helper()
+	p := newProject(t, strays)
+	for range 1 + luck.IntN(3) {
+		run, end := lastRun(p.events())
+		if end != nil && end.Status == "complete" {
+			break
+		}
+		args := []string{"run", "plan.json", "--agent", "rehearse", "--output", "json"}
+		if run != "" && luck.IntN(2) == 0 {
+			args = []string{"resume", "--output", "json"}
+		}
+		moment := time.Duration(luck.Int64N(int64(whole) * 11 / 10))
+		w := p.start(nil, args...)
+		if !killAfter(w, moment) {
+			if e := w.end(); e.exit != 0 {
+				t.Fatalf("exit %d after %s\n%s\n%s", e.exit, at, e.stderr, p.dump())
+			}
+			break
+		}
+		at = append(at, moment)
+		left.Add(-1)
+		p.mustBeGone(2*time.Second, fmt.Sprint("the kill at ", moment))
+	}
+	if _, end := lastRun(p.events()); end == nil || end.Status != "complete" {
+		p.mustComplete()
+		p.mustBeGone(time.Second, "the end")
+	}
+	priced = p.mustAddUp()
+	if t.Failed() {
+		t.Logf("killed at %s of %s; journal:\n%s", at, whole, p.dump())
+	}
+	return at, priced
+}
+
+// killAfter kills a wavex after a while, unless it has ended by itself.
+func killAfter(w *process, d time.Duration) bool {
+	ctx, cancel := context.WithTimeout(w.t.Context(), d)
+	defer cancel()
+	select {
+	case <-w.over:
+		return false
+	case <-ctx.Done():
+	}
+	if w.cmd.Process.Kill() != nil {
+		return false
+	}
+	<-w.over
+	status, ok := w.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	return ok && status.Signaled()
+}

@@ -1,0 +1,84 @@
+//go:build unix
+
+package e2e
+
+// A run's promise about money, against what the API really charged.
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"wavex/budget"
+	"wavex/internal/fakeapi"
+)
+
+// sheep is a plan of n independent tasks, each of which is to write one file.
+func sheep(n, parallel int) string {
+	var tasks []string
+	for i := range n {
+		tasks = append(tasks, fmt.Sprintf(`{"id": "T-%03d", "subject": "Write file %d",
+  "files": [{"path": "f%d.txt", "action": "create"}], "verify": [{"file": "f%d.txt", "contains": "sheep"}]}`, i+1, i, i, i))
+	}
+	return fmt.Sprintf("-- plan.json --\n{\"version\": 1, \"name\": \"sheep\", \"parallel\": %d, \"defaults\": {\"model\": %q},\n\"tasks\": [\n%s\n]}\n",
+		parallel, model, strings.Join(tasks, ",\n"))
+}
+
+// shepherd writes the file of a task of sheep, looks around once, and reports: three
+// replies in each session, however often it is started.
+func shepherd(i int) *fakeapi.Agent {
+	id := fmt.Sprintf("T-%03d", i+1)
+	then := fakeapi.From(func(r *fakeapi.Request) fakeapi.Reply {
+		switch r.Turn() {
+		case 0:
+			return fakeapi.Use(fakeapi.Write(fmt.Sprintf("f%d.txt", i), "sheep\n")).Costing(use)
+		case 1:
+			return fakeapi.Use(fakeapi.Bash("pwd")).Costing(use)
+		}
+		return report("true").Costing(use)
+	})
+	return &fakeapi.Agent{Name: id, When: task(id), Then: &then}
+}
+
+func shepherds(n int) (all []*fakeapi.Agent) {
+	for i := range n {
+		all = append(all, shepherd(i))
+	}
+	return all
+}
+
+// Four at once on five cents, with responses of 0.00765 dollars: the ledger is what
+// the API charged, and overshoots by at most one response per process.
+func TestBudgetHolds(t *testing.T) {
+	t.Parallel()
+	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: shepherds(8)})
+	r := newRepo(t, sheep(8, 4))
+	env := Env(t, srv)
+	e := r.wavexEnv(env, "run", "plan.json", "--output", "json", "--budget", "0.05", "--allow-short").end()
+	_, last := e.events(t)
+	charged, spent := srv.Charged(), budget.FromFloat(last.CostUSD)
+	if spent != charged {
+		t.Errorf("the ledger says %d, the API charged %d", spent, charged)
+	}
+	if bound := budget.USD(50_000 + 4*7_650); charged > bound {
+		t.Errorf("charged %d, more than the budget and a response for each process, %d", charged, bound)
+	}
+	if charged < 50_000-3*7_650 {
+		t.Errorf("charged %d: the budget was hardly used", charged)
+	}
+	if e.exit != 3 || last.ExitCode != 3 || last.Tasks.Pending == 0 {
+		t.Errorf("exit %d, %s\n%s", e.exit, last.Data, e.stderr)
+	}
+	if n := srv.Peak(); n > 4 {
+		t.Errorf("%d requests at once, more than 4", n)
+	}
+	// More money, and the rest gets done; what is done stays done.
+	e = r.wavexEnv(env, "resume", "--output", "json", "--budget", "5").end()
+	_, last = e.events(t)
+	if e.exit != 0 || last.Tasks.Completed != 8 {
+		t.Errorf("resumed: exit %d, %s\n%s", e.exit, last.Data, e.stderr)
+	}
+	if spent := budget.FromFloat(last.CostUSD); spent != srv.Charged() {
+		t.Errorf("resumed: the ledger says %d, the API charged %d", spent, srv.Charged())
+	}
+}
