@@ -3,6 +3,7 @@ package cmd
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"strings"
 
@@ -74,6 +75,9 @@ func (e *planError) Error() string {
 type exitCode int
 
 func (c exitCode) Error() string { return fmt.Sprintf("exit status %d", int(c)) }
+
+// codeOf is the exit code of an error, without telling it.
+func codeOf(err error) int { return tellError(Stdio{Err: io.Discard}, err) }
 
 // tellError tells an error to the user and gives its exit code. It is the only place
 // that knows both.

@@ -47,7 +47,7 @@ itself, and stops with everything on record.`,
 		return usage("%s\nsee: %s --help", err, c.CommandPath())
 	})
 	root.AddCommand(
-		newRun(std), newResume(std), newStatus(std),
+		newRun(std), newResume(std), newStatus(std), newReport(std),
 		newCheck(std), newDoctor(std), newGraph(std), newSchema(std), newVersion(std),
 		newAgent(std), newGuard(std),
 	)

@@ -30,12 +30,18 @@ type session struct {
 	lock   *journal.Lock
 	view   ui.View
 	agent  agent
+
+	reports []reportFile
 }
 
 // prepare reads everything, refuses what cannot run, and only then writes: a wrong
 // plan or a missing CLI leaves nothing behind.
 func prepare(ctx context.Context, o runOptions, std Stdio) (*session, error) {
 	r := &session{opts: o, std: std}
+	var err error
+	if r.reports, err = parseReports(o.reports); err != nil {
+		return nil, err
+	}
 	past, err := r.load()
 	if err != nil {
 		return nil, err

@@ -45,6 +45,8 @@ type runOptions struct {
 	ascii  bool
 	status bool
 
+	reports []string // KIND=FILE
+
 	changed func(name string) bool // was the flag given
 }
 
@@ -130,6 +132,7 @@ func runFlags(c *cobra.Command, o *runOptions) {
 	choiceFlag(c, &o.output, "output", "text", []string{"text", "json"}, "text for people, or NDJSON events on stdout")
 	f.BoolVar(&o.plain, "plain", false, "timestamped lines, also on a terminal")
 	f.BoolVar(&o.ascii, "ascii", false, "no character beyond ASCII")
+	f.StringArrayVar(&o.reports, "report", nil, "KIND=FILE: also write a report when the run ends, however it ends (junit, json, md; repeatable)")
 	f.BoolVar(&o.status, "status-block", false, "print the status block after each iteration")
 }
 

@@ -3,13 +3,10 @@ package cmd
 import (
 	"bytes"
 	"fmt"
-	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"wavex/internal/report"
-	"wavex/scheduler"
 )
 
 func newStatus(std Stdio) *cobra.Command {
@@ -31,44 +28,8 @@ Exit status: 0 shown, 2 there is no run here.`,
 }
 
 func runStatus(args []string, output string, std Stdio) error {
-	dir, err := os.Getwd()
+	s, events, err := pastRun(args)
 	if err != nil {
-		return err
-	}
-	path := ""
-	if len(args) == 1 {
-		path = args[0]
-		p, diags, err := loadPlan(path)
-		if err != nil {
-			return err
-		}
-		if p == nil {
-			return &planError{diags}
-		}
-		if dir, err = projectDir(p); err != nil {
-			return err
-		}
-	}
-	events, err := readEvents(filepath.Join(dir, ".loop"))
-	if err != nil {
-		return err
-	}
-	last := lastRun(events)
-	if last == nil {
-		return usage("there is no run in %s; start one with: wavex run PLAN", filepath.Join(dir, ".loop"))
-	}
-	if path == "" {
-		path = last.plan
-	}
-	p, diags, err := loadPlan(path)
-	if err != nil {
-		return err
-	}
-	if p == nil {
-		return &planError{diags}
-	}
-	s := scheduler.NewState(p)
-	if err := s.Replay(events); err != nil {
 		return err
 	}
 	sum := report.Of(s, events)

@@ -58,7 +58,7 @@ func (r *session) run(ctx context.Context) error {
 	}()
 	select {
 	case out := <-done:
-		return r.finish(out.end, out.err)
+		return r.reported(r.finish(out.end, out.err))
 	case code := <-abandoned:
 		// The third signal: the user wants out now. The journal is whole as it is, and a
 		// resume settles what is left open.
@@ -66,7 +66,7 @@ func (r *session) run(ctx context.Context) error {
 		if err != nil && !errors.Is(err, proc.ErrUnsupported) {
 			fmt.Fprintln(r.std.Err, "wavex: sweeping:", err)
 		}
-		return exitCode(code)
+		return r.reported(exitCode(code))
 	}
 }
 
