@@ -15,6 +15,10 @@ type Stdio struct {
 	In  io.Reader
 	Out io.Writer // data: JSON, graphs, the schema
 	Err io.Writer // everything for people
+
+	// Terminal tells whether a person can be asked. nil: In and Err are terminals, and
+	// CI is not set.
+	Terminal func() bool
 }
 
 // Main runs one command and gives its exit code.

@@ -105,7 +105,7 @@ func (r *session) load() (past []scheduler.Event, err error) {
 	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
 		return nil, usage("the project directory %s is not there; it is the plan's defaults.dir, relative to the plan", dir)
 	}
-	old, err := r.choose(past)
+	old, err := r.choose(past, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +141,7 @@ func lastRun(events []scheduler.Event) *lastSession {
 }
 
 // choose gives the configuration of the run to resume, or nil for a new run.
-func (r *session) choose(past []scheduler.Event) (*scheduler.Config, error) {
+func (r *session) choose(past []scheduler.Event, dir string) (*scheduler.Config, error) {
 	o, last := r.opts, lastRun(past)
 	if last == nil || last.ended != nil && last.ended.Status == "complete" {
 		if o.resuming || o.resume {
@@ -158,7 +158,7 @@ func (r *session) choose(past []scheduler.Event) (*scheduler.Config, error) {
 	case !same && !o.resuming && !o.resume:
 		return nil, usage("an unfinished run of another plan (%s) is here; --resume continues it with this plan, --fresh moves it aside", last.plan)
 	}
-	return &last.config, nil
+	return r.unfinished(past, last, dir)
 }
 
 func samePath(a, b string) bool {

@@ -1,0 +1,151 @@
+package cmd
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"wavex/internal/journal"
+	"wavex/internal/plan"
+	"wavex/runner"
+	"wavex/scheduler"
+)
+
+// halfway is a session at a run of two tasks, one of which is completed, and its past.
+func halfway(t *testing.T, in io.Reader, out io.Writer) (*session, []scheduler.Event) {
+	t.Helper()
+	p, diags := plan.Parse("plan.json", []byte(`{"version":1,"tasks":[{"id":"a","subject":"Do a","verify":["true"]},{"id":"b","subject":"Do b","verify":["true"]}]}`), plan.Options{})
+	if p == nil {
+		t.Fatal(diags)
+	}
+	c := scheduler.DefaultConfig()
+	c.Run, c.Limits = "r-1", planLimits(p)
+	var past []scheduler.Event
+	for i, b := range []scheduler.Body{
+		scheduler.RunStarted{Config: c, Plan: "plan.json", Digest: p.Digest},
+		scheduler.WaveStarted{Wave: 1, Of: 1},
+		scheduler.AttemptStarted{Task: "a", Key: p.Key(0), Wave: 1, Attempt: 1, Try: 1, Why: "first", Cap: 1000},
+		scheduler.AttemptEnded{Task: "a", Key: p.Key(0), Attempt: 1, Charged: true, Status: scheduler.Completed, Result: runner.Result{Outcome: runner.Done, Cost: 1_250_000}},
+		scheduler.RunEnded{Status: "interrupted", ExitCode: 130, Reason: "stopped by SIGINT", Tasks: scheduler.Counts{Completed: 1, Pending: 1}},
+	} {
+		past = append(past, scheduler.Event{Seq: int64(i + 1), Time: time.Unix(int64(i), 0).UTC(), Body: b})
+	}
+	r := &session{plan: p, std: Stdio{In: in, Out: io.Discard, Err: out, Terminal: func() bool { return true }}}
+	r.opts = runOptions{output: "text", ifUnfinished: "resume", changed: func(string) bool { return false }}
+	return r, past
+}
+
+// untouched fails the test when anybody reads it.
+type untouched struct{ t *testing.T }
+
+func (u untouched) Read([]byte) (int, error) {
+	u.t.Error("stdin was read")
+	return 0, io.EOF
+}
+
+func TestAskAboutAnUnfinishedRun(t *testing.T) {
+	t.Parallel()
+	const resume, fresh, nothing = "resume", "fresh", "nothing"
+	for _, tt := range []struct {
+		name, answer, want string
+		questions, tables  int
+	}{
+		{"just Enter", "\n", resume, 1, 0},
+		{"yes", "y\n", resume, 1, 0},
+		{"in words", "  Resume \n", resume, 1, 0},
+		{"no", "n\n", fresh, 1, 0},
+		{"fresh", "FRESH\r\n", fresh, 1, 0},
+		{"without a newline", "no", fresh, 1, 0},
+		{"status asks again", "status\nstatus\nno\n", fresh, 3, 2},
+		{"what was that", "maybe\ny\n", resume, 2, 0},
+		{"end of input", "", nothing, 1, 0},
+		{"end of input after the status", "s\n", nothing, 2, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			var said strings.Builder
+			r, past := halfway(t, strings.NewReader(tt.answer), &said)
+			c, err := r.choose(past, t.TempDir())
+			got := nothing
+			var use *usageError
+			switch {
+			case err == nil && c != nil && c.Run == "r-1" && !r.opts.fresh:
+				got = resume
+			case err == nil && c == nil && r.opts.fresh:
+				got = fresh
+			case !errors.As(err, &use):
+				t.Errorf("error %v", err)
+			}
+			if got != tt.want {
+				t.Errorf("it came to %s, want %s", got, tt.want)
+			}
+			if !strings.HasPrefix(said.String(), "An unfinished run of plan.json is here: 1 of 2 tasks completed, $1.25 spent (stopped by SIGINT).\n") {
+				t.Error(said.String())
+			}
+			if n := strings.Count(said.String(), "[Y/n/status] "); n != tt.questions {
+				t.Errorf("asked %d times, want %d", n, tt.questions)
+			}
+			if n := strings.Count(said.String(), "interrupted: 1 of 2 tasks completed"); n != tt.tables {
+				t.Errorf("showed the status %d times, want %d", n, tt.tables)
+			}
+		})
+	}
+}
+
+// Nobody is asked where the command line answers, where the output is for programs, or
+// where nobody sits.
+func TestDoNotAsk(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*session){
+		"no terminal":   func(r *session) { r.std.Terminal = func() bool { return false } },
+		"no file":       func(r *session) { r.std.Terminal = nil },
+		"the command":   func(r *session) { r.opts.resuming = true },
+		"--resume":      func(r *session) { r.opts.resume = true },
+		"--output json": func(r *session) { r.opts.output = "json" },
+		"--if-unfinished resume": func(r *session) {
+			r.opts.changed = func(name string) bool { return name == "if-unfinished" }
+		},
+	} {
+		var said strings.Builder
+		r, past := halfway(t, untouched{t}, &said)
+		change(r)
+		if c, err := r.choose(past, t.TempDir()); err != nil || c == nil || said.Len() > 0 {
+			t.Errorf("%s: %v, %v, %q", name, c, err, said.String())
+		}
+	}
+	r, past := halfway(t, untouched{t}, io.Discard)
+	r.opts.fresh = true
+	if c, err := r.choose(past, t.TempDir()); err != nil || c != nil {
+		t.Errorf("--fresh: %v, %v", c, err)
+	}
+	r, past = halfway(t, untouched{t}, io.Discard)
+	past[len(past)-1].Body = scheduler.RunEnded{Status: "complete"}
+	if c, err := r.choose(past, t.TempDir()); err != nil || c != nil || r.opts.fresh {
+		t.Errorf("complete: %v, %v", c, err)
+	}
+}
+
+// A run that is under way elsewhere is no question.
+func TestDoNotAskAboutALiveRun(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	loop := filepath.Join(dir, ".loop")
+	if err := os.Mkdir(loop, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	l, err := journal.TryLock(loop, journal.Holder{PID: 4711, Host: "here"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Unlock() }()
+	r, past := halfway(t, untouched{t}, io.Discard)
+	_, err = r.choose(past, dir)
+	var locked *journal.LockedError
+	if !errors.As(err, &locked) || locked.Holder.PID != 4711 {
+		t.Errorf("%v", err)
+	}
+}
