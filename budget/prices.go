@@ -6,14 +6,9 @@ package budget
 import (
 	"bytes"
 	_ "embed"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"maps"
 	"math"
 	"math/bits"
-	"time"
 )
 
 // listed are the list prices of the Claude models in use, with the date they were
@@ -46,38 +41,12 @@ type price struct {
 	long  Rates
 }
 
-// priceFile is the form of prices.json and of an overlay.
-type priceFile struct {
-	Date   string                `json:"date"`
-	Source string                `json:"source,omitempty"`
-	Unit   string                `json:"unit,omitempty"` // priceUnit, or nothing
-	Models map[string]priceEntry `json:"models"`
-}
-
-type priceEntry struct {
-	rateEntry
-	Long *longEntry `json:"long,omitempty"`
-}
-
-type longEntry struct {
-	Above int64 `json:"above"` // tokens of prompt
-	rateEntry
-}
-
-// rateEntry has pointers to tell a price of nothing from a price left out.
-type rateEntry struct {
-	Input      *int64 `json:"input"`
-	Output     *int64 `json:"output"`
-	CacheRead  *int64 `json:"cache_read"`
-	CacheWrite *int64 `json:"cache_write"`
-}
-
 const priceUnit = "micro-dollars per million tokens"
 
 // LoadPrices returns the embedded prices with an overlay of the same form on top: a
 // model that it names is replaced whole or added, and its date wins where it gives
 // one. A nil or empty overlay changes nothing. An unknown field, a missing or negative
-// price, another unit or trailing data is an error.
+// price, a name that comes twice, another unit or trailing data is a *PriceError.
 func LoadPrices(overlay []byte) (Prices, error) {
 	p := Prices{models: map[string]price{}}
 	if err := p.read([]byte(listed)); err != nil {
@@ -85,72 +54,10 @@ func LoadPrices(overlay []byte) (Prices, error) {
 	}
 	if len(bytes.TrimSpace(overlay)) > 0 {
 		if err := p.read(overlay); err != nil {
-			return Prices{}, fmt.Errorf("reading prices: %w", err)
+			return Prices{}, err
 		}
 	}
 	return p, nil
-}
-
-func (p *Prices) read(data []byte) error {
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
-	var f priceFile
-	if err := dec.Decode(&f); err != nil {
-		return err
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("something follows the object")
-	}
-	if f.Unit != "" && f.Unit != priceUnit {
-		return fmt.Errorf("the unit is %q; it must be %q", f.Unit, priceUnit)
-	}
-	if f.Date != "" {
-		if _, err := time.Parse(time.DateOnly, f.Date); err != nil {
-			return fmt.Errorf("the date %q is not YYYY-MM-DD", f.Date)
-		}
-		p.Date = f.Date
-	}
-	models := maps.Clone(p.models)
-	for name, e := range f.Models {
-		if name == "" {
-			return errors.New("a model has no name")
-		}
-		var m price
-		var err error
-		if m.rates, err = e.rates(); err != nil {
-			return fmt.Errorf("model %q: %w", name, err)
-		}
-		if e.Long != nil {
-			if m.long, err = e.Long.rates(); err != nil {
-				return fmt.Errorf("model %q, long: %w", name, err)
-			}
-			if m.above = e.Long.Above; m.above <= 0 {
-				return fmt.Errorf("model %q, long: above must be a number of tokens", name)
-			}
-		}
-		models[name] = m
-	}
-	p.models = models
-	return nil
-}
-
-func (e rateEntry) rates() (Rates, error) {
-	var r Rates
-	for _, f := range [...]struct {
-		name string
-		from *int64
-		to   *USD
-	}{{"input", e.Input, &r.Input}, {"output", e.Output, &r.Output},
-		{"cache_read", e.CacheRead, &r.CacheRead}, {"cache_write", e.CacheWrite, &r.CacheWrite}} {
-		if f.from == nil {
-			return Rates{}, fmt.Errorf("%s is missing", f.name)
-		}
-		if *f.from < 0 {
-			return Rates{}, fmt.Errorf("%s is negative", f.name)
-		}
-		*f.to = USD(*f.from)
-	}
-	return r, nil
 }
 
 // Cost prices tokens of a model in micro-dollars, rounded to the nearest. Model is

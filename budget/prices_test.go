@@ -103,7 +103,7 @@ func TestOverlay(t *testing.T) {
 		`{"models":{"a":{"input":1}}}`:       `model "a": output is missing`,
 		`{"models":{"a":{"input":-1}}}`:      `model "a": input is negative`,
 		`{"models":{"a":{"input":1.5}}}`:     "1.5",
-		`{"models":{"a":{"input":"cheap"}}}`: "cannot unmarshal",
+		`{"models":{"a":{"input":"cheap"}}}`: `want a whole number, not "cheap"`,
 		`{"models":{"a":{"input":1,"output":1,"cache_read":1,"cache_write":1,"long":{"input":1,"output":1,"cache_read":1,"cache_write":1}}}}`: "above must be",
 		`{"models":{"a":{"input":1,"output":1,"cache_read":1,"cache_write":1,"long":{"above":5}}}}`:                                           `model "a", long: input is missing`,
 	} {

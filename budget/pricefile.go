@@ -1,0 +1,248 @@
+package budget
+
+// This file reads a price table: token by token, so that each mistake has its place.
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"strconv"
+	"time"
+)
+
+// PriceError is a mistake in a price table. Line and Column count from 1, Column in
+// bytes.
+type PriceError struct {
+	Line, Column int
+	Text         string
+}
+
+func (e *PriceError) Error() string { return fmt.Sprintf("%d:%d: %s", e.Line, e.Column, e.Text) }
+
+// priceReader reads one table.
+type priceReader struct {
+	data []byte
+	dec  *json.Decoder
+	at   int64 // where the last token begins
+	p    *Prices
+}
+
+// read lays a table over p. With an error p is as it was.
+func (p *Prices) read(data []byte) error {
+	next := Prices{Date: p.Date, models: maps.Clone(p.models)}
+	r := &priceReader{data: data, dec: json.NewDecoder(bytes.NewReader(data)), p: &next}
+	r.dec.UseNumber()
+	if err := r.object("", r.top); err != nil {
+		return err
+	}
+	if _, err := r.token(); !errors.Is(err, io.EOF) {
+		return r.mistake("something follows the object")
+	}
+	*p = next
+	return nil
+}
+
+func (r *priceReader) mistake(format string, args ...any) error {
+	at := min(r.at, int64(len(r.data)))
+	before := r.data[:at]
+	return &PriceError{Line: 1 + bytes.Count(before, []byte("\n")), Column: len(before) - bytes.LastIndexByte(before, '\n'),
+		Text: fmt.Sprintf(format, args...)}
+}
+
+// token is the next token. Its error is io.EOF at the end of the data, or of the kind
+// that json has for text that is none; wrong tells it to people.
+func (r *priceReader) token() (json.Token, error) {
+	r.at = r.dec.InputOffset()
+	for r.at < int64(len(r.data)) && bytes.IndexByte([]byte(" \t\r\n,:"), r.data[r.at]) >= 0 {
+		r.at++
+	}
+	return r.dec.Token()
+}
+
+func (r *priceReader) wrong(err error) error {
+	var syntax *json.SyntaxError
+	switch {
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		r.at = int64(len(r.data))
+		return r.mistake("unexpected EOF: the object is not closed")
+	case errors.As(err, &syntax) && syntax.Offset > 0:
+		r.at = max(r.at, syntax.Offset-1)
+	}
+	return r.mistake("%s", err)
+}
+
+// object reads an object whose members are read by member; who names it in messages.
+func (r *priceReader) object(who string, member func(name string) error) error {
+	t, err := r.token()
+	if err != nil {
+		return r.wrong(err)
+	}
+	if t != json.Delim('{') {
+		return r.mistake("%swant an object, not %s", who, shown(t))
+	}
+	seen := map[string]bool{}
+	for {
+		t, err := r.token()
+		if err != nil {
+			return r.wrong(err)
+		}
+		name, ok := t.(string)
+		if !ok {
+			return nil // the closing brace
+		}
+		if seen[name] {
+			return r.mistake("%s%q comes twice", who, name)
+		}
+		seen[name] = true
+		if err := member(name); err != nil {
+			return err
+		}
+	}
+}
+
+func (r *priceReader) top(name string) error {
+	switch name {
+	case "date":
+		s, err := r.text(name)
+		if err != nil || s == "" {
+			return err
+		}
+		if _, err := time.Parse(time.DateOnly, s); err != nil {
+			return r.mistake("the date %q is not YYYY-MM-DD", s)
+		}
+		r.p.Date = s
+		return nil
+	case "source":
+		_, err := r.text(name)
+		return err
+	case "unit":
+		s, err := r.text(name)
+		if err == nil && s != "" && s != priceUnit {
+			return r.mistake("the unit is %q; it must be %q", s, priceUnit)
+		}
+		return err
+	case "models":
+		return r.object("models: ", r.model)
+	}
+	return r.mistake("unknown field %q; a table has date, source, unit and models", name)
+}
+
+func (r *priceReader) model(name string) error {
+	if name == "" {
+		return r.mistake("a model has no name")
+	}
+	begins := r.at
+	who := fmt.Sprintf("model %q", name)
+	var m price
+	long := false
+	err := r.rates(who, begins, &m.rates, func(field string) (bool, error) {
+		if field != "long" {
+			return false, nil
+		}
+		long = true
+		begins, above := r.at, int64(0)
+		err := r.rates(who+", long", begins, &m.long, func(field string) (known bool, err error) {
+			if field == "above" {
+				above, err = r.number(who + ", long: above")
+				return true, err
+			}
+			return false, nil
+		})
+		if err == nil && above <= 0 {
+			r.at = begins
+			return true, r.mistake("%s, long: above must be a number of tokens", who)
+		}
+		m.above = above
+		return true, err
+	})
+	if err != nil {
+		return err
+	}
+	if !long {
+		m.above, m.long = 0, Rates{}
+	}
+	r.p.models[name] = m
+	return nil
+}
+
+// rates reads an object with the four prices. other reads what else it may have, and
+// tells whether it knew the field. begins is where to point at when a price is missing.
+func (r *priceReader) rates(who string, begins int64, to *Rates, other func(field string) (bool, error)) error {
+	fields := [...]struct {
+		name string
+		to   *USD
+	}{{"input", &to.Input}, {"output", &to.Output}, {"cache_read", &to.CacheRead}, {"cache_write", &to.CacheWrite}}
+	var given [len(fields)]bool
+	err := r.object(who+": ", func(name string) error {
+		for i, f := range fields {
+			if f.name != name {
+				continue
+			}
+			n, err := r.number(who + ": " + name)
+			if err != nil {
+				return err
+			}
+			if n < 0 {
+				return r.mistake("%s: %s is negative", who, name)
+			}
+			*f.to, given[i] = USD(n), true
+			return nil
+		}
+		known, err := other(name)
+		if err == nil && !known {
+			err = r.mistake("%s: unknown field %q", who, name)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for i, f := range fields {
+		if !given[i] {
+			r.at = begins
+			return r.mistake("%s: %s is missing", who, f.name)
+		}
+	}
+	return nil
+}
+
+func (r *priceReader) text(name string) (string, error) {
+	t, err := r.token()
+	if err != nil {
+		return "", r.wrong(err)
+	}
+	s, ok := t.(string)
+	if !ok {
+		return "", r.mistake("%s: want a text, not %s", name, shown(t))
+	}
+	return s, nil
+}
+
+func (r *priceReader) number(who string) (int64, error) {
+	t, err := r.token()
+	if err != nil {
+		return 0, r.wrong(err)
+	}
+	s, ok := t.(json.Number)
+	if !ok {
+		return 0, r.mistake("%s: want a whole number, not %s", who, shown(t))
+	}
+	n, err := strconv.ParseInt(s.String(), 10, 64)
+	if err != nil {
+		return 0, r.mistake("%s: want a whole number, not %s", who, s)
+	}
+	return n, nil
+}
+
+func shown(t json.Token) string {
+	switch v := t.(type) {
+	case nil:
+		return "null"
+	case string:
+		return strconv.Quote(v)
+	}
+	return fmt.Sprint(t)
+}
