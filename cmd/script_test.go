@@ -1,0 +1,91 @@
+//go:build unix
+
+// The black-box tests: each script in testdata/script runs the real command line in
+// a folder of its own, with real processes. wavex is this test binary under another
+// name, which is also how it starts itself as `wavex agent` and `wavex guard`. What
+// a script says beyond testscript's own words is in scriptcmd_test.go. Scripts lean
+// on sh, so they are for Unix; nothing here looks inside a package.
+package cmd_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"go.uber.org/goleak"
+
+	"wavex/cmd"
+)
+
+func TestMain(m *testing.M) {
+	// Scripts wait for processes far more than they compute, so more of them than
+	// there are processors run side by side.
+	if len(os.Args) > 0 && filepath.Base(os.Args[0]) != "wavex" {
+		flag.Parse()
+		if err := flag.Set("test.parallel", "12"); err != nil {
+			panic(err)
+		}
+	}
+	testscript.Main(leakChecked{m}, map[string]func(){"wavex": func() {
+		os.Exit(cmd.Main(context.Background(), os.Args[1:], cmd.Stdio{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
+	}})
+}
+
+type leakChecked struct{ m *testing.M }
+
+func (l leakChecked) Run() int {
+	code := l.m.Run()
+	if code == 0 {
+		if err := goleak.Find(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}
+	return code
+}
+
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	scenarios, err := filepath.Abs("../examples/scenarios")
+	if err != nil {
+		t.Fatal(err)
+	}
+	self, err := exec.LookPath("wavex")
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema := eventSchema(t)
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireUniqueNames:  true,
+		RequireExplicitExec: true,
+		// A run that does not end is a defect too: it shall fail here, and not hang.
+		Deadline: time.Now().Add(2 * time.Minute),
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("SCENARIOS", scenarios)
+			e.Setenv("BIN", filepath.Dir(self)) // wavex and nothing else
+			e.Setenv("GORACE", "atexit_sleep_ms=0")
+			e.Values[processes{}] = map[string]*process{}
+			// Nobody's CLI, login or colours take part.
+			e.Setenv("WAVEX_CLAUDE", filepath.Join(e.WorkDir, "no-claude"))
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits":    exits,
+			"start":    start,
+			"shows":    shows,
+			"signal":   signal,
+			"ends":     ends,
+			"json":     jsonValue,
+			"lacks":    lacks,
+			"outcomes": outcomes,
+			"events":   func(ts *testscript.TestScript, neg bool, args []string) { events(ts, neg, args, schema) },
+		},
+	})
+}

@@ -1,0 +1,279 @@
+//go:build unix
+
+package cmd_test
+
+// The words that scripts have beyond testscript's own. They know files, processes
+// and JSON, and nothing of wavex but its journal's form.
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/tidwall/gjson"
+
+	"wavex/internal/ui"
+)
+
+// exits CODE[,CODE] PROGRAM ARGS... runs a program and wants one of these exit codes.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE[,CODE] PROGRAM ARGS...")
+	}
+	err := ts.Exec(args[1], args[2:]...)
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		ts.Fatalf("%v", err)
+	}
+	code := 0
+	if exit != nil {
+		code = exit.ExitCode()
+	}
+	wantCode(ts, args[0], code)
+}
+
+func wantCode(ts *testscript.TestScript, want string, code int) {
+	if !slices.Contains(strings.Split(want, ","), strconv.Itoa(code)) {
+		ts.Fatalf("exit code %d, want %s", code, want)
+	}
+}
+
+// process is a program that runs while the script goes on.
+type process struct {
+	cmd    *exec.Cmd
+	stdout bytes.Buffer
+	ended  chan struct{} // stderr is at its end
+
+	mu    sync.Mutex
+	said  strings.Builder // stderr so far
+	spoke chan struct{}   // closed, and replaced, when more was said
+}
+
+// start NAME PROGRAM ARGS... starts a program in a process group of its own.
+func start(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: start NAME PROGRAM ARGS...")
+	}
+	path := args[1]
+	if args[1] == "wavex" {
+		path = filepath.Join(ts.Getenv("BIN"), "wavex")
+	}
+	p := &process{ended: make(chan struct{}), spoke: make(chan struct{})}
+	p.cmd = exec.Command(path, args[2:]...)
+	p.cmd.Dir = ts.MkAbs(".")
+	for _, name := range []string{"PATH", "HOME", "TMPDIR", "GORACE", "WAVEX_CLAUDE"} {
+		p.cmd.Env = append(p.cmd.Env, name+"="+ts.Getenv(name))
+	}
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a terminal's Ctrl-C is for the tests
+	p.cmd.Stdout = &p.stdout
+	out, err := p.cmd.StderrPipe()
+	ts.Check(err)
+	ts.Check(p.cmd.Start())
+	go p.listen(out)
+	ts.Defer(func() {
+		if p.cmd.ProcessState == nil { // the script failed before its end
+			_ = p.cmd.Process.Kill()
+			<-p.ended
+			_ = p.cmd.Wait()
+		}
+	})
+	ts.Value(processes{}).(map[string]*process)[args[0]] = p
+}
+
+// processes is the key of a script's processes.
+type processes struct{}
+
+func (p *process) listen(r io.Reader) {
+	defer close(p.ended)
+	for in := bufio.NewReader(r); ; {
+		line, err := in.ReadString('\n')
+		p.mu.Lock()
+		p.said.WriteString(line)
+		close(p.spoke)
+		p.spoke = make(chan struct{})
+		p.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (p *process) words() (string, <-chan struct{}) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.said.String(), p.spoke
+}
+
+func named(ts *testscript.TestScript, name string) *process {
+	p := ts.Value(processes{}).(map[string]*process)[name]
+	if p == nil {
+		ts.Fatalf("nothing was started as %s", name)
+	}
+	return p
+}
+
+// shows NAME REGEXP waits until the program has said so on stderr.
+func shows(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: shows NAME REGEXP")
+	}
+	p, re := named(ts, args[0]), regexp.MustCompile("(?m)"+args[1])
+	late := time.NewTimer(time.Minute)
+	defer late.Stop()
+	for over := false; ; {
+		said, more := p.words()
+		if re.MatchString(said) {
+			return
+		}
+		if over {
+			ts.Fatalf("%s ended and never said %q, but:\n%s", args[0], args[1], said)
+		}
+		select {
+		case <-more:
+		case <-p.ended:
+			over = true
+		case <-late.C:
+			ts.Fatalf("%s did not say %q in a minute, but:\n%s", args[0], args[1], said)
+		}
+	}
+}
+
+// signal NAME INT|TERM|KILL sends a signal.
+func signal(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: signal NAME INT|TERM|KILL")
+	}
+	s, ok := map[string]os.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "KILL": syscall.SIGKILL}[args[1]]
+	if !ok {
+		ts.Fatalf("unknown signal %s", args[1])
+	}
+	ts.Check(named(ts, args[0]).cmd.Process.Signal(s))
+}
+
+// ends NAME CODE waits for the end, wants the exit code (-1: a signal), and leaves what it
+// said in NAME.out and NAME.err.
+func ends(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: ends NAME CODE")
+	}
+	p := named(ts, args[0])
+	<-p.ended
+	err := p.cmd.Wait()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		ts.Fatalf("%v", err)
+	}
+	said, _ := p.words()
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]+".out"), p.stdout.Bytes(), 0o600))
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]+".err"), []byte(said), 0o600))
+	ts.Logf("[%s: stderr]\n%s", args[0], said)
+	wantCode(ts, args[1], p.cmd.ProcessState.ExitCode())
+}
+
+// json FILE PATH VALUE wants a value (as JSON, or a string bare) at a gjson path. With !
+// it must be another one.
+func jsonValue(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 3 {
+		ts.Fatalf("usage: json FILE PATH VALUE")
+	}
+	got := gjson.Get(ts.ReadFile(args[0]), args[1])
+	same := got.Exists() && (got.Raw == args[2] || got.String() == args[2])
+	if same == neg {
+		ts.Fatalf("%s: %s is %q, want %q (negated: %t)", args[0], args[1], got.Raw, args[2], neg)
+	}
+}
+
+// lacks FILE TEXT wants that a file does not hold a text: grep without a pattern.
+func lacks(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: lacks FILE TEXT")
+	}
+	if strings.Contains(ts.ReadFile(args[0]), args[1]) {
+		ts.Fatalf("%s has %q", args[0], args[1])
+	}
+}
+
+// outcomes TASK OUTCOME... wants these ends of a task's attempts, in order, in the
+// journal of .loop in the current folder.
+func outcomes(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 {
+		ts.Fatalf("usage: outcomes TASK OUTCOME...")
+	}
+	var got []string
+	for line := range strings.Lines(ts.ReadFile(".loop/journal.jsonl")) {
+		e := gjson.Parse(line)
+		if e.Get("type").String() == "attempt_ended" && e.Get("data.task").String() == args[0] {
+			got = append(got, e.Get("data.result.outcome").String())
+		}
+	}
+	if !slices.Equal(got, args[1:]) {
+		ts.Fatalf("attempts of %s ended %q, want %q", args[0], got, args[1:])
+	}
+}
+
+// events FILE checks NDJSON: each line has v, seq, time and type and fits the published
+// schema, seq counts up, and the last line is run_ended with its verdict.
+func events(ts *testscript.TestScript, neg bool, args []string, schema *jsonschema.Schema) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: events FILE")
+	}
+	var last gjson.Result
+	for line := range strings.Lines(ts.ReadFile(args[0])) {
+		v, err := jsonschema.UnmarshalJSON(strings.NewReader(line))
+		if err != nil {
+			ts.Fatalf("not JSON: %v: %s", err, line)
+		}
+		if err := schema.Validate(v); err != nil {
+			ts.Fatalf("%v: %s", err, line)
+		}
+		e := gjson.Parse(line)
+		_, err = time.Parse(time.RFC3339Nano, e.Get("time").String())
+		if e.Get("v").Int() != 1 || e.Get("type").String() == "" || err != nil {
+			ts.Fatalf("without v, time or type: %s", line)
+		}
+		if last.Exists() && e.Get("seq").Int() != last.Get("seq").Int()+1 {
+			ts.Fatalf("seq does not follow %d: %s", last.Get("seq").Int(), line)
+		}
+		last = e
+	}
+	if last.Get("type").String() != "run_ended" {
+		ts.Fatalf("the last event is %s", last.Raw)
+	}
+	for _, path := range []string{"status", "exit_code", "tasks.completed", "tasks.failed", "tasks.blocked", "tasks.pending", "cost_usd", "iterations"} {
+		if !last.Get(path).Exists() {
+			ts.Fatalf("the last event lacks %s: %s", path, last.Raw)
+		}
+	}
+}
+
+func eventSchema(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(ui.EventSchema()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	c.AssertFormat()
+	if err := c.AddResource("events.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Compile("events.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
