@@ -10,8 +10,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -60,8 +63,12 @@ func TestReaper(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := c.Start(); err != nil {
+		onFirstThread(t, func() { err = c.Start() })
+		if err != nil {
 			t.Fatal(err)
+		}
+		if !slices.Contains(ours.strays(), c.Process.Pid) {
+			t.Fatal("it is not among the strays: the test shows nothing")
 		}
 		p := start(t, Spec{Argv: self(t, "leave", "setsid"), Mark: mark("a")})
 		wantSwept(t, p.Wait(), 1)
@@ -174,6 +181,35 @@ sh chain 1; sleep 50`,
 	}
 }
 
+// onFirstThread runs f on the first thread of the process: it keeps the threads on
+// which its goroutines land until one lands there.
+func onFirstThread(t *testing.T, f func()) {
+	t.Helper()
+	var wg sync.WaitGroup
+	found := make(chan struct{})
+	for range 200 {
+		landed := make(chan bool)
+		wg.Go(func() {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			first := unix.Gettid() == os.Getpid()
+			if first {
+				f()
+			}
+			landed <- first
+			<-found
+		})
+		if <-landed {
+			close(found)
+			wg.Wait()
+			return
+		}
+	}
+	close(found)
+	wg.Wait()
+	t.Fatal("no goroutine came to the first thread")
+}
+
 // testUnsure has two attempts alive when one leaves a process that hides its mark.
 func testUnsure(t *testing.T) {
 	b := start(t, Spec{Argv: self(t, "hold"), Mark: mark("b"), Stdin: true})
@@ -185,6 +221,10 @@ func testUnsure(t *testing.T) {
 	}
 	if !alive(t, pid) {
 		t.Error("a process that may be another attempt's was killed")
+	}
+	n, _ := strconv.Atoi(pid)
+	for st, _ := readStat(n); bootTicks() <= st.start; { // what starts in the same tick is a suspect too
+		runtime.Gosched()
 	}
 	c := start(t, Spec{Argv: []string{"true"}, Mark: mark("c")})
 	if e := c.Wait(); !e.Contained || e.Swept != 0 {

@@ -66,8 +66,8 @@ func (o *outlet) read(b []byte) (int, error) {
 }
 
 // settle is called when the child has exited. It returns when the pipe is closed:
-// at the end of the output, at the deadline, or when cut closes. giveUp is called before the
-// last two, for platforms whose reads know no deadline.
+// at the end of the output, at the deadline, or when cut closes. Where reads know no
+// deadline, giveUp must then bring the end about.
 func (o *outlet) settle(deadline time.Time, cut <-chan struct{}, giveUp func()) {
 	_ = o.f.SetReadDeadline(deadline) // not possible on Windows
 	o.exited.Store(true)
