@@ -214,3 +214,18 @@ func TestResumeAfterKill(t *testing.T) {
 		t.Errorf("exit %d, users %q, stderr %q", e.exit, srv.Messages(nil)[1].Users(), e.stderr)
 	}
 }
+
+// A session that was killed before anything was answered may not be there to resume.
+func TestNoResumeBeforeTheFirstAnswer(t *testing.T) {
+	t.Parallel()
+	srv := serve(t, fakeapi.Text("held").Held(fakeapi.NewGate()))
+	env, dir := Env(t, srv), t.TempDir()
+	p := begin(t, srv, setup{stdin: "remember me", env: env, dir: dir, args: []string{"--session-id", session}})
+	waitTurn(t, srv, 0)
+	p.signal(syscall.SIGKILL)
+	p.end()
+	e := call(t, srv, setup{stdin: "go on", env: env, dir: dir, args: []string{"--resume", session}})
+	if e.exit != 1 || !strings.Contains(e.stderr+e.plain, "No conversation found") {
+		t.Errorf("exit %d, stderr %q", e.exit, e.stderr)
+	}
+}
