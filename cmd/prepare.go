@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/term"
 
+	"wavex/budget"
 	"wavex/internal/journal"
 	"wavex/internal/plan"
 	"wavex/internal/ui"
@@ -30,6 +31,7 @@ type session struct {
 	lock   *journal.Lock
 	view   ui.View
 	agent  agent
+	prices budget.Prices
 
 	reports []reportFile
 }
@@ -47,6 +49,9 @@ func prepare(ctx context.Context, o runOptions, std Stdio) (*session, error) {
 		return nil, err
 	}
 	if r.agent, err = findAgent(ctx, o, r.config.Agent, r.plan); err != nil {
+		return nil, err
+	}
+	if r.prices, err = loadPrices(r.config.Prices); err != nil {
 		return nil, err
 	}
 	if err := r.refuseShort(); err != nil {

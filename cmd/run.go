@@ -24,6 +24,7 @@ type runOptions struct {
 	maxTokens  int64
 	wallClock  time.Duration
 	allowShort bool
+	prices     string
 
 	maxRetries   int
 	retrySession string
@@ -117,6 +118,7 @@ func runFlags(c *cobra.Command, o *runOptions) {
 	f.StringVar(&o.iterations, "max-iterations", "", "attempts, +N more, or unlimited (default: by the number of tasks)")
 	f.Int64Var(&o.maxTokens, "max-tokens", 0, "tokens for the whole run")
 	f.DurationVar(&o.wallClock, "wall-clock", 0, "time for this session of the run")
+	f.StringVar(&o.prices, "prices", "", "a price table (JSON) laid over the built-in one, for attempts whose cost the CLI did not tell")
 	f.BoolVar(&o.allowShort, "allow-short", false, "start although the limits cannot suffice")
 	f.IntVar(&o.maxRetries, "max-retries", 3, "retries of a task after its first attempt")
 	choiceFlag(c, &o.retrySession, "retry-session", "auto", []string{"auto", "same", "fresh"}, "session of a retry")

@@ -92,6 +92,15 @@ func resolve(o runOptions, p *plan.Plan, dir string, old *scheduler.Config) (sch
 		}
 		c.WaitForReset = d
 	}
+	if given("prices") {
+		if c.Prices = o.prices; c.Prices != "" {
+			abs, err := filepath.Abs(c.Prices)
+			if err != nil {
+				return c, err
+			}
+			c.Prices = abs
+		}
+	}
 	return c, resolveLimits(o, &c)
 }
 

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"time"
 
-	"wavex/budget"
 	"wavex/counsel"
 	"wavex/internal/journal"
 	"wavex/internal/proc"
@@ -23,17 +22,15 @@ import (
 
 // run wires the loop to the world and runs it.
 func (r *session) run(ctx context.Context) error {
-	prices, err := budget.LoadPrices(nil)
-	if err != nil {
-		return err
-	}
-	who := &runner.Agent{Name: r.agent.name, Argv: r.agent.argv, Prices: prices, Observe: r.view.Observe,
+	who := &runner.Agent{Name: r.agent.name, Argv: r.agent.argv, Prices: r.prices, Observe: r.view.Observe,
 		Run: r.config.Run, Env: os.Environ(), Rehearsal: r.agent.name == "rehearse", Extra: r.rehearsalEnv()}
 	loop := &scheduler.Loop{
 		State: r.state, Open: r.open, Journal: eventLog{r.log}, Runner: who,
 		Views: []scheduler.View{r.view}, Request: r.request, Case: r.panelCase,
-		Recover: func(ctx context.Context, e scheduler.AttemptStarted) runner.Result { return r.recover(ctx, prices, e) },
-		Now:     time.Now, Luck: luck,
+		Recover: func(ctx context.Context, e scheduler.AttemptStarted) runner.Result {
+			return r.recover(ctx, r.prices, e)
+		},
+		Now: time.Now, Luck: luck,
 	}
 	if r.config.Counsel {
 		panel, err := r.panel(who)

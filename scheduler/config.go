@@ -21,6 +21,7 @@ type Config struct {
 
 	Limits      budget.Limits `json:"limits"`
 	BudgetGiven bool          `json:"budget_given,omitempty"` // the plan or a flag named the money limit (or none)
+	Prices      string        `json:"prices,omitempty"`       // absolute path of a price table over the embedded one
 
 	MaxRetries   int           `json:"max_retries"`        // after the first try
 	ForceRetries bool          `json:"force_retries"`      // MaxRetries holds for every task, whatever the plan says

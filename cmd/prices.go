@@ -1,0 +1,31 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"wavex/budget"
+)
+
+// loadPrices reads the price table that --prices named, over the embedded one. A resume
+// reads it again from where it was; "" is the embedded one alone.
+func loadPrices(path string) (budget.Prices, error) {
+	if path == "" {
+		return budget.LoadPrices(nil)
+	}
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return budget.Prices{}, usage("there is no price table %s; --prices names another one, or \"\" for none", path)
+	}
+	if err != nil {
+		return budget.Prices{}, usage("reading the price table: %s", err)
+	}
+	p, err := budget.LoadPrices(data)
+	var at *budget.PriceError
+	if errors.As(err, &at) {
+		return p, usage("%s", fmt.Sprintf("%s:%s; nothing was started", path, at))
+	}
+	return p, err
+}
