@@ -180,6 +180,10 @@ func atLimit(err error) Stop {
 		st.Advice = le.Flag() + " " + map[string]string{
 			budget.LimitMoney: "+10", budget.LimitIterations: "+10", budget.LimitTokens: "+1000000", budget.LimitWall: "1h",
 		}[le.Limit]
+		if over := budget.USD(le.Spent - le.Value); le.Limit == budget.LimitMoney && over > 0 {
+			dollars := 10 + (over+budget.Dollar-1)/budget.Dollar // +10 alone might still be too little
+			st.Advice = fmt.Sprintf("%s +%d", le.Flag(), dollars)
+		}
 	}
 	return st
 }
