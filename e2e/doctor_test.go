@@ -1,0 +1,113 @@
+//go:build unix
+
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"wavex/internal/fakeapi"
+)
+
+// doctorReport is what `wavex doctor --output json` says, as far as the tests look.
+type doctorReport struct {
+	OK       bool     `json:"ok"`
+	ProbeUSD *float64 `json:"probe_cost_usd"`
+	Checks   []struct{ Name, Status, Text string }
+}
+
+func (r wavexEnd) doctor(t *testing.T) (d doctorReport, probe string) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(r.stdout), &d); err != nil {
+		t.Fatalf("%v\n%s%s", err, r.stdout, r.stderr)
+	}
+	for _, c := range d.Checks {
+		if c.Name == "probe" {
+			probe = c.Status + " " + c.Text
+		}
+	}
+	return d, probe
+}
+
+// The probe asks the real CLI one small question, and what it says it cost is what the
+// API charged.
+func TestDoctorProbe(t *testing.T) {
+	t.Parallel()
+	reply := fakeapi.Text("ready").Costing(use)
+	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: []*fakeapi.Agent{{Steps: []fakeapi.Reply{reply}}}})
+	e := newRepo(t, sheep(1, 1)).wavex(srv, "doctor", "plan.json", "--probe", "--output", "json").end()
+	d, probe := e.doctor(t)
+	if e.exit != 0 || !d.OK || d.ProbeUSD == nil || !strings.HasPrefix(probe, "ok the model answered") {
+		t.Fatalf("exit %d, %q\n%s%s", e.exit, probe, e.stdout, e.stderr)
+	}
+	if got, want := fmt.Sprintf("%.6f", *d.ProbeUSD), fmt.Sprintf("%.6f", srv.Charged().Float()); got != want {
+		t.Errorf("it says $%s, the API charged $%s", got, want)
+	}
+	for _, m := range srv.Messages(nil) {
+		if len(m.Body) > 4<<10 || m.Model() != model {
+			t.Errorf("a question of %d bytes to %s", len(m.Body), m.Model())
+		}
+	}
+}
+
+func TestDoctorProbeRefused(t *testing.T) {
+	t.Parallel()
+	no := fakeapi.Fail(401, "invalid x-api-key")
+	srv := fakeapi.New(t, fakeapi.Script{Agents: []*fakeapi.Agent{{Then: &no}}})
+	e := newRepo(t, sheep(1, 1)).wavex(srv, "doctor", "--probe", "--output", "json").end()
+	if d, probe := e.doctor(t); e.exit != 5 || d.OK || !strings.HasPrefix(probe, "fail ") {
+		t.Errorf("exit %d, %q\n%s", e.exit, probe, e.stderr)
+	}
+}
+
+// Every process of the real CLI tells a subscription's limits, so its dollars are known
+// to be notional after the first attempt, and stay so.
+func TestSubscriptionIsNotional(t *testing.T) {
+	t.Parallel()
+	reset := time.Now().Add(time.Hour).Truncate(time.Second)
+	var agents []*fakeapi.Agent
+	for i := range 3 {
+		a := shepherd(i)
+		inner := a.Then.Do
+		then := fakeapi.From(func(r *fakeapi.Request) fakeapi.Reply {
+			return inner(r).Headed(fakeapi.Unified("allowed", "five_hour", reset))
+		})
+		a.Then = &then
+		agents = append(agents, a)
+	}
+	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: agents})
+	env := slices.DeleteFunc(Env(t, srv), func(s string) bool { return strings.HasPrefix(s, "ANTHROPIC_API_KEY=") })
+	e := newRepo(t, sheep(3, 1)).wavexEnv(append(env, "CLAUDE_CODE_OAUTH_TOKEN=anything"), "run", "plan.json", "--output", "json").end()
+	if e.exit != 0 {
+		t.Fatalf("exit %d\n%s%s", e.exit, e.stdout, e.stderr)
+	}
+	var caps []int64
+	notices, notional := 0, false
+	for line := range strings.Lines(e.stdout) {
+		var ev struct {
+			Type string
+			Data struct {
+				Cap      int64
+				Notional bool
+			}
+		}
+		if err := json.Unmarshal([]byte(line), &ev); err != nil {
+			t.Fatal(err)
+		}
+		switch ev.Type {
+		case "attempt_started":
+			caps = append(caps, ev.Data.Cap)
+		case "notice":
+			notices++
+		case "run_ended":
+			notional = ev.Data.Notional
+		}
+	}
+	if !notional || notices != 1 || len(caps) != 3 || caps[0] == 0 || caps[1] != 0 || caps[2] != 0 {
+		t.Errorf("notional %t, %d notices, caps %v\n%s", notional, notices, caps, e.stdout)
+	}
+}
