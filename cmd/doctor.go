@@ -43,7 +43,7 @@ and says what it cost. run looks at the CLI and at permissions by itself.
 Exit status: 0 nothing but warnings, 2 the plan cannot run as it is, 5 a person
 must put something right.`,
 		Example: "  wavex doctor\n  wavex doctor plan.json --probe\n  wavex doctor --output json",
-		Args:    cobra.MaximumNArgs(1),
+		Args:    maybeArg("a plan file"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return runDoctor(c.Context(), args, o, std)
 		},

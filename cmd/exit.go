@@ -109,9 +109,6 @@ func tellError(std Stdio, err error) int {
 		errors.As(err, &corrupt), errors.As(err, &write), errors.As(err, &path):
 		fmt.Fprintln(std.Err, "wavex: "+err.Error())
 		return exitBlocked
-	case strings.HasPrefix(err.Error(), "unknown command"): // cobra has no type for it
-		fmt.Fprintln(std.Err, "wavex: "+err.Error())
-		return exitUsage
 	}
 	fmt.Fprintf(std.Err, "wavex: internal error: %v\nthis is a bug in wavex; the run's journal is kept\n", err)
 	return exitBug

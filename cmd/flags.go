@@ -44,6 +44,16 @@ func oneArg(what string) cobra.PositionalArgs {
 	}
 }
 
+// maybeArg wants at most one argument and says which.
+func maybeArg(what string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) > 1 {
+			return usage("%s takes at most %s\nsee: %s --help", c.CommandPath(), what, c.CommandPath())
+		}
+		return nil
+	}
+}
+
 // noArgs wants none.
 func noArgs(c *cobra.Command, args []string) error {
 	if len(args) > 0 {

@@ -40,13 +40,16 @@ itself, and stops with everything on record.`,
   wavex run plan.json --agent rehearse`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
+		Args:          onlyCommands,
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.SetIn(std.In)
 	root.SetOut(std.Out)
 	root.SetErr(std.Err)
 	root.CompletionOptions.HiddenDefaultCmd = false
+	root.SuggestionsMinimumDistance = 2
+	root.SetUsageFunc(tellUsage)
+	root.SetHelpCommand(newHelp())
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usage("%s\nsee: %s --help", err, c.CommandPath())
 	})

@@ -32,7 +32,7 @@ too small. It changes nothing, and may be called while a run is under way.
 
 Exit status: 0 printed, 2 there is no run here.`,
 		Example: "  wavex report\n  wavex report --format junit > report.xml\n  wavex report --counsel",
-		Args:    cobra.MaximumNArgs(1),
+		Args:    maybeArg("a plan file"),
 		RunE:    func(_ *cobra.Command, args []string) error { return runReport(args, o, std) },
 	}
 	choiceFlag(c, &o.format, "format", "table", []string{"table", "json", "junit", "markdown"}, "form of the report")

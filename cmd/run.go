@@ -21,7 +21,7 @@ type runOptions struct {
 	schedule   string
 	budget     string
 	iterations string
-	maxTokens  int64
+	maxTokens  string
 	wallClock  time.Duration
 	allowShort bool
 	prices     string
@@ -56,10 +56,10 @@ func newRun(std Stdio) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run PLAN",
 		Short: "Run a plan",
-		Long: `run carries out a plan: wave by wave, each task by a headless claude process of
-its own, within the budget, and verified by wavex itself. What happens is kept in
-.loop/ of the project directory (the current one, or the plan's defaults.dir).
-An unfinished run of the same plan is continued.
+		Long: `run carries out a plan: wave by wave, each task by a headless claude process
+of its own, within the budget, and verified by wavex itself. What happens is
+kept in .loop/ of the project directory (the current one, or the plan's
+defaults.dir). An unfinished run of the same plan is continued.
 ` + codesHelp,
 		Example: `  wavex run plan.json
   wavex run plan.json -j 8 --budget 10
@@ -68,6 +68,9 @@ An unfinished run of the same plan is continued.
 		Args: oneArg("a plan file"),
 		RunE: func(c *cobra.Command, args []string) error {
 			o.planPath, o.changed = args[0], c.Flags().Changed
+			if o.resume && o.fresh {
+				return usage("--resume continues the unfinished run and --fresh starts over: take one of them")
+			}
 			return runPlan(c.Context(), o, std)
 		},
 	}
@@ -76,7 +79,6 @@ An unfinished run of the same plan is continued.
 	f.BoolVar(&o.resume, "resume", false, "continue the unfinished run, also with another plan")
 	f.BoolVar(&o.fresh, "fresh", false, "start over: .loop is moved aside, never deleted")
 	choiceFlag(c, &o.ifUnfinished, "if-unfinished", "resume", []string{"resume", "fail"}, "when an unfinished run is there")
-	c.MarkFlagsMutuallyExclusive("resume", "fresh")
 	return c
 }
 
@@ -85,16 +87,16 @@ func newResume(std Stdio) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "resume [PLAN]",
 		Short: "Continue the unfinished run",
-		Long: `resume continues the run in .loop/ of the current directory: completed tasks stay
-completed, interrupted ones start again, failed ones get another chance. The plan
-is the one the run was started with, read again: after an edit only the changed
-tasks and their dependents run again. Limits keep their values unless given;
-+N raises one.
+		Long: `resume continues the run in .loop/ of the current directory: completed tasks
+stay completed, interrupted ones start again, failed ones get another chance.
+The plan is the one the run was started with, read again: after an edit only
+the changed tasks and their dependents run again. Limits keep their values
+unless given; +N raises one.
 ` + codesHelp,
 		Example: `  wavex resume
   wavex resume --budget +10
   wavex resume --max-iterations +25`,
-		Args: cobra.MaximumNArgs(1),
+		Args: maybeArg("a plan file"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				o.planPath = args[0]
@@ -116,7 +118,7 @@ func runFlags(c *cobra.Command, o *runOptions) {
 	choiceFlag(c, &o.schedule, "schedule", "waves", []string{"waves", "eager"}, "barrier between waves, or none")
 	f.StringVar(&o.budget, "budget", "", "dollars for the whole run, +N more, or none (default: the plan's, else 25)")
 	f.StringVar(&o.iterations, "max-iterations", "", "attempts, +N more, or unlimited (default: by the number of tasks)")
-	f.Int64Var(&o.maxTokens, "max-tokens", 0, "tokens for the whole run")
+	f.StringVar(&o.maxTokens, "max-tokens", "", "tokens for the whole run, +N more, or unlimited (default: unlimited)")
 	f.DurationVar(&o.wallClock, "wall-clock", 0, "time for this session of the run")
 	f.StringVar(&o.prices, "prices", "", "a price table (JSON) laid over the built-in one, for attempts whose cost the CLI did not tell")
 	f.BoolVar(&o.allowShort, "allow-short", false, "start although the limits cannot suffice")

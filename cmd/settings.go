@@ -78,7 +78,9 @@ func resolve(o runOptions, p *plan.Plan, dir string, old *scheduler.Config) (sch
 		c.Counsel = o.counsel == "on"
 	}
 	if given("counsel-threshold") {
-		c.Threshold = max(1, o.threshold)
+		if c.Threshold = o.threshold; c.Threshold < 1 {
+			return c, usage("--counsel-threshold takes a number from 1")
+		}
 	}
 	if given("counsel-holdout") {
 		if c.Holdout = o.holdout; c.Holdout < 0 || c.Holdout > 1 {
@@ -140,10 +142,25 @@ func resolveLimits(o runOptions, c *scheduler.Config) error {
 		}
 	}
 	if o.changed("max-tokens") {
-		l.Tokens = o.maxTokens
+		switch s := o.maxTokens; {
+		case s == "unlimited" || s == "none":
+			l.Tokens = 0
+		default:
+			more, plus := strings.CutPrefix(s, "+")
+			n, err := strconv.ParseInt(more, 10, 64)
+			if err != nil || n < 1 {
+				return usage("--max-tokens takes a number from 1, +N, or unlimited, not %q", s)
+			}
+			if plus {
+				n += l.Tokens
+			}
+			l.Tokens = n
+		}
 	}
 	if o.changed("wall-clock") {
-		l.Wall = o.wallClock
+		if l.Wall = o.wallClock; l.Wall <= 0 {
+			return usage("--wall-clock takes a duration like 2h, not %s", o.wallClock)
+		}
 	}
 	return nil
 }

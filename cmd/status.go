@@ -20,7 +20,7 @@ may be called from anywhere while a run is under way, and changes nothing.
 
 Exit status: 0 shown, 2 there is no run here.`,
 		Example: "  wavex status\n  wavex status --output json",
-		Args:    cobra.MaximumNArgs(1),
+		Args:    maybeArg("a plan file"),
 		RunE:    func(_ *cobra.Command, args []string) error { return runStatus(args, output, std) },
 	}
 	outputFlag(c, &output)

@@ -1,0 +1,76 @@
+package cmd
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// helpWidth is how wide help may be, in columns: every terminal has as many.
+const helpWidth = 80
+
+// tellUsage prints how a command is called, no line wider than helpWidth (cobra's own
+// form prints each flag on one line, however long).
+func tellUsage(c *cobra.Command) error {
+	var b strings.Builder
+	b.WriteString("Usage:\n")
+	if c.Runnable() && c.HasParent() {
+		fmt.Fprintf(&b, "  %s\n", c.UseLine())
+	}
+	if c.HasAvailableSubCommands() {
+		fmt.Fprintf(&b, "  %s COMMAND\n", c.CommandPath())
+	}
+	if c.HasExample() {
+		fmt.Fprintf(&b, "\nExamples:\n%s\n", c.Example)
+	}
+	if c.HasAvailableSubCommands() {
+		b.WriteString("\nCommands:\n")
+		for _, sub := range c.Commands() {
+			if sub.IsAvailableCommand() || sub.Name() == "help" {
+				fmt.Fprintf(&b, "  %-11s %s\n", sub.Name(), sub.Short)
+			}
+		}
+	}
+	if c.HasAvailableLocalFlags() {
+		fmt.Fprintf(&b, "\nFlags:\n%s", c.LocalFlags().FlagUsagesWrapped(helpWidth))
+	}
+	if c.HasAvailableSubCommands() {
+		fmt.Fprintf(&b, "\nMore about a command: %s COMMAND --help\n", c.CommandPath())
+	}
+	_, err := fmt.Fprint(c.OutOrStdout(), b.String())
+	return err
+}
+
+// newHelp is `wavex help COMMAND`. Cobra's own takes an unknown command for a success.
+func newHelp() *cobra.Command {
+	return &cobra.Command{
+		Use:     "help [COMMAND]",
+		Short:   "Tell more about a command",
+		Long:    "help tells what a command does, its flags and its exit codes.\n\nExit status: 0 told, 2 there is no such command.",
+		Example: "  wavex help run",
+		RunE: func(c *cobra.Command, args []string) error {
+			found, rest, err := c.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return unknownCommand(c.Root(), strings.Join(args, " "))
+			}
+			found.InitDefaultHelpFlag()
+			return found.Help()
+		},
+	}
+}
+
+// onlyCommands is the root's check of its arguments: it has none but commands.
+func onlyCommands(c *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return unknownCommand(c, args[0])
+	}
+	return nil
+}
+
+func unknownCommand(root *cobra.Command, name string) error {
+	if near := root.SuggestionsFor(name); len(near) > 0 {
+		return usage("unknown command %q; did you mean %s?\nsee: %s --help", name, strings.Join(near, " or "), root.CommandPath())
+	}
+	return usage("unknown command %q\nsee: %s --help", name, root.CommandPath())
+}

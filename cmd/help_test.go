@@ -1,0 +1,88 @@
+package cmd_test
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"wavex/cmd"
+)
+
+// told runs a command line that starts nothing and gives what it said.
+func told(t *testing.T, want int, args ...string) string {
+	t.Helper()
+	var out, errs bytes.Buffer
+	if code := cmd.Main(t.Context(), args, cmd.Stdio{In: strings.NewReader(""), Out: &out, Err: &errs}); code != want {
+		t.Fatalf("wavex %s: exit code %d, want %d\n%s", strings.Join(args, " "), code, want, errs.String())
+	}
+	return out.String() + errs.String()
+}
+
+// commands are those that the root's help lists.
+func commands(t *testing.T) []string {
+	t.Helper()
+	_, list, found := strings.Cut(told(t, 0, "--help"), "\nCommands:\n")
+	if !found {
+		t.Fatal("the help lists no commands")
+	}
+	list, _, _ = strings.Cut(list, "\n\n")
+	var names []string
+	for line := range strings.Lines(list) {
+		names = append(names, strings.Fields(line)[0])
+	}
+	return names
+}
+
+func TestHelpFits(t *testing.T) {
+	t.Parallel()
+	names := commands(t)
+	for _, must := range []string{"run", "resume", "status", "check", "graph", "schema", "version"} {
+		if !slices.Contains(names, must) {
+			t.Errorf("the help does not list %s", must)
+		}
+	}
+	for _, name := range append(names, "") {
+		t.Run("wavex "+name, func(t *testing.T) {
+			t.Parallel()
+			help := told(t, 0, append(strings.Fields(name), "--help")...)
+			for line := range strings.Lines(help) {
+				if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > 80 && name != "completion" {
+					t.Errorf("%d columns: %s", n, line)
+				}
+			}
+			if name == "completion" { // cobra's own words
+				return
+			}
+			if !strings.Contains(help, "\nExamples:\n  wavex ") {
+				t.Error("no example")
+			}
+			if name == "" {
+				return
+			}
+			if !strings.Contains(help, "Exit status:") {
+				t.Error("no exit codes")
+			}
+			if told(t, 0, "help", name) != help {
+				t.Error("help COMMAND and COMMAND --help differ")
+			}
+		})
+	}
+}
+
+// Commands that run a plan can end in every way there is.
+func TestHelpListsEveryCode(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"run", "resume"} {
+		help := told(t, 0, name, "--help")
+		for _, code := range []string{"0", "1", "2", "3", "4", "5", "6", "70", "130"} {
+			if !strings.Contains(help, "\n  "+code+" ") {
+				t.Errorf("the help of %s does not explain exit code %s", name, code)
+			}
+		}
+		if !strings.Contains(help, "143") {
+			t.Errorf("the help of %s does not explain exit code 143", name)
+		}
+	}
+}
