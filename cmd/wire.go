@@ -99,7 +99,7 @@ func (r *session) contain() func() {
 	if err != nil {
 		return func() {}
 	}
-	guard, err := proc.StartGuard([]string{self, "guard"}, r.config.Run)
+	guard, err := proc.StartGuard([]string{self, "guard", r.config.Run}, r.config.Run)
 	if err != nil {
 		return func() {}
 	}
@@ -146,7 +146,12 @@ func (r *session) request(s *scheduler.State, i int, e scheduler.AttemptStarted)
 		req.Rehearse = r.agent.scenario.Block(t.ID, t.Rehearse)
 	}
 	if t.Command == "" {
-		req.Prompt = prompt.Build(r.plan, i, r.brief(s, i, e))
+		b := r.brief(s, i, e)
+		req.Prompt = prompt.Build(r.plan, i, b)
+		if b.Continues {
+			b.Continues, b.Interrupts = false, b.More || b.Interrupts
+			req.Whole = prompt.Build(r.plan, i, b)
+		}
 	}
 	if err := os.MkdirAll(req.LogDir, 0o755); err != nil {
 		return req, err

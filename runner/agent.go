@@ -101,9 +101,10 @@ func (a *Agent) Attempt(ctx context.Context, req Request) Result {
 // attempt is the state of one call of Attempt.
 type attempt struct {
 	*Agent
-	req Request
-	res Result
-	env []string
+	req    Request
+	res    Result
+	env    []string
+	edited bool // the agent used a tool that edits
 }
 
 func (t *attempt) run(ctx context.Context) verdict {
@@ -152,7 +153,7 @@ func (t *attempt) run(ctx context.Context) verdict {
 	}
 	// A check may have made what was declared, such as a built file.
 	t.res.Changed = before.changed(t.req.Dir, t.req.Files)
-	w.changed, w.denials = t.res.Changed, t.res.Denials
+	w.changed, w.denials, w.edited = t.res.Changed, t.res.Denials, t.edited
 	return judgeWork(w)
 }
 

@@ -71,7 +71,7 @@ func TestAskArguments(t *testing.T) {
 	if !slices.Equal(d.Args, want) {
 		t.Errorf("arguments %q, want %q", d.Args, want)
 	}
-	if !slices.Contains(d.Env, "WAVEX_RUN=run-1") || !strings.Contains(strings.Join(d.Env, "\n"), "WAVEX_ATTEMPT=run-1/review/security/") ||
+	if !slices.Contains(d.Env, "WAVEX_RUN="+b.agent.Run) || !strings.Contains(strings.Join(d.Env, "\n"), "WAVEX_ATTEMPT="+b.agent.Run+"/review/security/") ||
 		!slices.Contains(d.Env, "WAVEX_REHEARSE="+filepath.Join(q.LogDir, rehearseFile)) {
 		t.Errorf("environment %q", d.Env)
 	}

@@ -115,10 +115,10 @@ func TestTraps(t *testing.T) {
 		{name: "no such folder", adjust: func(b *bench) { b.req.Dir += "/gone" }, want: Broken},
 
 		{name: "SIGTERM while waiting for the API", steps: then(prints(initLine, textLine), step{Exit: code(143)}), want: Truncated, reason: "exit code 143", priced: "stream"},
-		{name: "SIGINT: exit 0, no result", steps: prints(initLine), want: Truncated, reason: "no result line, exit code 0", priced: "cap",
+		{name: "SIGINT: exit 0, no result", steps: prints(initLine), want: Truncated, reason: "no result line, exit code 0", priced: "stream",
 			check: func(t *testing.T, r Result) {
-				if r.Cost != 777 {
-					t.Errorf("cost = %d, want the cap", r.Cost)
+				if r.Cost != 0 {
+					t.Errorf("cost = %d, none was answered", r.Cost)
 				}
 			}},
 		{name: "SIGKILL", steps: then(prints(initLine, textLine), step{Die: true}), want: Truncated, reason: "SIGKILL", priced: "stream"},
@@ -305,7 +305,7 @@ func TestWhatTheChildGets(t *testing.T) {
 		k, v, _ := strings.Cut(kv, "=")
 		env[k] = v
 	}
-	for k, v := range map[string]string{"WAVEX_RUN": "run-1", "WAVEX_ATTEMPT": "run-1/T-001/1", "WAVEX_TASK": "T-001", "WAVEX_SLOT": "2",
+	for k, v := range map[string]string{"WAVEX_RUN": b.req.Run, "WAVEX_ATTEMPT": b.req.Run + "/T-001/1", "WAVEX_TASK": "T-001", "WAVEX_SLOT": "2",
 		"WAVEX_REHEARSE": filepath.Join(b.logs, "rehearse.json"), "ANTHROPIC_API_KEY": "needed", "MINE": "passed", "LANG": "C.UTF-8"} {
 		if env[k] != v {
 			t.Errorf("%s = %q, want %q", k, env[k], v)
@@ -422,7 +422,7 @@ func TestCommandTasks(t *testing.T) {
 		{shell: "kill -9 $$", want: Wrong, reason: "SIGKILL"},
 		{shell: "true", checks: []plan.Check{{File: "made.txt"}}, want: Wrong, reason: "made.txt does not exist"},
 		{shell: "sleep 600", adjust: func(r *Request) { r.Settings.Timeout = 200 * time.Millisecond }, want: TimedOut, reason: "not finished after 200ms"},
-		{shell: "test $WAVEX_TASK/$WAVEX_SLOT/$WAVEX_RUN/$WAVEX_ATTEMPT = T-001/2/run-1/run-1/T-001/1", want: Done},
+		{shell: "test $WAVEX_TASK/$WAVEX_SLOT/$WAVEX_ATTEMPT = T-001/2/$WAVEX_RUN/T-001/1", want: Done},
 	} {
 		t.Run(tc.shell, func(t *testing.T) {
 			t.Parallel()

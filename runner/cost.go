@@ -24,7 +24,9 @@ func (f *facts) spent(limit budget.USD) (budget.USD, string, Usage) {
 		return r.cost, "result", f.usage
 	case !f.begun && f.lines == 0: // it asked the API for nothing
 		return 0, "", f.usage
-	case f.usage != (Usage{}) && !f.unpriced:
+	case !f.unpriced && (f.usage != (Usage{}) || f.stray == ""):
+		// What was on its way when it died is not in here: at most one response. A stream
+		// that is not all of it the CLI's tells nothing by its silence.
 		return f.cost, "stream", f.usage
 	}
 	return limit, "cap", f.usage

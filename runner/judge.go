@@ -154,6 +154,7 @@ type work struct {
 	files   []plan.File
 	changed []string
 	vacuous bool
+	edited  bool // the agent used a tool that edits
 }
 
 // judgeWork tells whether the work is done. Only evidence makes it so; the agent's
@@ -170,11 +171,15 @@ func judgeWork(w work) verdict {
 	switch {
 	case w.stop != nil:
 		return verdict{outcome: Interrupted, reason: "stopped during the checks: " + w.stop.Error()}
-	case reason != "" && len(w.denials) > 0:
+	case reason != "" && len(w.denials) > 0 && (!w.edited && len(w.changed) == 0 || editDenied(w.denials, false)):
 		return verdict{outcome: Denied, reason: denialReason(w.denials) + "; " + reason, detail: detail}
+	case reason != "" && len(w.denials) > 0:
+		// It could edit, and did: what was refused by the way (agents try things) is not
+		// why the check fails, and no reason to stop the whole run. The next attempt is told.
+		return verdict{outcome: Wrong, reason: reason, detail: detail + "\n" + denialReason(w.denials)}
 	case reason != "":
 		return verdict{outcome: Wrong, reason: reason, detail: detail}
-	case missing && len(w.denials) > 0 && (len(w.checks) == 0 || editDenied(w.denials)):
+	case missing && len(w.denials) > 0 && (len(w.checks) == 0 || editDenied(w.denials, true)):
 		return verdict{outcome: Denied, reason: denialReason(w.denials) + "; no declared file changed"}
 	case missing:
 		reason = "no declared file changed: " + strings.Join(promised, ", ")
@@ -221,11 +226,16 @@ func denialReason(ds []Denial) string {
 	return "permission denied; to allow it, add to allowedTools: " + strings.Join(rules, ", ")
 }
 
-func editDenied(ds []Denial) bool {
+// editDenied tells whether a tool that edits was refused; Bash can edit too.
+func editDenied(ds []Denial, bash bool) bool {
 	for _, d := range ds {
 		switch d.Tool {
-		case "Edit", "Write", "MultiEdit", "NotebookEdit", "Bash":
+		case "Edit", "Write", "MultiEdit", "NotebookEdit":
 			return true
+		case "Bash":
+			if bash {
+				return true
+			}
 		}
 	}
 	return false

@@ -221,13 +221,15 @@ func setup(t *testing.T, s script) *bench {
 	must(os.WriteFile(b.script, data, 0o600))
 	exe, err := os.Executable()
 	must(err)
+	// Marks are unique, as in real life: what carries the mark of a live process is left to it.
+	run := "run-" + filepath.Base(filepath.Dir(root)) + filepath.Base(root)
 	b.agent = &Agent{
 		Argv: []string{exe}, Env: os.Environ(), Extra: map[string]string{"STANDIN_SCRIPT": b.script, "GORACE": "atexit_sleep_ms=0"},
-		Prices: flat{}, Grace: 10 * time.Second, Run: "run-1",
+		Prices: flat{}, Grace: 10 * time.Second, Run: run,
 		StopWait: StopWait{Interrupt: 10 * time.Second, Close: 10 * time.Second, Terminate: 10 * time.Second},
 	}
 	b.req = Request{
-		Run: "run-1", Task: "T-001", Attempt: 1, Slot: 2, Dir: b.dir, LogDir: b.logs,
+		Run: run, Task: "T-001", Attempt: 1, Slot: 2, Dir: b.dir, LogDir: b.logs,
 		Base: filepath.Join(root, "base.json"), Prompt: "do it", Session: "11111111-1111-4111-8111-111111111111",
 	}
 	return b

@@ -74,6 +74,9 @@ type Request struct {
 
 	Session string `json:"session"`          // UUID minted by the scheduler
 	Resume  bool   `json:"resume,omitempty"` // continue Session instead of opening it
+	// Whole is what an agent that has never heard of the task is told: it takes the
+	// place of Prompt when the session to continue is gone. "": Prompt says it all.
+	Whole string `json:"-"`
 
 	Settings plan.Settings   `json:"settings"`      // resolved: the task's over the plan's
 	Cap      budget.USD      `json:"cap,omitempty"` // micro-dollars; 0: no cap

@@ -88,7 +88,8 @@ func TestSpent(t *testing.T) {
 		{"no result: the stream", join(initLine, textLine), flat{}, 1341, "stream"},
 		{"no prices: the cap", join(initLine, textLine), nil, 99, "cap"},
 		{"unknown model: the cap", join(initLine, textLine), nobody{}, 99, "cap"},
-		{"a request under way, nothing known: the cap", join(initLine), flat{}, 99, "cap"},
+		{"a request under way, none answered: nothing known to be spent", join(initLine), flat{}, 0, "stream"},
+		{"strange words and nothing known: the cap", join("?!", initLine), flat{}, 99, "cap"},
 		{"half a result line", join(initLine, textLine) + resultGood[:300], flat{}, 1341, "stream"},
 		{"cumulative: the last result", join(initLine, textLine, resultGood, strings.Replace(resultGood, "0.00625,\"usage\"", "0.0125,\"usage\"", 1)), flat{}, 12500, "result"},
 	} {

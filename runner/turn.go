@@ -16,7 +16,7 @@ import (
 
 // agent lets the agent have its turn, and puts into the result what it cost and did.
 func (t *attempt) agent(ctx context.Context) (verdict, claim) {
-	k, err := t.talk(ctx, t.req.Resume)
+	k, err := t.talk(ctx, t.req.Resume, t.req.Prompt)
 	if err != nil {
 		return verdict{outcome: Broken, reason: err.Error()}, claim{}
 	}
@@ -24,7 +24,11 @@ func (t *attempt) agent(ctx context.Context) (verdict, claim) {
 	if t.req.Resume && v.outcome == Broken && k.end.startErr == nil && !k.end.begun && ctx.Err() == nil {
 		// The CLI does not have the session any more: another directory, another
 		// machine, or it was never written. Nothing was spent; once, start afresh.
-		if again, err := t.talk(ctx, false); err == nil {
+		prompt := t.req.Prompt
+		if t.req.Whole != "" {
+			prompt = t.req.Whole
+		}
+		if again, err := t.talk(ctx, false, prompt); err == nil {
 			if av := judgeTurn(again.end); again.end.begun || av.outcome == Interrupted {
 				k, v = again, av
 				t.res.Fresh = true
@@ -44,7 +48,7 @@ func (t *attempt) agent(ctx context.Context) (verdict, claim) {
 }
 
 // talk holds one conversation for the attempt.
-func (t *attempt) talk(ctx context.Context, resume bool) (*talk, error) {
+func (t *attempt) talk(ctx context.Context, resume bool, prompt string) (*talk, error) {
 	args, err := t.attemptArgs(resume)
 	if err != nil {
 		return nil, err
@@ -58,7 +62,7 @@ func (t *attempt) talk(ctx context.Context, resume bool) (*talk, error) {
 	k := &talk{
 		agent: t.Agent, argv: append(append([]string{}, t.Argv...), args...), dir: t.req.Dir, env: t.env,
 		mark:   fmt.Sprintf("%s/%s/%d", t.req.Run, t.req.Task, t.req.Attempt),
-		logDir: t.req.LogDir, prompt: t.req.Prompt, facts: f,
+		logDir: t.req.LogDir, prompt: prompt, facts: f,
 	}
 	k.wall, k.idle = limits(t.req.Settings)
 	k.run(ctx)
@@ -83,6 +87,7 @@ func (t *attempt) record(k *talk) {
 		granted := append(checkRules(t.req.Checks), t.req.Settings.AllowedTools...)
 		res.Denials = denials(r.denials, granted)
 	}
+	t.edited = len(f.edits) > 0
 	for path, n := range f.edits {
 		if n < 2 {
 			continue
