@@ -36,10 +36,13 @@ func (e *ReadError) Unwrap() error { return e.Err }
 type Options struct {
 	// Dir is where the "@file" of prompts is looked up. With "" naming one is a mistake.
 	Dir string
+	// Lenient makes it a warning that an imported file holds another number of tasks or
+	// waves than it says.
+	Lenient bool
 }
 
 // Load reads a plan file, JSON or YAML by its extension (.json, .yaml, .yml) and else by
-// its content. All mistakes are diagnostics, in the order of the file; the plan is nil
+// its content; what is a plan of another tool is imported (see Import). All mistakes are diagnostics, in the order of the file; the plan is nil
 // when one of them is an error. The error is a *ReadError, and means that there was
 // nothing to judge.
 func Load(path string) (*Plan, []Diagnostic, error) {
@@ -93,11 +96,7 @@ func tooLarge(path string) error {
 func parse(name, src string, digest [sha256.Size]byte, opts Options) (*Plan, []Diagnostic) {
 	src = strings.TrimPrefix(src, "\ufeff")
 	d := newDecoder(opts, src)
-	if isYAML(name, src) {
-		d.src = newYAMLSource(src)
-	} else {
-		d.src = newJSONSource(src)
-	}
+	d.open(name, src)
 	d.read()
 	ds := d.diagnostics(name)
 	if d.errors > 0 {

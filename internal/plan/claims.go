@@ -1,0 +1,279 @@
+package plan
+
+// This file turns checks in words into checks wavex can make, where the words leave no
+// doubt: `X exists`, `X contains "Y"`, and commands (LEDGER S4-09). Everything else
+// stays words: a criterion, which nothing passes by itself. When in doubt it is words.
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// claims holds the patterns, and the files that basenames may mean.
+type claims struct {
+	exists, contains, denies, narrows, commanded, success *regexp.Regexp
+	byBase                                                map[string][]string // files of the whole plan
+}
+
+func newClaims(f *foreign) *claims {
+	const passed = `(?:passes|succeeds|works|exits? (?:with )?(?:code |status )?(?:0|zero)|returns (?:exit code )?0|exit code 0|(?:runs|completes|builds) (?:without|with no) (?:any )?errors?|has no errors?|is green)`
+	c := &claims{
+		exists:    regexp.MustCompile(`(?is)^(.{1,300}?)\s+(?:exists|is created|is present)\b(.*)$`),
+		contains:  regexp.MustCompile(`(?is)^(.{1,300}?)\s+(?:contains?|includes?|has|have|mentions?|references?|defines?|declares?|lists?|imports?|exports?)\s+(.+)$`),
+		denies:    regexp.MustCompile(`(?i)\b(?:not|no|never|none|neither|without|cannot|removed|absent|deleted|missing)\b|n't\b`),
+		narrows:   regexp.MustCompile(`(?i)\b(?:times|twice|once|only|exactly|least|most|before|after|between|each|every|all|per|instead|order|\d+)\b`),
+		commanded: regexp.MustCompile("(?is)^(run|running|execute|command)?:?\\s*`([^`\\n]+)`\\s*(?:(?:→|->|=>|-|–|—|:|,)\\s*)?(" + passed + ")?\\.?$"),
+		success:   regexp.MustCompile(`(?is)^(.+?)\s+(?:(?:→|->|=>)\s*)?` + passed + `\.?$`),
+		byBase:    map[string][]string{},
+	}
+	for _, t := range f.tasks {
+		for _, file := range t.files {
+			p := path.Clean(file.path.text)
+			if base := path.Base(p); !slices.Contains(c.byBase[base], p) {
+				c.byBase[base] = append(c.byBase[base], p)
+			}
+		}
+	}
+	return c
+}
+
+// judge decides on every claim of every task.
+func (f *foreign) judge(c *claims) {
+	for _, t := range f.tasks {
+		for _, claim := range t.claims {
+			f.decide(c, t, claim)
+		}
+	}
+}
+
+func (f *foreign) decide(c *claims, t *foreignTask, claim claim) {
+	text := strings.Join(strings.Fields(claim.text), " ")
+	at := claim.at
+	if claim.command != "" {
+		t.checks = append(t.checks, objectNode(at).set("run", textNode(claim.command, at)))
+		switch {
+		case text == "" || c.success.MatchString("it "+text):
+		case claim.kind == "grep":
+			// That something matched does not prove what is said of it.
+			f.manual(t, phrase{text + " (as " + claim.command + " shows)", at})
+		default:
+			t.section("Check", claim.command+" ("+text+")")
+		}
+		return
+	}
+	if claim.kind == "matches" && claim.file != "" {
+		t.checks = append(t.checks, objectNode(at).set("file", textNode(claim.file, at)).set("matches", textNode(claim.text, at)))
+		return
+	}
+	if claim.file != "" && claim.kind == "content" {
+		t.checks = append(t.checks, objectNode(at).set("file", textNode(claim.file, at)).set("contains", textNode(claim.text, at)))
+		return
+	}
+	if text == "" {
+		f.warnf(at, CodeNotCarried, "an empty check was left out")
+		return
+	}
+	if claim.kind == "manual" {
+		f.manual(t, phrase{text, at})
+		return
+	}
+	if run, ok := c.command(text, claim.kind); ok {
+		t.checks = append(t.checks, objectNode(at).set("run", textNode(run, at)))
+		return
+	}
+	checks, whole := c.files(t, text, claim.kind, at)
+	t.checks = append(t.checks, checks...)
+	if !whole {
+		f.manual(t, phrase{text, at})
+	}
+}
+
+func (f *foreign) manual(t *foreignTask, w phrase) {
+	t.manual = append(t.manual, w)
+	f.warnf(w.at, CodeManualCheck, "task %s: %s is a check in words; it became a criterion that nothing passes by itself", quote(t.id.text), quote(w.text))
+}
+
+// condition is a criterion of the plan, with a check where the words are one.
+func (f *foreign) condition(c *claims, w phrase) *node {
+	text := strings.Join(strings.Fields(w.text), " ")
+	n := objectNode(w.at).set("text", textNode(text, w.at))
+	if run, ok := c.command(text, ""); ok {
+		return n.set("check", objectNode(w.at).set("run", textNode(run, w.at)))
+	}
+	if checks, whole := c.files(nil, text, "", w.at); whole && len(checks) == 1 {
+		return n.set("check", checks[0])
+	}
+	return n
+}
+
+// files finds what the words claim of files. whole tells whether that is all they say.
+func (c *claims) files(t *foreignTask, text, kind string, at place) (checks []*node, whole bool) {
+	if m := c.exists.FindStringSubmatch(text); m != nil {
+		if file, ok := c.subject(t, m[1]); ok {
+			rest := strings.Trim(m[2], " .")
+			return []*node{objectNode(at).set("file", textNode(file, at))}, rest == ""
+		}
+	}
+	m := c.contains.FindStringSubmatch(text)
+	if m == nil {
+		return nil, false
+	}
+	file, ok := c.subject(t, m[1])
+	if !ok {
+		return nil, false
+	}
+	quoted, around := quotations(m[2])
+	if c.denies.MatchString(around) {
+		return nil, false
+	}
+	whole = !c.narrows.MatchString(around)
+	holds := func(field, value string) *node {
+		return objectNode(at).set("file", textNode(file, at)).set(field, textNode(value, at))
+	}
+	switch word := strings.TrimRight(m[2], ".,;"); {
+	case len(quoted) == 0 && word != "" && !strings.ContainsAny(word, " \t\"`'"):
+		return []*node{holds("contains", word)}, true
+	case len(quoted) == 0 && kind == "file":
+		return []*node{objectNode(at).set("file", textNode(file, at))}, false
+	case len(quoted) == 0:
+		return nil, false
+	case len(quoted) > 1 && strings.Contains(" "+around+" ", " or "):
+		if strings.Contains(" "+around+" ", " and ") {
+			return nil, false
+		}
+		for i := range quoted {
+			quoted[i] = regexp.QuoteMeta(quoted[i])
+		}
+		return []*node{holds("matches", strings.Join(quoted, "|"))}, whole
+	}
+	for _, q := range quoted {
+		checks = append(checks, holds("contains", q))
+	}
+	return checks, whole
+}
+
+// quotations are the quoted parts of a text, in the quotes that come first in it, and
+// the text around them.
+func quotations(s string) (quoted []string, around string) {
+	i := strings.IndexAny(s, "\"`'")
+	if i < 0 || s[i] == '\'' && i > 0 && s[i-1] != ' ' && s[i-1] != '(' {
+		return nil, s
+	}
+	parts := strings.Split(s, s[i:i+1])
+	if len(parts)%2 == 0 {
+		return nil, s // not closed
+	}
+	for k, p := range parts {
+		switch {
+		case k%2 == 0:
+			around += p
+		case p != "":
+			quoted = append(quoted, p)
+		}
+	}
+	return quoted, around
+}
+
+// subject is the file that words mean: a path, a basename among the files of the task
+// or else of the plan, or a word like "the script" for the task's only file.
+func (c *claims) subject(t *foreignTask, s string) (string, bool) {
+	fields := strings.Fields(s)
+	if len(fields) > 1 && slices.Contains([]string{"the", "a", "this"}, strings.ToLower(fields[0])) {
+		fields = fields[1:]
+	}
+	if len(fields) == 2 && slices.Contains([]string{"file", "script", "module", "document", "config"}, strings.ToLower(fields[0])) {
+		fields = fields[1:]
+	}
+	if len(fields) != 1 {
+		return "", false
+	}
+	name := strings.TrimPrefix(strings.Trim(fields[0], "`\"'"), "./")
+	var own []string // what the task leaves behind
+	if t != nil {
+		for _, f := range t.files {
+			if f.action != "read" && f.action != "delete" {
+				own = append(own, path.Clean(f.path.text))
+			}
+		}
+	}
+	switch strings.ToLower(name) {
+	case "file", "script", "it", "module", "document", "config", "component", "hook", "command", "template":
+		if len(own) == 1 {
+			return own[0], true
+		}
+		return "", false
+	}
+	if name == "" || strings.ContainsAny(name, "*?<>|:\\\"'(){}[]$") || strings.HasPrefix(name, "/") || strings.Contains(name, "..") {
+		return "", false
+	}
+	if slices.Contains(own, name) {
+		return name, true
+	}
+	for _, list := range [][]string{own, c.byBase[path.Base(name)]} {
+		var fit []string
+		for _, f := range list {
+			if strings.HasSuffix("/"+f, "/"+name) {
+				fit = append(fit, f)
+			}
+		}
+		if len(fit) == 1 {
+			return fit[0], true
+		}
+		if len(fit) > 1 {
+			return "", false // nobody can tell which
+		}
+	}
+	return name, strings.Contains(name, "/") || t != nil && fileLike(name)
+}
+
+// fileLike tells whether a word without a folder reads like a file's name.
+func fileLike(name string) bool {
+	i := strings.LastIndexByte(name, '.')
+	return i >= 0 && len(name)-i > 1 && len(name)-i <= 9
+}
+
+// command finds the command that words are: one in backticks, or one that begins with
+// a program people run and has no prose behind it.
+func (c *claims) command(text, kind string) (string, bool) {
+	if m := c.commanded.FindStringSubmatch(text); m != nil {
+		if m[1] != "" || m[3] != "" || program(m[2]) {
+			return strings.TrimSpace(m[2]), true
+		}
+		return "", false
+	}
+	if kind == "content" || kind == "file" {
+		return "", false
+	}
+	if m := c.success.FindStringSubmatch(text); m != nil {
+		text = m[1]
+	}
+	if !program(text) {
+		return "", false
+	}
+	for _, word := range strings.Fields(text)[1:] {
+		switch strings.ToLower(strings.Trim(word, ",.;")) {
+		case "is", "are", "shows", "show", "should", "must", "outputs", "output", "returns", "prints", "produces", "displays", "works", "passes", "contains",
+			"includes", "has", "have", "no", "not", "the", "and", "or", "a", "an", "with", "when", "without", "for", "to", "of", "that", "gives", "reports",
+			"succeeds", "fails", "exits", "→", "->", "=>", "verify", "check", "then":
+			return "", false
+		}
+	}
+	return text, true
+}
+
+// program tells whether a text begins with the name of a program people check with.
+func program(text string) bool {
+	fields := strings.Fields(text)
+	if len(fields) == 0 {
+		return false
+	}
+	switch word := fields[0]; word {
+	case "npm", "npx", "pnpm", "yarn", "bun", "deno", "node", "tsc", "eslint", "jest", "vitest", "go", "cargo", "python", "python3", "pytest", "ruff", "mypy",
+		"make", "cmake", "mvn", "gradle", "dotnet", "git", "grep", "egrep", "rg", "bash", "sh", "test", "curl", "docker", "terraform", "kubectl", "ls", "cat", "jq":
+		return len(fields) > 1 || word == "make" || word == "pytest" || word == "tsc" || word == "jest" || word == "vitest"
+	default:
+		return strings.HasPrefix(word, "./") && len(word) > 2
+	}
+}

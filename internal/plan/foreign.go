@@ -1,0 +1,328 @@
+package plan
+
+// This file is what all importers fill in, and what becomes of it: the tree of a native
+// plan. It knows no foreign format. Checks are judged last, when all files are known.
+
+import (
+	"fmt"
+	"strings"
+)
+
+// phrase is a text of a foreign file and where it stands.
+type phrase struct {
+	text string
+	at   place
+}
+
+func (w phrase) node() *node {
+	if w.text == "" {
+		return nil
+	}
+	return textNode(w.text, w.at)
+}
+
+// claim is a check as a foreign file has it: a kind, a command, a file, or only words.
+type claim struct {
+	kind, command, file string
+	phrase
+}
+
+type foreignWave struct {
+	number     int
+	title      string
+	sequential bool
+	at         place
+}
+
+type foreignTask struct {
+	at       place
+	id       phrase
+	subject  phrase
+	action   phrase
+	sections []string // what follows the action in the description
+	wave     int
+	waveAt   place
+	alone    bool // not to run beside others
+	blockers []phrase
+	files    []foreignFile
+	claims   []claim
+	metadata *node
+
+	checks []*node
+	manual []phrase
+}
+
+type foreignFile struct {
+	path   phrase
+	action string
+}
+
+// foreign is a plan as an importer understood it.
+type foreign struct {
+	d       *decoder
+	form    string // in messages: "a phase plan"
+	lenient bool
+	at      place
+
+	name     phrase
+	request  []phrase // paragraphs
+	criteria []phrase
+	waves    []foreignWave
+	known    map[int]int // index into waves, by number
+	tasks    []*foreignTask
+
+	waveCount, taskCount *node // what the file says of itself
+}
+
+func (f *foreign) warnf(at place, code, format string, args ...any) {
+	f.d.report(at, SeverityWarning, code, nil, format, args...)
+}
+
+func (f *foreign) errorf(at place, code, format string, args ...any) {
+	f.d.report(at, SeverityError, code, nil, format, args...)
+}
+
+func (f *foreign) notCarried(at place, what string) {
+	f.warnf(at, CodeNotCarried, "%s has no place in a plan and was left out", what)
+}
+
+// wave enters what is known of a wave; said twice, it adds up.
+func (f *foreign) wave(w foreignWave) {
+	if i, known := f.known[w.number]; known {
+		old := &f.waves[i]
+		old.sequential = old.sequential || w.sequential
+		if old.title == "" {
+			old.title = w.title
+		}
+		return
+	}
+	if f.known == nil {
+		f.known = map[int]int{}
+	}
+	f.known[w.number] = len(f.waves)
+	f.waves = append(f.waves, w)
+}
+
+// tree is the native plan.
+func (f *foreign) tree() *node {
+	f.count()
+	f.separate()
+	c := newClaims(f)
+	f.judge(c)
+	root := objectNode(f.at).set("version", countNode(version, f.at)).set("name", f.name.node())
+	if len(f.request) > 0 {
+		var parts []string
+		for _, p := range f.request {
+			parts = append(parts, p.text)
+		}
+		root.set("request", textNode(strings.Join(parts, "\n\n"), f.request[0].at))
+	}
+	if len(f.criteria) > 0 {
+		list := listNode(f.criteria[0].at)
+		for _, w := range f.criteria {
+			list.items = append(list.items, f.condition(c, w))
+		}
+		root.set("criteria", list)
+	}
+	var waves []*node
+	for _, w := range f.waves {
+		if w.title == "" && !w.sequential {
+			continue
+		}
+		n := objectNode(w.at).set("wave", countNode(w.number, w.at))
+		if w.title != "" {
+			n.set("title", textNode(w.title, w.at))
+		}
+		if w.sequential {
+			n.set("parallel", &node{kind: kindBool, text: "false", at: w.at})
+		}
+		waves = append(waves, n)
+	}
+	if len(waves) > 0 {
+		root.set("waves", listNode(waves[0].at, waves...))
+	}
+	tasks := listNode(f.at)
+	for _, t := range f.tasks {
+		tasks.items = append(tasks.items, t.tree())
+	}
+	return root.set("tasks", tasks)
+}
+
+func (t *foreignTask) tree() *node {
+	n := objectNode(t.at).set("id", t.id.node()).set("subject", t.subject.node())
+	if n.get("subject") == nil {
+		n.set("subject", textNode(t.title(), t.at))
+	}
+	description := t.action.text
+	for _, s := range t.sections {
+		description = strings.TrimSpace(description + "\n\n" + s)
+	}
+	n.set("description", phrase{description, t.action.at}.node())
+	if t.wave != 0 {
+		n.set("wave", countNode(t.wave, t.waveAt))
+	}
+	var list []*node
+	for _, b := range t.blockers {
+		list = append(list, textNode(b.text, b.at))
+	}
+	if len(list) > 0 {
+		n.set("blockedBy", listNode(list[0].at, list...))
+	}
+	list = nil
+	for _, file := range t.files {
+		if file.action == "" {
+			list = append(list, file.path.node())
+			continue
+		}
+		list = append(list, objectNode(file.path.at).set("path", file.path.node()).set("action", textNode(file.action, file.path.at)))
+	}
+	if len(list) > 0 {
+		n.set("files", listNode(list[0].at, list...))
+	}
+	// Always: a "Verify:" at the end of foreign prose is no command.
+	n.set("verify", listNode(t.at, t.checks...))
+	list = nil
+	for _, m := range t.manual {
+		list = append(list, objectNode(m.at).set("text", m.node()).set("verification", textNode("observation", m.at)))
+	}
+	if len(list) > 0 {
+		n.set("criteria", listNode(list[0].at, list...))
+	}
+	return n.set("metadata", t.metadata)
+}
+
+// title is a subject for a task that has none: how its text begins.
+func (t *foreignTask) title() string {
+	for _, text := range append([]string{t.action.text}, t.sections...) {
+		line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+		line, _, _ = strings.Cut(line, ". ")
+		line = strings.TrimRight(strings.Trim(strings.TrimSpace(line), "#*"), " .:")
+		if line = strings.TrimSpace(line); line != "" {
+			return clipped(line, 100)
+		}
+	}
+	return "Task " + t.id.text
+}
+
+// clipped is a text of at most n bytes, cut between words where it can be.
+func clipped(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	s = strings.ToValidUTF8(s[:n-3], "")
+	if i := strings.LastIndexByte(s, ' '); i > n/2 {
+		s = s[:i]
+	}
+	return strings.TrimRight(s, " ,;:") + "..."
+}
+
+// section adds a paragraph to the description.
+func (t *foreignTask) section(title, text string) {
+	if text = strings.TrimSpace(text); text != "" {
+		t.sections = append(t.sections, title+": "+text)
+	}
+}
+
+// keep puts into metadata what a plan has no field for, a hundred of such.
+func (f *foreign) keep(t *foreignTask, name string, value *node) {
+	if t.metadata == nil {
+		t.metadata = objectNode(value.at)
+	}
+	if len(t.metadata.items) >= 200 || t.metadata.get(name) != nil {
+		f.notCarried(value.at, "task "+quote(t.id.text)+": "+quote(name))
+		return
+	}
+	t.metadata.set(name, value)
+}
+
+// count compares what the file says of itself with what was found in it: a difference
+// means that a task was lost on the way (LEDGER S4-01).
+func (f *foreign) count() {
+	waves := map[int]bool{}
+	for _, t := range f.tasks {
+		if t.wave > 0 {
+			waves[t.wave] = true
+		}
+	}
+	compare := func(says *node, found int, what string) {
+		if says == nil || says.text == fmt.Sprint(found) {
+			return
+		}
+		const text = "the file says that it has %s %s, and %d were found; mend the count, or the part that was not understood"
+		if f.lenient {
+			f.warnf(says.at, CodeWrongCount, text, clipped(says.text, 20), what, found)
+		} else {
+			f.errorf(says.at, CodeWrongCount, text, clipped(says.text, 20), what, found)
+		}
+	}
+	compare(f.taskCount, len(f.tasks), "tasks")
+	compare(f.waveCount, len(waves), "waves")
+}
+
+// separate honours tasks that are not to run beside others. A plan says this of waves
+// only: the whole wave of such a task becomes sequential.
+func (f *foreign) separate() {
+	var first *foreignTask
+	for _, t := range f.tasks {
+		if t.alone && first == nil {
+			first = t
+		}
+	}
+	if first == nil {
+		return
+	}
+	levels := f.levels()
+	single := map[int]int{}
+	for i := range f.tasks {
+		single[levels[i]]++
+	}
+	for i, t := range f.tasks {
+		if !t.alone || single[levels[i]] < 2 {
+			continue
+		}
+		f.wave(foreignWave{number: levels[i], sequential: true, at: t.at})
+		f.warnf(t.at, CodeGuessed, "task %s is not to run beside others: the %d tasks of its wave run one after the other", quote(t.id.text), single[levels[i]])
+		single[levels[i]] = 0 // said once
+	}
+	for i, t := range f.tasks {
+		if t.wave == 0 && single[levels[i]] == 0 {
+			t.wave, t.waveAt = levels[i], t.at
+		}
+	}
+}
+
+// levels are the waves the tasks will be in. Where blockers are unknown or go round in
+// a circle they are only a guess: the decoder refuses such a plan.
+func (f *foreign) levels() []int {
+	at := map[string]int{}
+	for i, t := range f.tasks {
+		at[spelled(t.id.text)] = i
+	}
+	level := make([]int, len(f.tasks))
+	for round := 0; round <= len(f.tasks) && round < 1000; round++ {
+		changed := false
+		for i, t := range f.tasks {
+			l := max(1, t.wave)
+			for _, b := range t.blockers {
+				if k, ok := at[spelled(b.text)]; ok && k != i {
+					l = max(l, level[k]+1)
+				}
+			}
+			if l > level[i] && l <= maxWave {
+				level[i], changed = l, true
+			}
+		}
+		if !changed {
+			break
+		}
+	}
+	return level
+}
+
+// spelled is one spelling for all that name one task.
+func spelled(id string) string {
+	if n, ok := numbered(id); ok {
+		return fmt.Sprint(n)
+	}
+	return id
+}

@@ -1,0 +1,123 @@
+package plan
+
+// This file reads a PRD in markdown: a heading "### T-001: title" for each task, an HTML
+// comment with id, blockedBy and parallel, and boxes for what it is accepted by.
+
+import (
+	"regexp"
+	"strings"
+)
+
+// maxRequest bounds what of a PRD's other text goes into the request, in bytes: each
+// prompt repeats it.
+const maxRequest = 16 << 10
+
+func (f *foreign) readPRD(src string) {
+	story := storyHeading()
+	accepted := regexp.MustCompile(`(?i)^[*_#\s]*acceptance(?: criteria)?\s*:?[*_\s]*:?$`)
+	field := regexp.MustCompile(`([A-Za-z_]+)\s*[:=]\s*(\[[^\]]*\]|"[^"]*"|[^\s,|;]+)`)
+	var (
+		t       *foreignTask
+		level   int
+		text    strings.Builder // of the task, or of what stands around tasks
+		around  strings.Builder
+		comment strings.Builder
+		ticked  int
+		from    place
+		inside  bool // a comment
+		meta    place
+	)
+	finish := func() {
+		if t != nil {
+			t.action = phrase{dedent(text.String()), t.at}
+			if run := tail(t.action.text); run != "" {
+				t.claims = append(t.claims, claim{phrase: phrase{"`" + strings.Trim(run, "`") + "`", t.at}, kind: "tail"})
+			}
+			text.Reset()
+			t = nil
+		}
+	}
+	for l := range markdownLines(src) {
+		n, title := l.heading()
+		low := strings.TrimSpace(l.text)
+		switch m := story.FindStringSubmatchIndex(l.text); {
+		case m != nil && !l.code:
+			finish()
+			level = n
+			t = &foreignTask{at: l.at, id: phrase{l.text[m[4]:m[5]], l.at + place(m[4])}, subject: phrase{strings.TrimSpace(l.text[m[6]:m[7]]), l.at + place(m[6])}}
+			f.tasks = append(f.tasks, t)
+			continue
+		case n > 0 && n <= level && t != nil:
+			finish()
+		}
+		switch {
+		case l.code && (inside || strings.HasPrefix(low, "<!--")):
+			if !inside {
+				comment.Reset()
+				meta = l.at
+			}
+			comment.WriteString(l.text + "\n")
+			inside = !strings.Contains(l.text, "-->")
+			if inside || t == nil {
+				continue
+			}
+			body := strings.NewReplacer("<!--", "    ", "-->", "   ").Replace(comment.String())
+			for _, m := range field.FindAllStringSubmatchIndex(body, -1) {
+				value := phrase{strings.Trim(body[m[4]:m[5]], `"`), meta + place(m[4])}
+				switch name := body[m[2]:m[3]]; name {
+				case "id":
+					t.id = value
+				case "blockedBy", "blocked_by", "depends", "depends_on", "dependsOn":
+					t.blockers = append(t.blockers, ids(value)...)
+				case "parallel":
+					t.alone = value.text == "false"
+				case "files":
+					for _, p := range ids(value) {
+						f.file(t, p, "")
+					}
+				default:
+					f.keep(t, name, textNode(value.text, value.at))
+				}
+			}
+		case t != nil:
+			p, box, tick, ok := l.item()
+			switch {
+			case ok && box:
+				t.claims = append(t.claims, claim{phrase: p})
+				if tick {
+					ticked++
+				}
+			case !l.code && accepted.MatchString(l.text):
+			default:
+				text.WriteString(l.text + "\n")
+			}
+		case n == 1 && f.name.text == "":
+			f.name = phrase{clipped(title, 300), l.at}
+		case n > 0 && strings.EqualFold(title, "tasks"):
+		default:
+			if low != "" && low != "---" && from == 0 {
+				from = l.at
+			}
+			if around.Len()+len(l.text) > maxRequest {
+				if around.Len() <= maxRequest {
+					f.notCarried(l.at, "the text from here on that belongs to no task (the request holds 16 KB)")
+				}
+				around.Grow(0)
+				for around.Len() <= maxRequest {
+					around.WriteByte('\n')
+				}
+				continue
+			}
+			if low != "---" {
+				around.WriteString(l.text + "\n")
+			}
+		}
+	}
+	finish()
+	if s := strings.TrimSpace(around.String()); s != "" {
+		f.request = []phrase{{s, from}}
+	}
+	if ticked > 0 {
+		f.notCarried(f.tasks[0].at, "that boxes are ticked already: all is checked again, and it")
+	}
+}
