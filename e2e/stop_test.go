@@ -207,11 +207,42 @@ func TestResumeAfterKill(t *testing.T) {
 	env, dir := Env(t, srv), t.TempDir()
 	p := begin(t, srv, setup{stdin: "remember me", env: env, dir: dir, args: append([]string{"--session-id", session}, anyTool...)})
 	life.started(t)
+	transcribed(t, env, "remember me")
 	p.signal(syscall.SIGKILL)
 	p.end()
 	e := call(t, srv, setup{stdin: "go on", env: env, dir: dir, args: []string{"--resume", session}})
+	if len(srv.Messages(nil)) < 2 {
+		t.Fatalf("exit %d and no second request, stderr %q", e.exit, e.stderr)
+	}
 	if e.exit != 0 || !strings.Contains(srv.Messages(nil)[1].Users(), "remember me") {
 		t.Errorf("exit %d, users %q, stderr %q", e.exit, srv.Messages(nil)[1].Users(), e.stderr)
+	}
+}
+
+// transcribed waits until the CLI has written a text into its transcript: it does so
+// some time after it has acted on it.
+func transcribed(t *testing.T, env []string, text string) {
+	t.Helper()
+	config := ""
+	for _, kv := range env {
+		if dir, ok := strings.CutPrefix(kv, "CLAUDE_CONFIG_DIR="); ok {
+			config = dir
+		}
+	}
+	look := time.NewTicker(20 * time.Millisecond)
+	defer look.Stop()
+	for late := time.After(10 * time.Second); ; {
+		files, _ := filepath.Glob(filepath.Join(config, "projects", "*", session+".jsonl"))
+		for _, f := range files {
+			if data, _ := os.ReadFile(f); strings.Contains(string(data), text) && strings.Contains(string(data), `"tool_use"`) {
+				return
+			}
+		}
+		select {
+		case <-look.C:
+		case <-late:
+			t.Fatalf("the transcript never held %q", text)
+		}
 	}
 }
 

@@ -1,0 +1,179 @@
+package e2e
+
+// wavex killed with SIGKILL in the middle of a run with real processes: nothing of it
+// survives, and the run continues without doing anything twice.
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"wavex/budget"
+	"wavex/internal/fakeapi"
+)
+
+// marked are the processes whose environment holds an entry, as pidfds.
+func marked(t *testing.T, entry string) map[int]int {
+	t.Helper()
+	found := map[int]int{}
+	envs, err := filepath.Glob("/proc/[0-9]*/environ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range envs {
+		data, err := os.ReadFile(path)
+		if err != nil || !bytes.Contains(append([]byte{0}, data...), []byte("\x00"+entry+"\x00")) {
+			continue // gone, or not ours to see
+		}
+		pid, _ := strconv.Atoi(strings.Split(path, "/")[2])
+		if fd, err := unix.PidfdOpen(pid, 0); err == nil {
+			found[pid] = fd
+		}
+	}
+	return found
+}
+
+// survivors waits until no process holds the entry any more, at most until the
+// deadline, and returns those that still do.
+func survivors(t *testing.T, entry string, deadline time.Time) (alive []string) {
+	t.Helper()
+	for {
+		procs := marked(t, entry)
+		if len(procs) == 0 {
+			return nil
+		}
+		for pid, fd := range procs {
+			left := max(time.Until(deadline), 0)
+			n, _ := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(left.Milliseconds()))
+			if n == 0 {
+				name, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+				alive = append(alive, strconv.Itoa(pid)+" "+string(bytes.ReplaceAll(name, []byte{0}, []byte{' '})))
+			}
+			_ = unix.Close(fd)
+		}
+		if len(alive) > 0 {
+			return alive
+		}
+	}
+}
+
+// herd is a plan of three tasks, two of them at once, whose agents may do anything.
+func herd() string {
+	return strings.Replace(sheep(3, 2), `"defaults": {`, `"defaults": {"allowedTools": ["Bash"], `, 1)
+}
+
+// strays are the agents of herd: as shepherds, but each leaves a process behind, in a
+// session of its own.
+func strays() []*fakeapi.Agent {
+	agents := shepherds(3)
+	for _, a := range agents {
+		plain := a.Then.Do
+		stray := fakeapi.From(func(r *fakeapi.Request) fakeapi.Reply {
+			reply := plain(r)
+			if r.Turn() == 1 {
+				reply.Tools = []fakeapi.Tool{fakeapi.Bash("setsid sleep 300 >/dev/null 2>&1 & pwd")}
+			}
+			return reply
+		})
+		a.Then = &stray
+	}
+	return agents
+}
+
+// nth matches the nth request for a message that it is asked about, from 1.
+func nth(n int32) fakeapi.Match {
+	var seen atomic.Int32
+	return func(r *fakeapi.Request) bool {
+		return r.Method == http.MethodPost && r.Err() == nil && seen.Add(1) == n
+	}
+}
+
+func TestKilledAndResumed(t *testing.T) {
+	t.Parallel()
+	// Before the first answer, between turns, while the second task is at work, ...
+	for _, n := range []int32{1, 2, 4, 6, 8} {
+		t.Run("at request "+strconv.Itoa(int(n)), func(t *testing.T) {
+			t.Parallel()
+			last := &fakeapi.Agent{Name: "the last", When: nth(n), Steps: []fakeapi.Reply{fakeapi.Text("too late").Held(fakeapi.NewGate())}}
+			srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: append([]*fakeapi.Agent{last}, strays()...)})
+			env := Env(t, srv)
+			mark := env[slices.IndexFunc(env, func(s string) bool { return strings.HasPrefix(s, "HOME=") })]
+			t.Cleanup(func() {
+				for pid, fd := range marked(t, mark) {
+					_ = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
+					_ = unix.Close(fd)
+					t.Logf("left to the test to kill: %d", pid)
+				}
+			})
+			r := newRepo(t, herd())
+
+			w := r.wavexEnv(env, "run", "plan.json", "--output", "json")
+			ctx, cancel := context.WithTimeout(t.Context(), limit)
+			defer cancel()
+			if _, err := srv.Wait(ctx, nth(n)); err != nil {
+				t.Fatal(err)
+			}
+			killed := time.Now()
+			if err := w.cmd.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			if alive := survivors(t, mark, killed.Add(2*time.Second)); len(alive) > 0 {
+				t.Errorf("alive two seconds after the kill: %q", alive)
+			}
+			before := w.end()
+
+			e := r.wavexEnv(env, "resume", "--output", "json").end()
+			events, end := e.events(t)
+			if e.exit != 0 || end.Tasks.Completed != 3 {
+				t.Fatalf("resumed: exit %d, %s\n%s", e.exit, end.Data, e.stderr)
+			}
+			for id := range completed(t, before.stdout) {
+				for _, v := range events {
+					if v.Type == "attempt_started" && strings.Contains(string(v.Data), `"`+id+`"`) {
+						t.Errorf("%s was completed before the kill and started again", id)
+					}
+				}
+			}
+			// A response that was on its way when wavex died may be in no stream.
+			spent, charged := budget.FromFloat(end.CostUSD), srv.Charged()
+			if off := charged - spent; off < 0 || off > 2*7_650 {
+				t.Errorf("the ledger says %d, the API charged %d", spent, charged)
+			}
+			if alive := survivors(t, mark, time.Now().Add(time.Second)); len(alive) > 0 {
+				t.Errorf("alive after the end: %q", alive)
+			}
+		})
+	}
+}
+
+// completed are the tasks that a run's events, possibly cut short, call done.
+func completed(t *testing.T, stdout string) map[string]bool {
+	t.Helper()
+	done := map[string]bool{}
+	for line := range strings.Lines(stdout) {
+		var v struct {
+			Type string `json:"type"`
+			Data struct {
+				Task   string `json:"task"`
+				Result struct {
+					Outcome string `json:"outcome"`
+				} `json:"result"`
+			} `json:"data"`
+		}
+		if json.Unmarshal([]byte(line), &v) == nil && v.Type == "attempt_ended" && v.Data.Result.Outcome == "done" {
+			done[v.Data.Task] = true
+		}
+	}
+	return done
+}
