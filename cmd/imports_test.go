@@ -37,6 +37,7 @@ var may = map[string]struct {
 	"cmd":                        {[]string{"*"}, "the command line wires everything"},
 	"cmd/wavex":                  {[]string{"cmd"}, "ten lines"},
 	"e2e":                        {[]string{"*"}, "tests of the whole"},
+	"e2e/crash":                  {[]string{"*"}, "tests of the whole, killed"},
 	"examples/quickstart/reset":  {nil, "an example"},
 }
 

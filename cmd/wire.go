@@ -30,7 +30,8 @@ func (r *session) run(ctx context.Context) error {
 		Recover: func(ctx context.Context, e scheduler.AttemptStarted) runner.Result {
 			return r.recover(ctx, r.prices, e)
 		},
-		Now: time.Now, Luck: luck,
+		RecoverPanel: r.recoverPanel,
+		Now:          time.Now, Luck: luck,
 	}
 	if r.config.Counsel {
 		panel, err := r.panel(who)
@@ -140,7 +141,7 @@ func (r *session) request(s *scheduler.State, i int, e scheduler.AttemptStarted)
 		Dir: r.workDir(i), LogDir: filepath.Join(r.taskDir(t.ID), "attempt-"+strconv.Itoa(e.Attempt)),
 		Base: filepath.Join(r.taskDir(t.ID), "base.json"), Shell: t.Command,
 		Session: e.Session, Resume: e.Resume, Settings: r.plan.Settings(i), Cap: e.Cap,
-		Files: t.Files, Checks: t.Verify, Rehearse: t.Rehearse,
+		Files: t.Files, Checks: t.Verify, MustNot: r.plan.MustNot, Rehearse: t.Rehearse,
 	}
 	if r.agent.scenario != nil {
 		req.Rehearse = r.agent.scenario.Block(t.ID, t.Rehearse)

@@ -53,8 +53,8 @@ type Signal struct {
 // ErrInterrupted is the cause with which running attempts are cancelled.
 var ErrInterrupted = errors.New("wavex was asked to stop")
 
-// Loop is what a session of a run needs. All fields but Panel, Signals, Views and
-// Recover are required.
+// Loop is what a session of a run needs. All fields but Panel, Signals, Views,
+// Recover and RecoverPanel are required.
 type Loop struct {
 	State   *State // replayed, not yet opened
 	Open    Body   // RunStarted or Resumed
@@ -73,6 +73,8 @@ type Loop struct {
 	// Recover says what became of an attempt that an earlier session started and did
 	// not see the end of. nil: nothing is known, and it counts at its cap.
 	Recover func(ctx context.Context, e AttemptStarted) runner.Result
+	// RecoverPanel does the same for a panel.
+	RecoverPanel func(ctx context.Context, e CounselStarted) counsel.Verdict
 
 	Now  func() time.Time
 	Luck func() float64 // in [0, 1); spreads waits
@@ -336,7 +338,11 @@ func (r *running) recover(ctx context.Context) error {
 			}
 			b = end
 		case CounselStarted:
-			b = CounselEnded{Task: o.Task, Panel: o.Panel, Verdict: counsel.Verdict{Unavailable: "interrupted with the earlier session", Cost: o.Cap}}
+			v := counsel.Verdict{Unavailable: "interrupted with the earlier session", Cost: o.Cap}
+			if r.RecoverPanel != nil {
+				v = r.RecoverPanel(ctx, o)
+			}
+			b = CounselEnded{Task: o.Task, Panel: o.Panel, Verdict: v}
 		}
 		if err := r.stage(b); err != nil {
 			return err
