@@ -133,6 +133,7 @@ func (t *attempt) run(ctx context.Context) verdict {
 		v, w.claim = t.agent(ctx)
 	}
 	t.res.Changed = before.changed(t.req.Dir, t.req.Files)
+	t.res.Violated = t.violated(ctx)
 	if v.outcome != Done {
 		return v
 	}
@@ -155,6 +156,21 @@ func (t *attempt) run(ctx context.Context) verdict {
 	t.res.Changed = before.changed(t.req.Dir, t.req.Files)
 	w.changed, w.denials, w.edited = t.res.Changed, t.res.Denials, t.edited
 	return judgeWork(w)
+}
+
+// violated names the mustNot conditions that are true now.
+func (t *attempt) violated(ctx context.Context) []string {
+	var out []string
+	for _, c := range t.req.MustNot {
+		if c.Check == nil {
+			continue
+		}
+		seen, err := verify.Run(ctx, t.req.Dir, t.env, []plan.Check{*c.Check})
+		if err == nil && verify.Passed(seen) {
+			out = append(out, c.Text)
+		}
+	}
+	return out
 }
 
 // prepare makes the folder and the files that an attempt begins with, and the

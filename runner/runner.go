@@ -78,11 +78,14 @@ type Request struct {
 	// place of Prompt when the session to continue is gone. "": Prompt says it all.
 	Whole string `json:"-"`
 
-	Settings plan.Settings   `json:"settings"`      // resolved: the task's over the plan's
-	Cap      budget.USD      `json:"cap,omitempty"` // micro-dollars; 0: no cap
-	Files    []plan.File     `json:"files,omitempty"`
-	Checks   []plan.Check    `json:"checks,omitempty"`
-	Rehearse json.RawMessage `json:"rehearse,omitempty"` // for the rehearsal agent only
+	Settings plan.Settings `json:"settings"`      // resolved: the task's over the plan's
+	Cap      budget.USD    `json:"cap,omitempty"` // micro-dollars; 0: no cap
+	Files    []plan.File   `json:"files,omitempty"`
+	Checks   []plan.Check  `json:"checks,omitempty"`
+	// MustNot are conditions that must not become true; those with a check are looked at
+	// after the attempt, whatever became of it. A check that passes is a condition that is true.
+	MustNot  []plan.Condition `json:"must_not,omitempty"`
+	Rehearse json.RawMessage  `json:"rehearse,omitempty"` // for the rehearsal agent only
 
 	// Env is set in the environment of everything the attempt starts: what its slot may
 	// use. It wins over the agent's own additions, never over wavex's marks.
@@ -124,7 +127,9 @@ type Result struct {
 	Vacuous bool              `json:"vacuous,omitempty"` // every check passed before the attempt already
 	Changed []string          `json:"changed,omitempty"` // declared files that differ from before the first attempt
 	Denials []Denial          `json:"denials,omitempty"`
-	Edits   map[string]int    `json:"edits,omitempty"` // edits per path (Edit, Write, MultiEdit, NotebookEdit), only counts above 1
+	// Violated are the texts of the mustNot conditions that were true after the attempt.
+	Violated []string       `json:"violated,omitempty"`
+	Edits    map[string]int `json:"edits,omitempty"` // edits per path (Edit, Write, MultiEdit, NotebookEdit), only counts above 1
 
 	ResetsAt      time.Time     `json:"resets_at,omitzero"`    // of a usage limit (limited only)
 	Notional      bool          `json:"notional,omitempty"`    // a subscription login: nobody is billed Cost

@@ -53,6 +53,11 @@ func follow(s *State, i int, r runner.Result, now time.Time, luck float64) Attem
 	case o == runner.Interrupted:
 		e.Continue = r.Session != "" && r.Turns > 0
 	}
+	if len(r.Violated) > 0 {
+		e.Stop = &Stop{Status: "paused", ExitCode: 4, Breaker: "must-not",
+			Reason: fmt.Sprintf("after task %s this is true and must not be: %s", id, strings.Join(r.Violated, "; ")),
+			Advice: "undo it or change the plan's mustNot; resume closes the breaker"}
+	}
 	if e.Status == Failed && s.Config.FailFast && e.Stop == nil {
 		e.Stop = &Stop{Status: "failed", ExitCode: 1, Reason: fmt.Sprintf("task %s failed and --fail-fast was given", id)}
 	}

@@ -353,6 +353,8 @@ func TestBreakers(t *testing.T) {
 			[]runner.Result{wrong("1"), wrong("2"), wrong("3"), wrong("4"), wrong("5")}, "same-unmet", 5},
 		{"one file five times", func(c *Config) { c.SameFile = 5 },
 			[]runner.Result{{Outcome: runner.Wrong, Reason: "x", Signature: "x", Edits: map[string]int{"a.go": 5}}}, "same-file", 1},
+		{"mustNot is true, although the attempt is done", func(*Config) {},
+			[]runner.Result{{Outcome: runner.Done, Violated: []string{"a dependency is added"}}}, "must-not", 1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c := testConfig()

@@ -192,7 +192,7 @@ func atLimit(err error) Stop {
 func end(s *State) RunEnded {
 	e := RunEnded{Tasks: s.Counts, Cost: s.Ledger.Spent(), CostUSD: s.Ledger.Spent().Float(), Iterations: s.Ledger.Iterations(), Notional: s.Notional}
 	switch {
-	case s.Stop != nil && (s.Stop.Status == "interrupted" || s.Counts.Pending > 0):
+	case s.Stop != nil && (s.Stop.Status == "interrupted" || s.Stop.Breaker == "must-not" || s.Counts.Pending > 0):
 		e.Status, e.ExitCode, e.Reason, e.ResumeAt = s.Stop.Status, s.Stop.ExitCode, s.Stop.Reason, s.Stop.ResumeAt
 	case s.Counts.Failed > 0 || s.Counts.Blocked > 0:
 		e.Status, e.ExitCode = "failed", 1

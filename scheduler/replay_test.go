@@ -20,13 +20,18 @@ type dice struct {
 	seed uint64
 }
 
+// oneResponse is the most that one API response costs here.
+const oneResponse = 7_650
+
 var diceOutcomes = []runner.Outcome{runner.Done, runner.Done, runner.Done, runner.Done, runner.Wrong, runner.OverTurns,
 	runner.TimedOut, runner.Stalled, runner.OverCap, runner.Throttled, runner.Truncated}
 
 func (d dice) Attempt(_ context.Context, req runner.Request) runner.Result {
 	n := uint64(chance(fmt.Sprint(d.seed), req.Task, req.Attempt) * 1e9)
 	o := diceOutcomes[n%uint64(len(diceOutcomes))]
-	cost := min(budget.USD(n%90_000), max(req.Cap, 0))
+	// As with the real CLI, the cap is looked at after each response: it overshoots by
+	// up to one.
+	cost := min(budget.USD(n%90_000), max(req.Cap, 0)) + budget.USD(n%uint64(oneResponse+1))
 	return runner.Result{Outcome: o, Reason: string(o), Signature: fmt.Sprint(n), Session: req.Session, Cost: cost, Priced: "result"}
 }
 
@@ -93,16 +98,22 @@ type nilTB struct{ testing.TB }
 
 func (nilTB) Helper() {}
 
-// bound checks the promise at every event: what is spent and reserved never passes
-// the limit by more than what costs passed their own reservations (here: nothing).
+// bound checks the promise at every event: what is spent never passes the limit by
+// more than one API response for each process that may run, and nothing runs
+// unreserved.
 type bound struct {
 	t *rapid.T
 }
 
 func (b bound) Event(e Event, s *State) {
 	l := s.Ledger.Limits()
-	if !l.NoUSD && s.Ledger.Spent() > l.USD {
-		b.t.Fatalf("record %d: %s spent of %s", e.Seq, s.Ledger.Spent(), l.USD)
+	if over := s.Ledger.Spent() - l.USD; !l.NoUSD && over > oneResponse*budget.USD(s.Config.Parallel) {
+		b.t.Fatalf("record %d: %s spent of %s with -j %d", e.Seq, s.Ledger.Spent(), l.USD, s.Config.Parallel)
+	}
+	for key := range s.open {
+		if _, held := s.Ledger.Holds(key); !held {
+			b.t.Fatalf("record %d: %s runs without a reservation", e.Seq, key)
+		}
 	}
 	if !l.NoIterations && s.Ledger.Iterations() > l.Iterations {
 		b.t.Fatalf("record %d: %d iterations of %d", e.Seq, s.Ledger.Iterations(), l.Iterations)
