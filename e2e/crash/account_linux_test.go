@@ -1,7 +1,7 @@
 package crash
 
 // The account of a run, taken from what is on disk and from nothing else: what each
-// attempt's stream says was spent, beside what the ledger says. It shares no code
+// process's stream says was spent, beside what the ledger says. It shares no code
 // with the runner's own reading of streams.
 
 import (
@@ -23,11 +23,10 @@ const (
 
 // streamed is what a stream file says.
 type streamed struct {
-	there     bool       // the file exists and its first line is whole
-	result    bool       // there is a result line
-	total     budget.USD // its total_cost_usd
-	responses int
-	priced    budget.USD // of the responses, at list price
+	there  bool       // the file exists and its first line is whole
+	result bool       // there is a result line
+	total  budget.USD // its total_cost_usd
+	priced budget.USD // of the responses, at list price
 }
 
 func readStream(dir string) streamed {
@@ -58,25 +57,21 @@ func readStream(dir string) streamed {
 			s.result, s.total = true, budget.FromFloat(l.Total)
 		case l.Type == "assistant" && !seen[l.Message.ID]:
 			seen[l.Message.ID] = true
-			s.responses++
 			s.priced += l.Message.Usage.In*priceIn + l.Message.Usage.Out*priceOut
 		}
 	}
 	return s
 }
 
-// worth is what an attempt with that stream has to count, when at most limit was
-// reserved for it.
-func (s streamed) worth(limit budget.USD) (cost budget.USD, priced string) {
+// worth is what has to be counted for that stream, and by what.
+func (s streamed) worth() (cost budget.USD, priced string) {
 	switch {
 	case s.result:
 		return s.total, "result"
 	case !s.there:
 		return 0, ""
-	case s.responses > 0:
-		return s.priced, "stream"
 	}
-	return limit, "cap"
+	return s.priced, "stream"
 }
 
 // mustAddUp asserts on a complete run that no completed task started again, that
@@ -92,8 +87,7 @@ func (p project) mustAddUp() (priced map[string]int) {
 	}
 	var (
 		sum   budget.USD
-		caps  = map[string]budget.USD{} // of what is open
-		done  = map[string]int64{}      // completed tasks: the record that says so
+		done  = map[string]int64{} // completed tasks: the record that says so
 		place = filepath.Join(p.loop(), "runs", run, "tasks")
 	)
 	priced = map[string]int{}
@@ -106,27 +100,22 @@ func (p project) mustAddUp() (priced map[string]int) {
 			if at, ok := done[b.Task]; ok {
 				t.Errorf("record %d starts %s, which record %d completed", e.Seq, b.Task, at)
 			}
-			caps[b.Task] = b.Cap
 		case scheduler.AttemptEnded:
 			if b.Status == scheduler.Completed {
 				done[b.Task] = e.Seq
 			}
-			cost, by := readStream(filepath.Join(place, b.Task, "attempt-"+strconv.Itoa(b.Attempt))).worth(caps[b.Task])
+			cost, by := readStream(filepath.Join(place, b.Task, "attempt-"+strconv.Itoa(b.Attempt))).worth()
 			if b.Result.Cost != cost || b.Result.Priced != by {
 				t.Errorf("attempt %d of %s counts %s by %q; its stream says %s by %q", b.Attempt, b.Task, b.Result.Cost, b.Result.Priced, cost, by)
 			}
 			priced[by]++
 			sum += cost
-		case scheduler.CounselStarted:
-			caps[b.Task] = b.Cap
 		case scheduler.CounselEnded:
-			cost := caps[b.Task]
-			if b.Verdict.Unavailable == "" || b.Verdict.Cost != cost {
-				cost = 0
-				calls, _ := filepath.Glob(filepath.Join(place, b.Task, "counsel-"+strconv.Itoa(b.Panel), "*"))
-				for _, dir := range calls {
-					cost += readStream(dir).total
-				}
+			var cost budget.USD
+			calls, _ := filepath.Glob(filepath.Join(place, b.Task, "counsel-"+strconv.Itoa(b.Panel), "*"))
+			for _, dir := range calls {
+				spent, _ := readStream(dir).worth()
+				cost += spent
 			}
 			if b.Verdict.Cost != cost {
 				t.Errorf("panel %d of %s counts %s; its streams say %s", b.Panel, b.Task, b.Verdict.Cost, cost)

@@ -19,15 +19,15 @@ import (
 // strays is a plan of seven tasks in three waves. Most agents leave a process behind:
 // by a command of theirs while they still work (runs), or at their end (orphan), one
 // of them with its stdout. One task fails at first, so that a panel is asked.
-const strays = `{"version": 1, "parallel": 3, "budget": {"usd": 1000, "iterations": 1000}, "tasks": [
- {"id": "a", "subject": "a", "budgetUSD": 1, "verify": ["true"], "rehearse": {"duration": "40ms", "cost": 0.01, "outcome": "orphan", "linger": "5m"}},
- {"id": "b", "subject": "b", "budgetUSD": 1, "verify": ["true"], "rehearse": {"duration": "30ms", "cost": 0.02, "turns": 3, "runs": ["setsid sleep 300 >/dev/null 2>&1 & true"]}},
- {"id": "c", "subject": "c", "budgetUSD": 1, "verify": ["true"], "rehearse": {"duration": "10ms", "cost": 0.03, "outcome": "orphan-stdout", "linger": "5m"}},
- {"id": "d", "subject": "d", "budgetUSD": 1, "blockedBy": ["a", "b"], "verify": ["test -e d"], "rehearse": {"duration": "20ms", "cost": 0.01,
+const strays = `{"version": 1, "parallel": 3, "budget": {"usd": 2}, "tasks": [
+ {"id": "a", "subject": "a", "verify": ["true"], "rehearse": {"duration": "40ms", "cost": 0.01, "outcome": "orphan", "linger": "5m"}},
+ {"id": "b", "subject": "b", "verify": ["true"], "rehearse": {"duration": "30ms", "cost": 0.02, "turns": 3, "runs": ["setsid sleep 300 >/dev/null 2>&1 & true"]}},
+ {"id": "c", "subject": "c", "verify": ["true"], "rehearse": {"duration": "10ms", "cost": 0.03, "outcome": "orphan-stdout", "linger": "5m"}},
+ {"id": "d", "subject": "d", "blockedBy": ["a", "b"], "verify": ["test -e d"], "rehearse": {"duration": "20ms", "cost": 0.01,
    "attempts": [{"outcome": "fail"}, {"writes": [{"path": "d", "content": "d"}]}]}},
- {"id": "e", "subject": "e", "budgetUSD": 1, "blockedBy": ["b"], "verify": ["true"], "rehearse": {"duration": "50ms", "cost": 0.05, "turns": 4, "outcome": "orphan", "linger": "5m"}},
- {"id": "f", "subject": "f", "budgetUSD": 1, "blockedBy": ["d", "e"], "verify": ["setsid sleep 300 >/dev/null 2>&1 & true"], "rehearse": {"duration": "20ms", "cost": 0.01}},
- {"id": "g", "subject": "g", "budgetUSD": 1, "blockedBy": ["c", "d"], "command": "setsid sleep 300 >/dev/null 2>&1 & true", "verify": ["true"]}
+ {"id": "e", "subject": "e", "blockedBy": ["b"], "verify": ["true"], "rehearse": {"duration": "50ms", "cost": 0.05, "turns": 4, "outcome": "orphan", "linger": "5m"}},
+ {"id": "f", "subject": "f", "blockedBy": ["d", "e"], "verify": ["setsid sleep 300 >/dev/null 2>&1 & true"], "rehearse": {"duration": "20ms", "cost": 0.01}},
+ {"id": "g", "subject": "g", "blockedBy": ["c", "d"], "command": "setsid sleep 300 >/dev/null 2>&1 & true", "verify": ["true"]}
 ]}`
 
 // seed is that of the random moments; WAVEX_CRASH_SEED sets it, to come close to a

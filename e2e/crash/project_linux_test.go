@@ -210,7 +210,8 @@ func (p project) alive(run string) (found []string) {
 			}
 		}
 		if ours {
-			found = append(found, strconv.Itoa(pid)+" "+string(bytes.ReplaceAll(cmdline, []byte{0}, []byte{' '})))
+			stat, _ := os.ReadFile(filepath.Join("/proc", d.Name(), "stat"))
+			found = append(found, strconv.Itoa(pid)+" "+string(bytes.ReplaceAll(cmdline, []byte{0}, []byte{' '}))+" "+string(stat))
 		}
 	}
 	return found
