@@ -27,6 +27,7 @@ var may = map[string]struct {
 	"runner/runnertest":          {[]string{"runner", "budget", "internal/plan", "internal/proc", "internal/verify"}, "the fake and the conformance suite"},
 	"counsel":                    {[]string{"budget", "runner", "internal/verify"}, "a panel is made of lean calls"},
 	"scheduler":                  {[]string{"budget", "counsel", "dag", "internal/plan", "runner"}, "the loop decides; it never starts a process or opens a file itself"},
+	"internal/workspace":         {[]string{"internal/plan", "internal/proc", "internal/verify", "runner"}, "a place for attempts and what becomes of their work; it decides nothing about what runs"},
 	"internal/rehearse":          {[]string{"budget", "internal/proc"}, "a stand-in speaks the protocol and knows nothing of us"},
 	"internal/fakeapi":           {[]string{"budget"}, "a scripted API serves only tests"},
 	"internal/doctor":            {[]string{"internal/journal", "internal/proc"}, "looks at the machine; plans and runs are others' business"},

@@ -1,0 +1,128 @@
+package workspace
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// This file finds who spoiled a wave. It is pure: it asks whether a set of tasks is
+// green together, and knows neither tasks nor checks.
+
+// blamed is a task to leave out, and the smallest set found that is red with it.
+type blamed struct {
+	task int
+	core []int
+}
+
+// blame finds tasks to leave out of 0..n-1 so that the rest is green. The whole is known
+// to be red, the empty set to be green. It halves rather than counts: for one culprit
+// among n it asks about log n times for itself, and once for each whom it is red with.
+//
+// Where a smallest red set has several tasks, the one is left out without whom all the
+// others are green; where there is a choice, the last in the order of the plan: who came
+// first is right.
+func blame(n int, green func([]int) (bool, error)) ([]blamed, error) {
+	known := map[string]bool{}
+	ask := func(set []int) (bool, error) {
+		if len(set) == 0 {
+			return true, nil
+		}
+		key := setKey(set)
+		if ok, asked := known[key]; asked {
+			return ok, nil
+		}
+		ok, err := green(set)
+		known[key] = ok
+		return ok, err
+	}
+	rest := make([]int, n)
+	for i := range rest {
+		rest[i] = i
+	}
+	known[setKey(rest)] = false
+	var out []blamed
+	for {
+		ok, err := ask(rest)
+		if err != nil || ok {
+			return out, err
+		}
+		core, err := smallest(rest, ask)
+		if err != nil {
+			return nil, err
+		}
+		who, err := choose(rest, core, ask)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, blamed{who, core})
+		rest = without(rest, who)
+	}
+}
+
+// choose finds the one of a red set to leave out.
+func choose(rest, core []int, ask func([]int) (bool, error)) (int, error) {
+	for _, who := range slices.Backward(core) {
+		if len(core) == 1 {
+			break
+		}
+		if ok, err := ask(without(rest, who)); err != nil || ok {
+			return who, err
+		}
+	}
+	return core[len(core)-1], nil
+}
+
+// smallest finds a red set, in order, of which nobody can be left out, provided that
+// more tasks never make a red set green. Its last task ends the first red prefix.
+func smallest(red []int, ask func([]int) (bool, error)) ([]int, error) {
+	var core []int // in reverse
+	before := red
+	for {
+		// The shortest prefix of before that is red together with core.
+		low, high := 0, len(before) // low is green, high is red
+		if len(core) > 0 {
+			if ok, err := ask(backwards(core)); err != nil {
+				return nil, err
+			} else if !ok {
+				return backwards(core), nil
+			}
+		}
+		for high-low > 1 {
+			mid := (low + high) / 2
+			ok, err := ask(append(slices.Clone(before[:mid]), backwards(core)...))
+			if err != nil {
+				return nil, err
+			}
+			if ok {
+				low = mid
+			} else {
+				high = mid
+			}
+		}
+		if high == 0 { // checks that come and go: what is found must do
+			return backwards(core), nil
+		}
+		core = append(core, before[high-1])
+		before = before[:high-1]
+	}
+}
+
+func backwards(s []int) []int {
+	out := slices.Clone(s)
+	slices.Reverse(out)
+	return out
+}
+
+func without(s []int, x int) []int {
+	return slices.DeleteFunc(slices.Clone(s), func(y int) bool { return y == x })
+}
+
+func setKey(s []int) string {
+	var b strings.Builder
+	for _, x := range s {
+		b.WriteString(strconv.Itoa(x))
+		b.WriteByte(' ')
+	}
+	return b.String()
+}

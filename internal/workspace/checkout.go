@@ -1,0 +1,191 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"wavex/internal/proc"
+)
+
+// This file looks at the user's checkout and never changes it.
+
+// oldest is the first git that has all of worktree add --no-track, lock and repair.
+var oldest = [2]int{2, 30}
+
+// checkout is what is known of the repository that the project is in.
+type checkout struct {
+	top     string // of the checkout, links resolved
+	common  string // the repository's own directory, shared by its worktrees
+	prefix  string // from top to the project: "" or "sub/dir"
+	version [2]int
+
+	head     string   // commit; "" when there is none yet
+	branch   string   // refs/heads/...; "" when detached
+	dirty    []string // what is not committed, at most a few
+	modules  bool     // submodules are checked out
+	underway string   // "merge", "rebase": something is half done
+}
+
+// look finds the repository of a project. The error is an *Error when there is none
+// that can be used.
+func look(ctx context.Context, g git, project string) (checkout, error) {
+	var c checkout
+	said, err := g.out(ctx, "version")
+	var start *proc.StartError
+	switch {
+	case errors.As(err, &start) && errors.Is(err, exec.ErrNotFound):
+		return c, &Error{NoGit, "git is not installed", "install it, or run with --isolation shared"}
+	case err != nil:
+		return c, err
+	}
+	c.version = parseVersion(said)
+	if slices.Compare(c.version[:], oldest[:]) < 0 {
+		return c, &Error{TooOld, fmt.Sprintf("git is %s", said), fmt.Sprintf("worktrees need %d.%d or newer; --isolation shared needs none", oldest[0], oldest[1])}
+	}
+	out, err := g.out(ctx, "rev-parse", "--is-inside-work-tree", "--show-toplevel", "--git-common-dir", "--show-prefix")
+	facts := lines(out)
+	if exitCode(err) > 0 || err == nil && (len(facts) < 3 || facts[0] != "true") {
+		return c, &Error{NoRepo, project + " is in no git checkout", "run git init and commit, or run with --isolation shared"}
+	}
+	if err != nil {
+		return c, err
+	}
+	c.top, c.common = filepath.FromSlash(facts[1]), filepath.FromSlash(facts[2])
+	if !filepath.IsAbs(c.common) {
+		c.common = filepath.Join(project, c.common)
+	}
+	if len(facts) > 3 {
+		c.prefix = strings.TrimSuffix(facts[3], "/")
+	}
+	if c.head, err = g.resolve(ctx, "HEAD"); err != nil {
+		return c, err
+	}
+	return c, c.where(ctx, g)
+}
+
+// where finds the branch that the checkout is on.
+func (c *checkout) where(ctx context.Context, g git) error {
+	out, err := g.out(ctx, "symbolic-ref", "--quiet", "HEAD")
+	if exitCode(err) > 0 {
+		c.branch = ""
+		return nil
+	}
+	c.branch = out
+	return err
+}
+
+// inspect looks at what is not committed. own does not count.
+func (c *checkout) inspect(ctx context.Context, g git, own []string) error {
+	g = g.at(c.top)
+	out, err := g.out(ctx, "status", "--porcelain", "-z", "--no-renames", "--untracked-files=normal", "--ignore-submodules=none")
+	if err != nil {
+		return err
+	}
+	for _, line := range fields(out) {
+		if len(line) > 3 && !covers(own, filepath.Join(c.top, filepath.FromSlash(line[3:]))) {
+			c.dirty = append(c.dirty, line[3:])
+		}
+	}
+	dir, err := g.out(ctx, "rev-parse", "--absolute-git-dir")
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{"MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply", "BISECT_LOG"} {
+		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
+			c.underway, _, _ = strings.Cut(strings.ToLower(strings.ReplaceAll(name, "_", "-")), "-head")
+		}
+	}
+	c.modules, err = submodules(ctx, g)
+	return err
+}
+
+// submodules tells whether submodules are checked out: worktrees would lack them, and
+// what is committed in them is not in this repository.
+func submodules(ctx context.Context, g git) (bool, error) {
+	if _, err := os.Stat(filepath.Join(g.dir, ".gitmodules")); err != nil {
+		return false, nil
+	}
+	out, err := g.out(ctx, "ls-files", "-s", "-z")
+	if err != nil {
+		return false, err
+	}
+	for _, line := range fields(out) {
+		if mode, path, _ := strings.Cut(line, "\t"); strings.HasPrefix(mode, "160000 ") {
+			if _, err := os.Lstat(filepath.Join(g.dir, filepath.FromSlash(path), ".git")); err == nil {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
+}
+
+// covers tells whether path is one of the list, or holds nothing else: git shows a new
+// directory by its name alone.
+func covers(list []string, path string) bool {
+	path = resolved(path)
+	for _, own := range list {
+		own = resolved(own)
+		if own == path {
+			return true
+		}
+		if rel, err := filepath.Rel(path, own); err == nil && filepath.IsLocal(rel) && alone(path, own) {
+			return true
+		}
+	}
+	return false
+}
+
+// alone tells whether a directory holds one file and nothing beside it.
+func alone(dir, file string) bool {
+	for d := filepath.Dir(file); ; d = filepath.Dir(d) {
+		names, err := os.ReadDir(d)
+		if err != nil || len(names) != 1 {
+			return false
+		}
+		if d == dir {
+			return true
+		}
+	}
+}
+
+// resolved follows the links of a path as far as it exists.
+func resolved(path string) string {
+	path = filepath.Clean(path)
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	if dir := filepath.Dir(path); dir != path {
+		return filepath.Join(resolved(dir), filepath.Base(path))
+	}
+	return path
+}
+
+func parseVersion(said string) (v [2]int) {
+	for _, word := range strings.Fields(said) {
+		parts := strings.Split(word, ".")
+		if len(parts) < 2 {
+			continue
+		}
+		major, err1 := strconv.Atoi(parts[0])
+		minor, err2 := strconv.Atoi(parts[1])
+		if err1 == nil && err2 == nil {
+			return [2]int{major, minor}
+		}
+	}
+	return v
+}
+
+// some names the first of a list.
+func some(list []string) string {
+	if len(list) <= 3 {
+		return strings.Join(list, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(list[:3], ", "), len(list)-3)
+}

@@ -1,0 +1,308 @@
+package workspace
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"wavex/internal/plan"
+	"wavex/internal/proc"
+	"wavex/internal/verify"
+)
+
+// This file checks combined trees, in a worktree that no task has. It does not decide
+// what follows from a failure.
+
+// jury checks sets of candidates for one integration.
+type jury struct {
+	m     *Manager
+	rec   *record
+	fixed []Done                     // of the same wave, integrated before
+	seen  map[string]verify.Evidence // by commit and check
+	notes []string
+	why   map[string][]failure // of red sets, by their tasks
+}
+
+// duty is a check and where it runs; several tasks may ask for the same.
+type duty struct {
+	dir   string
+	check plan.Check
+}
+
+func (d duty) key() string {
+	b, _ := json.Marshal(d.check) // strings and a number: it cannot fail
+	return d.dir + "\x00" + string(b)
+}
+
+// failure is a duty that is red.
+type failure struct {
+	duty
+	evidence verify.Evidence
+}
+
+// duties lists the checks of tasks, each once.
+func (j *jury) duties(cs []candidate) []duty {
+	var out []duty
+	have := map[string]bool{}
+	add := func(d Done) {
+		for _, c := range j.m.relativeChecks(d.Dir, d.Checks) {
+			u := duty{d.Dir, c}
+			if !have[u.key()] {
+				have[u.key()] = true
+				out = append(out, u)
+			}
+		}
+	}
+	for _, d := range j.fixed {
+		add(d)
+	}
+	for _, c := range cs {
+		add(c.Done)
+	}
+	return out
+}
+
+// verdict runs the checks of a set on its combined tree: those in only, or all. What is
+// red is run once more before it counts. It returns what stays red.
+func (j *jury) verdict(ctx context.Context, cs []candidate, only []failure) ([]failure, error) {
+	commit, at, clash, err := j.m.stack(ctx, j.rec.From, cs)
+	if err != nil {
+		return nil, err
+	}
+	if clash != nil {
+		return []failure{{evidence: verify.Evidence{Check: "merge", Reason: "task " + cs[at].Task + " conflicts in " + some(clash.paths)}}}, nil
+	}
+	duties := j.duties(cs)
+	if only != nil {
+		duties = slices.DeleteFunc(duties, func(d duty) bool {
+			return !slices.ContainsFunc(only, func(f failure) bool { return f.key() == d.key() })
+		})
+	}
+	red, err := j.run(ctx, commit, duties)
+	if err != nil || len(red) == 0 {
+		return nil, err
+	}
+	for _, f := range red {
+		delete(j.seen, commit+f.key())
+	}
+	var again []duty
+	for _, f := range red {
+		again = append(again, f.duty)
+	}
+	still, err := j.run(ctx, commit, again)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range red {
+		if !slices.ContainsFunc(still, func(s failure) bool { return s.key() == f.key() }) {
+			j.note(fmt.Sprintf("flaky: %s failed (%s) and passed when run again", verify.OneLine(f.evidence.Check, 100), f.evidence.Reason))
+		}
+	}
+	if len(still) == 0 {
+		return nil, nil
+	}
+	return still, nil
+}
+
+func (j *jury) note(s string) {
+	if !slices.Contains(j.notes, s) {
+		j.notes = append(j.notes, s)
+	}
+}
+
+// run obtains evidence on a commit, from memory where it was obtained already, and
+// returns what is red.
+func (j *jury) run(ctx context.Context, commit string, duties []duty) (red []failure, err error) {
+	var t *tree
+	for _, d := range duties {
+		e, known := j.seen[commit+d.key()]
+		if !known {
+			if t == nil {
+				if t, err = j.m.bench(ctx, commit); err != nil {
+					return nil, err
+				}
+			}
+			if e, err = j.obtain(ctx, t, d); err != nil {
+				return nil, err
+			}
+			j.seen[commit+d.key()] = e
+		}
+		if !e.Passed {
+			red = append(red, failure{d, e})
+		}
+	}
+	return red, nil
+}
+
+func (j *jury) obtain(ctx context.Context, t *tree, d duty) (verify.Evidence, error) {
+	dir, err := j.m.mapped(t, d.dir)
+	if err != nil {
+		return verify.Evidence{}, err
+	}
+	slot := setupSlot
+	add := j.m.slots.env(slot)
+	defer j.m.slots.empty(slot)
+	add[proc.RunVar] = j.m.o.Run
+	add[proc.AttemptVar] = fmt.Sprintf("%s/wavex-wave-%d/1", j.m.o.Run, j.rec.Wave)
+	got, err := verify.Run(ctx, dir, proc.EnvironPass(j.m.o.Env, j.m.o.Pass, add), []plan.Check{d.check})
+	if err != nil {
+		return verify.Evidence{}, err
+	}
+	return got[0], nil
+}
+
+// bench brings the worktree of integrations to a commit.
+func (m *Manager) bench(ctx context.Context, commit string) (*tree, error) {
+	m.mu.Lock()
+	held := m.held(0)
+	if held == nil {
+		held = &tree{}
+		m.s.Trees = append(m.s.Trees, held)
+	}
+	t := *held
+	m.mu.Unlock()
+	err := m.reset(ctx, &t, "", commit)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	*held = t
+	if serr := m.save(false); err == nil {
+		err = serr
+	}
+	return &t, err
+}
+
+// blame finds the candidates to leave out, given what is red with all of them. Checks of
+// tasks that are integrated already and are red without any candidate blame nobody.
+func (j *jury) blame(ctx context.Context, cs []candidate, red []failure) ([]blamed, error) {
+	var before []duty
+	for _, d := range j.duties(nil) {
+		if slices.ContainsFunc(red, func(f failure) bool { return f.key() == d.key() }) {
+			before = append(before, d)
+		}
+	}
+	old, err := j.run(ctx, j.rec.From, before)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range old {
+		j.note(fmt.Sprintf("%s is red on what was integrated before, too", verify.OneLine(f.evidence.Check, 100)))
+		own := func(g failure) bool { return g.key() == f.key() }
+		red = slices.DeleteFunc(slices.Clone(red), own)
+	}
+	if len(red) == 0 {
+		return nil, nil
+	}
+	j.why = map[string][]failure{}
+	all := make([]int, len(cs))
+	for i := range all {
+		all[i] = i
+	}
+	j.why[setKey(all)] = red
+	return blame(len(cs), func(set []int) (bool, error) {
+		fails, err := j.verdict(ctx, pickOf(cs, set), red)
+		if len(fails) > 0 {
+			j.why[setKey(set)] = fails
+		}
+		return err == nil && len(fails) == 0, err
+	})
+}
+
+func pickOf(cs []candidate, set []int) []candidate {
+	out := make([]candidate, len(set))
+	for i, x := range set {
+		out[i] = cs[x]
+	}
+	return out
+}
+
+// accuse says why a candidate is left out.
+func (j *jury) accuse(cs []candidate, b blamed) Culprit {
+	c := cs[b.task]
+	var others []string
+	for _, i := range b.core {
+		if i != b.task {
+			others = append(others, cs[i].Task)
+		}
+	}
+	fails := j.why[setKey(b.core)]
+	reason, detail := describe("check failed on the combined tree", fails)
+	switch {
+	case len(others) > 0:
+		reason += "; together with " + strings.Join(others, ", ")
+	case c.commit == "":
+		reason += "; it passed in the task's own directory, so it needs something that git does not hold"
+	default:
+		reason += "; with its commit alone on top of what is integrated: is something it needs not in git?"
+	}
+	if c.commit != "" {
+		detail += earlierWork(c)
+	}
+	return Culprit{c.Task, Red, verify.OneLine(reason, 400), verify.Shorten(detail, detailMax)}
+}
+
+// checkShared checks what the tasks of a wave made in one directory, once more and all of
+// it: a later task may have broken an earlier one. It can only name whose checks are red.
+func (m *Manager) checkShared(ctx context.Context, done []Done) (Integration, error) {
+	var in Integration
+	if len(done) == 1 { // its own verification has just said so
+		return Integration{Integrated: []string{done[0].Task}}, nil
+	}
+	leave, err := m.turns.enter(ctx, checking)
+	if err != nil {
+		return in, err
+	}
+	defer leave()
+	add := m.slots.env(setupSlot)
+	defer m.slots.empty(setupSlot)
+	add[proc.RunVar] = m.o.Run
+	add[proc.AttemptVar] = m.o.Run + "/wavex-wave/1"
+	env := proc.EnvironPass(m.o.Env, m.o.Pass, add)
+	known := map[string]verify.Evidence{}
+	obtain := func(d duty) (verify.Evidence, error) {
+		for range 2 { // one re-run before blame
+			if known[d.key()].Passed {
+				break
+			}
+			got, err := verify.Run(ctx, d.dir, env, []plan.Check{d.check})
+			if err != nil {
+				return verify.Evidence{}, err
+			}
+			known[d.key()] = got[0]
+		}
+		return known[d.key()], nil
+	}
+	for _, d := range done {
+		var red []failure
+		for _, c := range d.Checks {
+			u := duty{d.Dir, c}
+			e, err := obtain(u)
+			if err != nil {
+				return in, err
+			}
+			if !e.Passed {
+				red = append(red, failure{u, e})
+			}
+		}
+		if len(red) == 0 {
+			in.Integrated = append(in.Integrated, d.Task)
+			continue
+		}
+		reason, detail := describe("check failed after the wave", red)
+		in.Culprits = append(in.Culprits, Culprit{d.Task, Red, verify.OneLine(reason, 400), verify.Shorten(detail, detailMax)})
+	}
+	return in, nil
+}
+
+// describe puts the first failure in a line and all of them in a text.
+func describe(what string, red []failure) (reason, detail string) {
+	var b strings.Builder
+	for i, f := range red {
+		if i == 0 {
+			reason = fmt.Sprintf("%s: %s: %s", what, verify.OneLine(f.evidence.Check, 200), f.evidence.Reason)
+		}
+		fmt.Fprintf(&b, "$ %s\n%s\n%s\n\n", f.evidence.Check, f.evidence.Output, f.evidence.Reason)
+	}
+	return reason, b.String()
+}

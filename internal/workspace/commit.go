@@ -1,0 +1,136 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"wavex/runner"
+)
+
+// This file makes the work in a worktree one commit, whatever the agent committed or
+// left. It knows the task's declared files and nothing of its checks.
+
+// hookTimeout bounds a commit, most of which is the repository's hooks.
+const hookTimeout = 10 * time.Minute
+
+var errHooks = errors.New("the repository's hooks took too long")
+
+// none is the Done of a success without work.
+const none = "none"
+
+// refusal says why work is wrong that passed its checks.
+type refusal struct{ reason, detail string }
+
+func (e *refusal) Error() string { return e.reason }
+
+// commit makes the difference between the files in a worktree and the commit that the
+// task began on one commit on top of that, on the task's branch and ref. What the agent
+// did to HEAD, index and branches does not matter to it.
+func (m *Manager) commit(ctx context.Context, t *tree, req runner.Request, changed []string) (string, error) {
+	if err := m.heal(ctx, t); errors.Is(err, errGone) {
+		return "", &refusal{reason: "the directory that it worked in is gone: " + m.path(t)}
+	} else if err != nil {
+		return "", err
+	}
+	if err := m.unstash(ctx); err != nil {
+		return "", err
+	}
+	if _, err := m.keepHead(ctx, t); err != nil {
+		return "", err
+	}
+	if err := abandon(t); err != nil {
+		return "", err
+	}
+	g := m.in(t)
+	branch := taskBranch(m.o.Run, req.Task)
+	diff, err := m.stage(ctx, t)
+	if err != nil {
+		return "", err
+	}
+	if nested := modules(diff); len(nested) > 0 {
+		return "", &refusal{reason: fmt.Sprintf("%s is a git repository of its own, and its commits would be lost: "+
+			"make it plain files (remove its .git), or leave it as it was", some(nested))}
+	}
+	if err := m.refuseIgnored(ctx, g, req, changed); err != nil {
+		return "", err
+	}
+	if err := g.run(ctx, "symbolic-ref", "HEAD", branch); err != nil {
+		return "", err
+	}
+	if err := g.setRefs(ctx, branch, t.Base); err != nil {
+		return "", err
+	}
+	if len(diff) == 0 {
+		return none, m.g.setRefs(ctx, taskRef(m.o.Run, req.Task), t.Base)
+	}
+	id, err := m.commitIndex(ctx, g, req)
+	if err != nil {
+		return "", err
+	}
+	if err := m.keepTask(ctx, req.Task); err != nil {
+		return "", err
+	}
+	return id, m.g.setRefs(ctx, taskRef(m.o.Run, req.Task), id)
+}
+
+// commitIndex runs git commit, which runs the hooks.
+func (m *Manager) commitIndex(ctx context.Context, g git, req runner.Request) (string, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, hookTimeout, errHooks)
+	defer cancel()
+	subject := "Task " + req.Task
+	if m.o.Subject != nil {
+		if s := strings.TrimSpace(m.o.Subject(req.Task)); s != "" {
+			subject = s
+		}
+	}
+	var args []string
+	if m.o.NoVerify {
+		args = append(args, "-c", "core.hooksPath="+os.DevNull)
+	}
+	args = append(args, "commit", "-q", "--allow-empty", "--cleanup=whitespace", "-F", "-")
+	g.mark = fmt.Sprintf("%s/%s/%d", req.Run, req.Task, req.Attempt)
+	_, err := g.feed(ctx, message(subject, m.o.Run, req.Task), args...)
+	var failed *gitError
+	switch {
+	case errors.As(err, &failed) && failed.code == 1:
+		return "", &refusal{"the repository's hooks refused the commit: " + failed.Error(), failed.said + failed.out}
+	case errors.Is(err, errHooks):
+		return "", &refusal{reason: fmt.Sprintf("the repository's hooks did not end within %s", hookTimeout)}
+	case err != nil:
+		return "", err
+	}
+	return g.resolve(ctx, "HEAD")
+}
+
+// refuseIgnored finds declared files that were written and that git ignores: they
+// would not be in the commit, and so not in the delivery.
+func (m *Manager) refuseIgnored(ctx context.Context, g git, req runner.Request, changed []string) error {
+	var lost []string
+	for _, path := range changed {
+		abs := filepath.Join(req.Dir, filepath.FromSlash(path))
+		rel, err := filepath.Rel(g.dir, abs)
+		if err != nil || !filepath.IsLocal(rel) || m.isShare(filepath.ToSlash(rel)) {
+			continue
+		}
+		if info, err := os.Lstat(abs); err != nil || info.IsDir() {
+			continue
+		}
+		known, err := g.out(ctx, "ls-files", "-z", "--", ":(top,literal)"+filepath.ToSlash(rel))
+		if err != nil {
+			return err
+		}
+		if known == "" {
+			lost = append(lost, path)
+		}
+	}
+	if len(lost) == 0 {
+		return nil
+	}
+	return &refusal{reason: fmt.Sprintf("git ignores %s, so the work would not be delivered: "+
+		"take it out of .gitignore, add it with git add -f, or run with --isolation shared", some(lost))}
+}

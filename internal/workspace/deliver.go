@@ -1,0 +1,298 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/google/renameio/v2/maybe"
+
+	"wavex/internal/proc"
+)
+
+// This file brings what is integrated to the user. Only here does wavex write to the
+// user's checkout, and only by a fast-forward of a clean one.
+
+// Deliver brings the work to where it was asked for. How is "auto" or "": fast-forward the
+// branch that the run began on when the run is complete and nothing stands in the way,
+// else leave it on the branch wavex/RUN; "branch"; "ff"; "pr"; or "patch FILE", relative
+// to the project. Delivered again it finds the work delivered. An *Error says why what
+// was asked for by name cannot be.
+func (m *Manager) Deliver(ctx context.Context, how string, complete bool) (Delivery, error) {
+	if m.s.Mode != Worktree {
+		return Delivery{How: "shared", Why: "the work is in the project's directory"}, nil
+	}
+	m.integrating.Lock()
+	defer m.integrating.Unlock()
+	if err := m.unstash(ctx); err != nil {
+		return Delivery{}, err
+	}
+	tip, err := m.tip(ctx)
+	if err != nil {
+		return Delivery{}, err
+	}
+	how, file, _ := strings.Cut(strings.TrimSpace(how), " ")
+	d := Delivery{How: "branch", Ref: branchName(runBranch(m.o.Run)), Commit: tip}
+	if tip == m.s.Base {
+		return Delivery{How: "none", Commit: tip, Why: "nothing was integrated"}, nil
+	}
+	why, err := m.moveBranch(ctx, tip)
+	if err != nil {
+		return d, err
+	}
+	if why != "" { // the tip has a name of its own
+		d.Ref, d.Why = tipRef(m.o.Run), why
+	}
+	switch how {
+	case "", Auto, "ff":
+		return m.forward(ctx, d, how == "ff", complete)
+	case "branch":
+		c, err := m.now(ctx)
+		if err != nil {
+			return d, err
+		}
+		return d, m.leave(ctx, &d, c, nil)
+	case "pr":
+		return m.request(ctx, d)
+	case "patch":
+		return m.patch(ctx, d, strings.TrimSpace(file))
+	}
+	return d, &Error{BadMode, fmt.Sprintf("there is no delivery %q", how), "it is auto, branch, ff, pr, or patch FILE"}
+}
+
+// now looks at the user's checkout as it is now.
+func (m *Manager) now(ctx context.Context) (checkout, error) {
+	c, err := look(ctx, m.g.at(m.o.Project), m.o.Project)
+	if err == nil {
+		err = c.inspect(ctx, m.g, append([]string{m.o.Loop}, m.o.Own...))
+	}
+	return c, err
+}
+
+// forward fast-forwards the user's branch, or says what is in the way.
+func (m *Manager) forward(ctx context.Context, d Delivery, asked, complete bool) (Delivery, error) {
+	c, err := m.now(ctx)
+	if err != nil {
+		return d, err
+	}
+	if has, err := m.isAncestor(ctx, d.Commit, c.head); err != nil {
+		return d, err
+	} else if has {
+		d.How, d.Why = "ff", "it is in the checkout already"
+		return d, nil
+	}
+	obstacle, err := m.obstacle(ctx, c, d.Commit, asked, complete)
+	if err != nil {
+		return d, err
+	}
+	if obstacle == nil {
+		err := m.g.run(ctx, "merge", "--ff-only", "-q", d.Commit)
+		if err == nil {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			m.s.Delivered = d.Commit
+			d.How, d.Why = "ff", branchName(c.branch)+" was fast-forwarded"
+			return d, m.save(true)
+		}
+		if exitCode(err) < 0 {
+			return d, err
+		}
+		obstacle = &Error{Problem: NotForward, Text: err.Error()} // git looked closer than we did
+	}
+	if err := m.leave(ctx, &d, c, obstacle); err != nil || !asked {
+		return d, err
+	}
+	obstacle.Fix = d.Command
+	return d, obstacle
+}
+
+// obstacle says why the checkout must not be fast-forwarded; nil when it may be.
+func (m *Manager) obstacle(ctx context.Context, c checkout, tip string, asked, complete bool) (*Error, error) {
+	is := func(problem, format string, args ...any) (*Error, error) {
+		return &Error{Problem: problem, Text: fmt.Sprintf(format, args...)}, nil
+	}
+	switch {
+	case !complete && !asked:
+		return is(Incomplete, "the run is not complete")
+	case c.branch == "":
+		return is(NotForward, "the checkout is on no branch")
+	case c.branch != m.s.Branch:
+		return is(NotForward, "the checkout is on %s now, and the run began on %s", branchName(c.branch), orDetached(m.s.Branch))
+	case m.protected(c.branch):
+		return is(Protected, "%s is protected", branchName(c.branch))
+	case c.underway != "":
+		return is(NotForward, "a %s is under way in the checkout", c.underway)
+	case len(c.dirty) > 0:
+		return is(NotForward, "the checkout has changes that are not committed: %s", some(c.dirty))
+	}
+	if ok, err := m.isAncestor(ctx, c.head, tip); err != nil || ok {
+		return nil, err
+	}
+	return is(NotForward, "%s has moved since the run began", branchName(c.branch))
+}
+
+func orDetached(ref string) string {
+	if ref == "" {
+		return "no branch"
+	}
+	return branchName(ref)
+}
+
+// leave names the command that brings the branch to the user.
+func (m *Manager) leave(ctx context.Context, d *Delivery, c checkout, obstacle *Error) error {
+	if obstacle != nil {
+		d.Why = strings.TrimPrefix(d.Why+"; "+obstacle.Text, "; ")
+	}
+	straight, err := m.isAncestor(ctx, c.head, d.Commit)
+	if err != nil {
+		return err
+	}
+	switch {
+	case straight:
+		d.Command = "git merge --ff-only " + quoted(d.Ref)
+	case c.branch != "" && d.Ref == branchName(runBranch(m.o.Run)):
+		// The user went on meanwhile: the run's commits go on top of theirs.
+		on := quoted(branchName(c.branch))
+		d.Command = fmt.Sprintf("git rebase %s %s && git switch %s && git merge --ff-only %s", on, quoted(d.Ref), on, quoted(d.Ref))
+	default:
+		d.Command = "git merge " + quoted(d.Ref)
+	}
+	return nil
+}
+
+// quoted is a word for a shell.
+func quoted(s string) string {
+	if strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+@=") == "" && s != "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// patch writes the commits as mails, for git am.
+func (m *Manager) patch(ctx context.Context, d Delivery, file string) (Delivery, error) {
+	if file == "" {
+		return d, &Error{BadMode, "the delivery patch needs a file", "for example: patch work.patch"}
+	}
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(m.o.Project, filepath.FromSlash(file))
+	}
+	text, err := m.g.out(ctx, "-c", "format.attach=false", "format-patch", "--stdout", "--binary", "--no-signature", m.s.Base+".."+d.Commit)
+	if err != nil {
+		return d, err
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return d, err
+	}
+	if err := maybe.WriteFile(file, []byte(text+"\n"), 0o644); err != nil {
+		return d, err
+	}
+	d.How, d.Ref, d.Command = "patch", file, "git am "+quoted(file)
+	return d, nil
+}
+
+// request pushes the branch and opens a pull request for it.
+func (m *Manager) request(ctx context.Context, d Delivery) (Delivery, error) {
+	c, err := m.now(ctx)
+	if err != nil {
+		return d, err
+	}
+	if err := m.leave(ctx, &d, c, nil); err != nil {
+		return d, err
+	}
+	remote, err := m.remote(ctx)
+	if err != nil {
+		return d, err
+	}
+	if remote == "" {
+		return d, &Error{NoRemote, "there is no remote to push to", "add one with git remote add origin URL; the work is on " + d.Ref}
+	}
+	head := branchName(runBranch(m.o.Run))
+	if err := m.polite(ctx).run(ctx, "push", "-q", remote, d.Commit+":refs/heads/"+head); err != nil {
+		if exitCode(err) < 0 {
+			return d, err
+		}
+		return d, &Error{PushFailed, err.Error(), "the work is on " + d.Ref}
+	}
+	gh := m.g.with("GH_PROMPT_DISABLED=1")
+	gh.program = "gh"
+	gh.env = append(gh.env, passed(m.o.Env, "GH_", "GITHUB_")...)
+	if url, err := gh.out(ctx, "pr", "view", head, "--json", "url", "--jq", ".url"); err == nil && url != "" {
+		d.How, d.Ref, d.Command, d.Why = "pr", url, "", "the pull request was there already and has the new commits"
+		return d, nil
+	}
+	args := []string{"pr", "create", "--head", head, "--title", m.o.Title}
+	if m.o.Title == "" {
+		args[len(args)-1] = "wavex run " + m.o.Run
+	}
+	if m.s.Branch != "" {
+		args = append(args, "--base", branchName(m.s.Branch))
+	}
+	if m.o.Body != "" {
+		args = append(args, "--body-file", m.o.Body)
+	} else {
+		args = append(args, "--body", "")
+	}
+	url, err := gh.out(ctx, args...)
+	var start *proc.StartError
+	switch {
+	case errors.As(err, &start):
+		return d, &Error{PushFailed, err.Error(), "install gh, or open the pull request by hand: the branch " + head + " is pushed to " + remote}
+	case exitCode(err) > 0:
+		return d, &Error{PushFailed, err.Error(), "the branch " + head + " is pushed to " + remote}
+	case err != nil:
+		return d, err
+	}
+	all := lines(url)
+	d.How, d.Command = "pr", ""
+	if len(all) > 0 {
+		d.Ref = all[len(all)-1]
+	}
+	return d, nil
+}
+
+// polite keeps ssh from asking where nobody answers, unless the user says how ssh is run.
+func (m *Manager) polite(ctx context.Context) git {
+	if len(passed(m.o.Env, "GIT_SSH_COMMAND=")) > 0 {
+		return m.g
+	}
+	if own, _ := m.g.out(ctx, "config", "core.sshCommand"); own != "" {
+		return m.g
+	}
+	return m.g.with("GIT_SSH_COMMAND=ssh -o BatchMode=yes")
+}
+
+// remote is where the branch that the run began on is pushed to.
+func (m *Manager) remote(ctx context.Context) (string, error) {
+	for _, key := range []string{"branch." + branchName(m.s.Branch) + ".pushRemote", "remote.pushDefault", "branch." + branchName(m.s.Branch) + ".remote"} {
+		name, err := m.g.out(ctx, "config", "--get", key)
+		if err == nil && name != "" && name != "." {
+			return name, nil
+		}
+		if exitCode(err) < 0 {
+			return "", err
+		}
+	}
+	out, err := m.g.out(ctx, "remote")
+	all := lines(out)
+	for _, name := range all {
+		if name == "origin" || len(all) == 1 {
+			return name, err
+		}
+	}
+	return "", err
+}
+
+// passed gives the variables of an environment that begin with one of the prefixes.
+func passed(env []string, prefixes ...string) (out []string) {
+	for _, kv := range env {
+		for _, p := range prefixes {
+			if strings.HasPrefix(kv, p) {
+				out = append(out, kv)
+			}
+		}
+	}
+	return out
+}

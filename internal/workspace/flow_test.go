@@ -1,0 +1,167 @@
+package workspace
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"wavex/internal/plan"
+	"wavex/runner"
+)
+
+func TestWave(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, files{"a": "1\n", "b": "1\n", "sub/c": "1\n"})
+	before := r.mine()
+	m := r.open(r.options("r1"))
+	r.attempt(m, "x", r.edits(files{"a": "2\n", "new": "n\n"}))
+	r.attempt(m, "y", r.edits(files{"b": "", "sub/c": "2\n"}))
+	r.untouched(before)
+	in := r.integrate(m, 1, "x: test -f new", "y: test ! -e b")
+	equal(t, "integrated", in.Integrated, []string{"x", "y"})
+	equal(t, "culprits", names(in.Culprits), "")
+	want := files{"a": "2\n", "new": "n\n", "sub/c": "2\n"}
+	equal(t, "wavex/r1", r.tree("wavex/r1"), want)
+	equal(t, "log", r.git("log", "--format=%s|%(trailers:key=Wavex-Run,valueonly,separator=)|%(trailers:key=Wavex-Task,valueonly,separator=)", "main..wavex/r1"),
+		"Do y|r1|y\nDo x|r1|x")
+	r.untouched(before)
+
+	// The next wave begins on what is integrated.
+	r.attempt(m, "z", func(dir string, _ runner.Request) error {
+		if data, _ := os.ReadFile(filepath.Join(dir, "new")); string(data) != "n\n" {
+			t.Errorf("new has %q", data)
+		}
+		r.write(dir, files{"z": "z\n"})
+		return nil
+	})
+	r.integrate(m, 2, "z: ")
+	d := r.deliver(m, "auto")
+	equal(t, "delivery", d.How, "ff")
+	want["z"] = "z\n"
+	equal(t, "main", r.tree("HEAD"), want)
+	equal(t, "branch", r.git("symbolic-ref", "HEAD"), "refs/heads/main")
+	equal(t, "status", r.git("status", "--porcelain"), "")
+	equal(t, "again", r.deliver(m, "auto").How, "ff")
+}
+
+func TestAuto(t *testing.T) {
+	t.Parallel()
+	clean := files{"a": "1\n"}
+	for name, c := range map[string]struct {
+		content files
+		prepare func(r *repo, o *Options)
+		mode    string
+		why     string
+	}{
+		"wide and clean":    {clean, func(*repo, *Options) {}, Worktree, "4 tasks"},
+		"narrow":            {clean, func(_ *repo, o *Options) { o.Width = 1 }, Shared, "no wave"},
+		"narrow, protected": {clean, func(_ *repo, o *Options) { o.Width, o.Protect = 1, []string{"ma*"} }, Worktree, "protected"},
+		"changed":           {clean, func(r *repo, _ *Options) { r.write(r.dir, files{"a": "2\n"}) }, Shared, "uncommitted changes, which worktrees do not have: a"},
+		"untracked":         {clean, func(r *repo, _ *Options) { r.write(r.dir, files{"n/b": "2\n"}) }, Shared, "n/"},
+		"the plan untracked": {clean, func(r *repo, o *Options) {
+			r.write(r.dir, files{"p/plan.yaml": "x\n"})
+			o.Own = []string{filepath.Join(r.dir, "p/plan.yaml")}
+		}, Worktree, ""},
+		"no commit":     {nil, func(*repo, *Options) {}, Shared, "nothing is committed"},
+		"no repository": {clean, func(r *repo, _ *Options) { must(r.t, os.RemoveAll(filepath.Join(r.dir, ".git"))) }, Shared, "no git checkout"},
+		"no git":        {clean, func(_ *repo, o *Options) { o.Env = []string{"PATH=/nowhere"} }, Shared, "not installed"},
+		"a merge under way": {clean, func(r *repo, _ *Options) {
+			must(r.t, os.WriteFile(filepath.Join(r.dir, ".git/MERGE_HEAD"), nil, 0o600))
+		}, Shared, "merge is under way"},
+		"asked for": {clean, func(_ *repo, o *Options) { o.Mode = Shared }, Shared, "asked for"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRepo(t, c.content)
+			o := r.options("r1")
+			o.Mode = Auto
+			c.prepare(r, &o)
+			before := r.mine()
+			m := r.open(o)
+			if m.Mode() != c.mode || !strings.Contains(m.Why(), c.why) {
+				t.Errorf("mode %s, because %s; want %s, %q", m.Mode(), m.Why(), c.mode, c.why)
+			}
+			r.untouched(before)
+		})
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		content files
+		prepare func(r *repo, o *Options)
+		problem string
+	}{
+		"no commit":      {nil, func(*repo, *Options) {}, NoCommit},
+		"no repository":  {files{"a": "1\n"}, func(r *repo, _ *Options) { must(r.t, os.RemoveAll(filepath.Join(r.dir, ".git"))) }, NoRepo},
+		"no git":         {files{"a": "1\n"}, func(_ *repo, o *Options) { o.Env = []string{"PATH=/nowhere"} }, NoGit},
+		"no such mode":   {files{"a": "1\n"}, func(_ *repo, o *Options) { o.Mode = "both" }, BadMode},
+		"share in git":   {files{"a": "1\n"}, func(_ *repo, o *Options) { o.Share = []string{"a"} }, BadShare},
+		"share missing":  {files{"a": "1\n"}, func(_ *repo, o *Options) { o.Share = []string{"b"} }, BadShare},
+		"share outside":  {files{"a": "1\n"}, func(_ *repo, o *Options) { o.Share = []string{"copy:../b"} }, BadShare},
+		"run as a path":  {files{"a": "1\n"}, func(_ *repo, o *Options) { o.Run = "../x" }, BadRun},
+		"run like tasks": {files{"a": "1\n"}, func(_ *repo, o *Options) { o.Run = "x.tasks" }, BadRun},
+		"twice":          {files{"a": "1\n"}, func(r *repo, o *Options) { r.open(*o) }, InUse},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRepo(t, c.content)
+			o := r.options("r1")
+			c.prepare(r, &o)
+			_, err := Open(t.Context(), o)
+			problem(t, err, c.problem)
+		})
+	}
+}
+
+func problem(t *testing.T, err error, want string) {
+	t.Helper()
+	e := asProblem(err)
+	if e == nil || e.Problem != want {
+		t.Errorf("the error is %v, want the problem %s", err, want)
+	}
+}
+
+func TestInside(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, files{"sub/dir/a": "1\n", "b": "1\n"})
+	o := r.options("r1")
+	o.Project = filepath.Join(r.dir, "sub")
+	o.Loop = filepath.Join(o.Project, ".loop")
+	m := r.open(o)
+	var got runner.Request
+	res := r.ask(m, runner.Request{Task: "x", Dir: filepath.Join(o.Project, "dir"), Base: filepath.Join(o.Loop, "base.json"), Slot: 3,
+		Files:  []plan.File{{Path: filepath.Join(o.Project, "dir", "a")}, {Path: "../../b"}, {Path: "/elsewhere/f"}},
+		Checks: []plan.Check{{File: filepath.Join(r.dir, "b")}}}, func(dir string, req runner.Request) error {
+		got = req
+		r.write(dir, files{"a": "2\n"})
+		return nil
+	})
+	equal(t, "outcome", res.Outcome, runner.Done)
+	equal(t, "dir", got.Dir, filepath.Join(o.Loop, "worktrees", "r1.1", "sub", "dir"))
+	equal(t, "files", []string{got.Files[0].Path, got.Files[1].Path, got.Files[2].Path}, []string{"a", "../../b", "/elsewhere/f"})
+	equal(t, "check", got.Checks[0].File, "../../b")
+	equal(t, "slot", got.Env["WAVEX_SLOT"], "3")
+	if got.Base == filepath.Join(o.Loop, "base.json") || filepath.Dir(got.Base) != o.Loop {
+		t.Errorf("the base is %s", got.Base)
+	}
+	in, err := m.Integrate(t.Context(), 1, []Done{{Task: "x", Dir: filepath.Join(o.Project, "dir"), Checks: []plan.Check{{Run: "grep 2 a"}, {File: filepath.Join(r.dir, "b")}}}})
+	must(t, err)
+	equal(t, "integrated", in.Integrated, []string{"x"})
+
+	res = r.ask(m, runner.Request{Task: "out", Dir: t.TempDir()}, r.edits(files{"q": "1\n"}))
+	if res.Outcome != runner.Broken || !strings.Contains(res.Reason, "--isolation shared") {
+		t.Errorf("outside the repository it is %s: %s", res.Outcome, res.Reason)
+	}
+}
+
+func asProblem(err error) *Error {
+	var e *Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return nil
+}

@@ -1,0 +1,246 @@
+package workspace
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"wavex/internal/proc"
+	"wavex/internal/verify"
+)
+
+// This file runs git. It knows how git is kept from asking, paging, locking what it
+// only reads and starting daemons, and how long a lock of somebody else's is waited
+// for; it knows nothing of what is done with git.
+
+const (
+	lockWait = 20 * time.Second // for somebody else's lock
+	stopWait = 3 * time.Second  // between the request to end and the kill
+)
+
+// git runs git in one directory. It is a value: with and at give changed copies.
+type git struct {
+	program string // "": git
+	dir     string
+	env     []string
+	mark    string // of the attempt whose hooks may run
+}
+
+// newGit chooses git's environment: the user's configuration counts, nothing prompts,
+// and messages are in English, because the waiting for locks must read them.
+func newGit(dir, run string, parent []string) git {
+	return git{dir: dir, env: proc.Environ(parent, map[string]string{
+		proc.RunVar: run, "GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": ":", "GIT_SEQUENCE_EDITOR": ":",
+		"GIT_PAGER": "cat", "PAGER": "cat", "LC_ALL": "C", "LANGUAGE": "", "GIT_OPTIONAL_LOCKS": "0",
+		"GIT_ASKPASS": "", "SSH_ASKPASS": "", "GCM_INTERACTIVE": "never", "GIT_ADVICE": "0", "GIT_MERGE_AUTOEDIT": "no",
+	}), mark: ""}.with("GIT_CONFIG_COUNT=5",
+		"GIT_CONFIG_KEY_0=gc.auto", "GIT_CONFIG_VALUE_0=0",
+		"GIT_CONFIG_KEY_1=maintenance.auto", "GIT_CONFIG_VALUE_1=false",
+		"GIT_CONFIG_KEY_2=core.fsmonitor", "GIT_CONFIG_VALUE_2=false",
+		"GIT_CONFIG_KEY_3=submodule.recurse", "GIT_CONFIG_VALUE_3=false",
+		"GIT_CONFIG_KEY_4=commit.gpgSign", "GIT_CONFIG_VALUE_4=false")
+}
+
+// with gives a git whose environment has more; what is named again is replaced.
+func (g git) with(kvs ...string) git {
+	env := slices.Clone(g.env)
+	for _, kv := range kvs {
+		name, _, _ := strings.Cut(kv, "=")
+		env = slices.DeleteFunc(env, func(e string) bool { return strings.HasPrefix(e, name+"=") })
+		env = append(env, kv)
+	}
+	g.env = env
+	return g
+}
+
+func (g git) at(dir string) git { g.dir = dir; return g }
+
+// gitError is a git command that did not end well.
+type gitError struct {
+	program string
+	args    []string
+	code    int
+	signal  string
+	said    string // stderr
+	out     string
+}
+
+func (e *gitError) Error() string {
+	said := strings.TrimSpace(e.said)
+	if said == "" {
+		said = strings.TrimSpace(e.out)
+	}
+	if said == "" {
+		said = fmt.Sprintf("exit code %d %s", e.code, e.signal)
+	}
+	return fmt.Sprintf("%s %s: %s", e.program, e.args[0], verify.OneLine(said, 600))
+}
+
+// exitCode is that of a git command that failed; -1 for other errors, 0 for none.
+func exitCode(err error) int {
+	var e *gitError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &e) && e.signal == "":
+		return e.code
+	}
+	return -1
+}
+
+// out runs git and returns what it printed, without the last newline. The error is a
+// *gitError, a *proc.StartError, or the cause of ctx's end.
+func (g git) out(ctx context.Context, args ...string) (string, error) {
+	return g.feed(ctx, "", args...)
+}
+
+func (g git) run(ctx context.Context, args ...string) error {
+	_, err := g.out(ctx, args...)
+	return err
+}
+
+// quiet runs git without the repository's hooks.
+func (g git) quiet(ctx context.Context, args ...string) error {
+	return g.run(ctx, append([]string{"-c", "core.hooksPath=" + os.DevNull}, args...)...)
+}
+
+// feed runs git with text on its standard input. A lock that somebody else holds is
+// waited for.
+func (g git) feed(ctx context.Context, in string, args ...string) (string, error) {
+	deadline := time.Now().Add(lockWait)
+	pause := 5 * time.Millisecond
+	for {
+		out, err := g.once(ctx, in, args)
+		if err == nil || !locked(err) || time.Now().After(deadline) {
+			return strings.TrimSuffix(out, "\n"), err
+		}
+		t := time.NewTimer(pause/2 + rand.N(pause))
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			t.Stop()
+			return "", context.Cause(ctx)
+		}
+		pause = min(2*pause, 200*time.Millisecond)
+	}
+}
+
+// locked tells whether git failed for a lock file that exists. Git has one exit code
+// for everything, so its words must do.
+func locked(err error) bool {
+	var e *gitError
+	if !errors.As(err, &e) {
+		return false
+	}
+	return strings.Contains(e.said, ".lock': File exists") ||
+		strings.Contains(e.said, "could not lock config file") && strings.Contains(e.said, "File exists") ||
+		// Two that add worktrees at once can see each other's half made.
+		strings.Contains(e.said, "commondir") && strings.Contains(e.said, "failed to read")
+}
+
+func (g git) once(ctx context.Context, in string, args []string) (string, error) {
+	if err := context.Cause(ctx); err != nil {
+		return "", err
+	}
+	program := g.program
+	if program == "" {
+		program = "git"
+	}
+	var stderr, stdout bytes.Buffer
+	p, err := proc.Start(proc.Spec{Argv: append([]string{program}, args...), Dir: g.dir, Env: g.env, Mark: g.mark,
+		Stdin: in != "", Stderr: &stderr})
+	if err != nil {
+		return "", err
+	}
+	ios := make(chan struct{}, 2)
+	go func() {
+		_, _ = io.Copy(&stdout, p.Stdout) // an error is the end of it: the exit code tells
+		ios <- struct{}{}
+	}()
+	go func() {
+		if in != "" {
+			_, _ = io.WriteString(p.Stdin, in) // a git that does not read says so itself
+			_ = p.Stdin.Close()
+		}
+		ios <- struct{}{}
+	}()
+	stopped := false
+	select {
+	case <-p.Done():
+	case <-ctx.Done():
+		stopped = true
+		end(p)
+	}
+	exit := p.Wait()
+	<-ios
+	<-ios
+	switch {
+	case exit.Code == 0:
+		return stdout.String(), nil
+	case stopped:
+		return "", context.Cause(ctx)
+	}
+	for len(args) > 2 && args[0] == "-c" {
+		args = args[2:]
+	}
+	return stdout.String(), &gitError{program: program, args: args, code: exit.Code, signal: exit.Signal, said: stderr.String(), out: stdout.String()}
+}
+
+// end asks a process to end, so that git removes its locks, and then makes it.
+func end(p *proc.Process) {
+	_ = p.Terminate()
+	t := time.NewTimer(stopWait)
+	defer t.Stop()
+	select {
+	case <-p.Done():
+	case <-t.C:
+		_ = p.Kill()
+	}
+}
+
+// resolve gives the id of a commit, or "" when there is none.
+func (g git) resolve(ctx context.Context, rev string) (string, error) {
+	id, err := g.out(ctx, "rev-parse", "--verify", "--quiet", rev+"^{commit}")
+	if exitCode(err) > 0 {
+		return "", nil
+	}
+	return id, err
+}
+
+// setRefs points refs at commits, all or none. An id of "" deletes.
+func (g git) setRefs(ctx context.Context, pairs ...string) error {
+	var b strings.Builder
+	for i := 0; i < len(pairs); i += 2 {
+		if pairs[i+1] == "" {
+			fmt.Fprintf(&b, "delete %s\n", pairs[i])
+		} else {
+			fmt.Fprintf(&b, "update %s %s\n", pairs[i], pairs[i+1])
+		}
+	}
+	_, err := g.feed(ctx, b.String(), "update-ref", "--no-deref", "--stdin")
+	return err
+}
+
+// lines splits output; there is no line in "".
+func lines(s string) []string {
+	if s == "" {
+		return nil
+	}
+	return strings.Split(s, "\n")
+}
+
+// fields splits NUL-separated output.
+func fields(s string) []string {
+	s = strings.TrimSuffix(s, "\x00")
+	if s == "" {
+		return nil
+	}
+	return strings.Split(s, "\x00")
+}

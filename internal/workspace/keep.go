@@ -1,0 +1,149 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// This file sees to it that work is a commit below refs/wavex before anything happens
+// to the place where it is. It does not judge the work.
+
+// keep makes everything in a worktree reachable: the commit that its HEAD is on, and
+// what is not committed. It returns the newest commit of that, "" when there is nothing.
+func (m *Manager) keep(ctx context.Context, t *tree) (string, error) {
+	if !t.Used || t.Admin == "" {
+		return "", nil
+	}
+	if err := m.heal(ctx, t); errors.Is(err, errGone) {
+		return "", nil
+	} else if err != nil {
+		return "", err
+	}
+	head, err := m.keepHead(ctx, t)
+	if err != nil {
+		return "", err
+	}
+	if err := abandon(t); err != nil {
+		return "", err
+	}
+	diff, err := m.stage(ctx, t)
+	if err != nil {
+		return head, fmt.Errorf("keeping what is in %s: %w", m.path(t), err)
+	}
+	if nested := modules(diff); len(nested) > 0 {
+		if err := m.flatten(ctx, t, nested); err != nil {
+			return head, err
+		}
+	}
+	g := m.in(t)
+	now, err := g.out(ctx, "write-tree")
+	if err != nil {
+		return head, err
+	}
+	parent := t.Base
+	if head != "" {
+		parent = head
+	}
+	before, err := g.out(ctx, "rev-parse", parent+"^{tree}")
+	if err != nil || now == before {
+		return head, err
+	}
+	id, err := g.feed(ctx, message("Left by task "+t.Task, m.o.Run, t.Task), "commit-tree", "-p", parent, now)
+	if err != nil {
+		return head, err
+	}
+	return id, g.setRefs(ctx, keptRef(m.o.Run, t.Task, id), id)
+}
+
+// keepHead keeps the commit that the worktree is on, when it is not one of ours.
+func (m *Manager) keepHead(ctx context.Context, t *tree) (string, error) {
+	g := m.in(t)
+	head, err := g.resolve(ctx, "HEAD")
+	if err != nil || head == "" || head == t.Base || head == t.Done {
+		return "", err
+	}
+	return head, g.setRefs(ctx, keptRef(m.o.Run, t.Task, head), head)
+}
+
+// keepTask keeps the task's commit under a name of its own before another takes its place.
+func (m *Manager) keepTask(ctx context.Context, task string) error {
+	old, err := m.g.resolve(ctx, taskRef(m.o.Run, task))
+	if err != nil || old == "" {
+		return err
+	}
+	return m.g.setRefs(ctx, keptRef(m.o.Run, task, old), old)
+}
+
+// flatten makes plain files of repositories inside a worktree, and keeps the
+// repositories beside it: git would remember only the name of their commit.
+func (m *Manager) flatten(ctx context.Context, t *tree, nested []string) error {
+	path := m.path(t)
+	for _, n := range nested {
+		dot := filepath.Join(path, filepath.FromSlash(n), ".git")
+		if _, err := os.Lstat(dot); err == nil {
+			if err := os.Rename(dot, freeName(path+".git")); err != nil {
+				return err
+			}
+		}
+		if err := m.in(t).run(ctx, "rm", "-q", "-r", "--cached", "--ignore-unmatch", "--", n); err != nil {
+			return err
+		}
+	}
+	_, err := m.stage(ctx, t)
+	return err
+}
+
+// modules lists the changes that are commits of other repositories.
+func modules(diff []change) []string {
+	var out []string
+	for _, c := range diff {
+		if c.module {
+			out = append(out, c.path)
+		}
+	}
+	return out
+}
+
+// message is that of a commit.
+func message(subject, run, task string) string {
+	subject = strings.Join(strings.Fields(subject), " ")
+	return fmt.Sprintf("%s\n\nWavex-Run: %s\nWavex-Task: %s\n", subject, run, task)
+}
+
+// unstash takes what agents stashed off the stash, which all worktrees share, and keeps
+// it. The user's own entries stay as they are.
+func (m *Manager) unstash(ctx context.Context) error {
+	out, err := m.g.out(ctx, "stash", "list", "--format=%H %gs")
+	if err != nil || out == "" {
+		return err
+	}
+	unlock, err := structural(ctx, m.c.common)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if out, err = m.g.out(ctx, "stash", "list", "--format=%H %gs"); err != nil {
+		return err
+	}
+	all := lines(out)
+	mark := "n " + branchName(runBranch(m.o.Run)) + ".tasks/" // "WIP on BRANCH: ", "On BRANCH: "
+	for i := len(all) - 1; i >= 0; i-- {                      // from the oldest: dropping moves the newer ones down
+		id, said, _ := strings.Cut(all[i], " ")
+		_, at, ours := strings.Cut(said, mark)
+		if !ours || strings.Contains(strings.TrimSuffix(said, at), ":") {
+			continue
+		}
+		name, _, _ := strings.Cut(at, ":")
+		if err := m.g.setRefs(ctx, "refs/wavex/"+m.o.Run+".kept/"+name+"/"+id[:12], id); err != nil {
+			return err
+		}
+		if err := m.g.run(ctx, "stash", "drop", "-q", fmt.Sprintf("stash@{%d}", i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,3 @@
+package workspace
+
+func helper(string, []string) int { return 2 }

@@ -1,0 +1,153 @@
+package workspace
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"wavex/internal/plan"
+)
+
+// This file puts commits on top of each other. It writes objects and no ref, and every
+// commit it makes follows from its arguments alone: made again it is the same commit.
+
+// candidate is a task to integrate.
+type candidate struct {
+	Done
+	commit string // its work; "": a success without any
+	diff   []change
+}
+
+// conflict is why a candidate cannot be put on top of others.
+type conflict struct {
+	paths []string
+	said  string
+}
+
+// stack puts candidates on a commit, in order. It stops at the first that conflicts.
+func (m *Manager) stack(ctx context.Context, base string, cs []candidate) (top string, at int, c *conflict, err error) {
+	top = base
+	for i, cand := range cs {
+		if cand.commit == "" {
+			continue
+		}
+		next, c, err := m.pick(ctx, top, cand)
+		if err != nil || c != nil {
+			return top, i, c, err
+		}
+		top = next
+	}
+	return top, 0, nil, nil
+}
+
+// pick puts one candidate on a commit, three-way.
+func (m *Manager) pick(ctx context.Context, top string, cand candidate) (string, *conflict, error) {
+	merged, c, err := m.merge(ctx, top, cand.commit)
+	if err != nil || c != nil {
+		return "", c, err
+	}
+	facts, err := m.g.out(ctx, "log", "-1", "--no-show-signature", "--format=%an%x00%ae%x00%aI%x00%cn%x00%ce%x00%cI%x00%B", cand.commit)
+	if err != nil {
+		return "", nil, err
+	}
+	f := strings.SplitN(facts, "\x00", 7)
+	if len(f) != 7 {
+		return "", nil, fmt.Errorf("git log printed %q", facts)
+	}
+	text := f[6]
+	if m.o.Subject == nil && cand.Subject != "" {
+		text = message(cand.Subject, m.o.Run, cand.Task)
+	}
+	g := m.g.with("GIT_AUTHOR_NAME="+f[0], "GIT_AUTHOR_EMAIL="+f[1], "GIT_AUTHOR_DATE="+f[2],
+		"GIT_COMMITTER_NAME="+f[3], "GIT_COMMITTER_EMAIL="+f[4], "GIT_COMMITTER_DATE="+f[5])
+	id, err := g.feed(ctx, text, "commit-tree", "-p", top, merged)
+	return id, nil, err
+}
+
+// merge gives the tree of two commits together.
+func (m *Manager) merge(ctx context.Context, ours, theirs string) (string, *conflict, error) {
+	if m.c.version[0] == 2 && m.c.version[1] < 38 {
+		return m.mergeInTree(ctx, ours, theirs)
+	}
+	out, err := m.g.out(ctx, "merge-tree", "--write-tree", "-z", "--name-only", "--messages", ours, theirs)
+	if code := exitCode(err); code != 0 && code != 1 {
+		return "", nil, err
+	}
+	parts := strings.Split(out, "\x00")
+	if err == nil {
+		return parts[0], nil, nil
+	}
+	c := &conflict{}
+	i := 1
+	for ; i < len(parts) && parts[i] != ""; i++ {
+		c.paths = append(c.paths, parts[i])
+	}
+	// Then for each message: how many paths, the paths, what kind, the text.
+	var said []string
+	for i++; i+1 < len(parts); {
+		n := 0
+		if _, err := fmt.Sscan(parts[i], &n); err != nil || i+n+2 >= len(parts) {
+			break
+		}
+		if text := strings.TrimSpace(parts[i+n+2]); strings.HasPrefix(text, "CONFLICT") {
+			said = append(said, text)
+		}
+		i += n + 3
+	}
+	c.said = strings.Join(said, "\n")
+	return "", c, nil
+}
+
+// mergeInTree does the same where git merges only files: in the integration's worktree.
+func (m *Manager) mergeInTree(ctx context.Context, ours, theirs string) (string, *conflict, error) {
+	t, err := m.bench(ctx, ours)
+	if err != nil {
+		return "", nil, err
+	}
+	g := m.in(t)
+	_, err = g.out(ctx, "-c", "core.hooksPath="+os.DevNull, "cherry-pick", "--no-commit", theirs)
+	if exitCode(err) < 0 {
+		return "", nil, err
+	}
+	said := err
+	out, err := g.out(ctx, "diff", "--name-only", "--diff-filter=U", "-z")
+	if err != nil {
+		return "", nil, err
+	}
+	switch paths := fields(out); {
+	case len(paths) > 0:
+		slices.Sort(paths)
+		return "", &conflict{paths: slices.Compact(paths), said: said.Error()}, nil
+	case said != nil:
+		return "", nil, said
+	}
+	id, err := g.out(ctx, "write-tree")
+	return id, nil, err
+}
+
+// undeclared lists the deletions of a candidate that its files do not declare.
+func (m *Manager) undeclared(c candidate) []string {
+	dir := m.c.prefix
+	if c.Dir != "" {
+		if rel := m.relative(m.c.top, c.Dir); rel != c.Dir {
+			dir = rel
+		}
+	}
+	var out []string
+	for _, d := range c.diff {
+		if d.status != 'D' {
+			continue
+		}
+		declared := slices.ContainsFunc(c.Files, func(f plan.File) bool {
+			p := path.Join(dir, m.relative(c.Dir, f.Path))
+			return f.Writes() && (p == "." || p == d.path || strings.HasPrefix(d.path, p+"/"))
+		})
+		if !declared {
+			out = append(out, d.path)
+		}
+	}
+	return out
+}

@@ -1,0 +1,62 @@
+package workspace
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+)
+
+// This file makes names of refs. It knows git's rules for them (git-check-ref-format)
+// and nothing of what they point to.
+
+func runBranch(run string) string { return "refs/heads/wavex/" + run }
+func taskBranch(run, task string) string {
+	return "refs/heads/wavex/" + run + ".tasks/" + component(task)
+}
+func taskRef(run, task string) string { return "refs/wavex/" + run + "/" + component(task) }
+func keptPrefix(run, task string) string {
+	return "refs/wavex/" + run + ".kept/" + component(task) + "/"
+}
+func keptRef(run, task, id string) string { return keptPrefix(run, task) + id[:min(12, len(id))] }
+func baseRef(run string) string           { return "refs/wavex/" + run + ".run/base" }
+func tipRef(run string) string            { return "refs/wavex/" + run + ".run/tip" }
+func waveRef(run, key string) string      { return "refs/wavex/" + run + ".run/wave-" + key }
+
+// component makes an id a part of a ref's name. Ids that differ keep differing.
+func component(id string) string {
+	var b strings.Builder
+	for i := 0; i < len(id); i++ {
+		c := id[i]
+		plain := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c >= 0x80
+		if c == '.' { // not first, last, doubled, or before "lock"
+			plain = i > 0 && i < len(id)-1 && id[i+1] != '.' && !strings.EqualFold(id[i+1:], "lock")
+		}
+		if plain {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "=%02X", c)
+		}
+	}
+	if b.Len() <= 150 {
+		return b.String()
+	}
+	sum := sha256.Sum256([]byte(id)) // a file name has 255 bytes, and git adds to it
+	return strings.ToValidUTF8(b.String()[:120], "") + "==" + hex.EncodeToString(sum[:8])
+}
+
+// fitRun tells whether a run id can name branches that are not those of another run.
+func fitRun(run string) bool {
+	for _, ours := range []string{".tasks", ".kept", ".run"} {
+		if strings.HasSuffix(run, ours) {
+			return false
+		}
+	}
+	return run != "" && component(run) == run && run[0] != '-'
+}
+
+// short is an abbreviated commit id, for people.
+func short(id string) string { return id[:min(10, len(id))] }
+
+// branchName is a branch as people write it.
+func branchName(ref string) string { return strings.TrimPrefix(ref, "refs/heads/") }

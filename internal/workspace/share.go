@@ -1,0 +1,160 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"wavex/internal/proc"
+	"wavex/internal/verify"
+)
+
+// This file brings into a worktree what git does not: the shares, and what Setup
+// makes. It knows no task.
+
+// share is one entry of Options.Share.
+type share struct {
+	path string // relative to the project, clean, with slashes
+	copy bool
+}
+
+func shareOf(s string) share {
+	p, copied := strings.CutPrefix(s, "copy:")
+	return share{filepath.ToSlash(filepath.Clean(filepath.FromSlash(strings.TrimSpace(p)))), copied}
+}
+
+// checkShare refuses a share that could not be brought, or would hide what git has.
+func (m *Manager) checkShare(ctx context.Context, s string) error {
+	p := shareOf(s).path
+	bad := func(why, fix string) error { return &Error{BadShare, "share " + p + " " + why, fix} }
+	if p == "." || !filepath.IsLocal(filepath.FromSlash(p)) {
+		return bad("is not below the project", "shares are relative to it")
+	}
+	if _, err := os.Stat(filepath.Join(m.o.Project, filepath.FromSlash(p))); err != nil {
+		return bad("is not there", "make it, or take it off the list")
+	}
+	tracked, err := m.g.out(ctx, "ls-files", "-z", "--", ":(top,literal)"+m.inTop(p))
+	if err != nil {
+		return err
+	}
+	if tracked != "" {
+		return bad("is in git", "every worktree has it already")
+	}
+	return nil
+}
+
+// isShare tells whether a path of the repository is in a share.
+func (m *Manager) isShare(path string) bool {
+	for _, s := range m.o.Share {
+		p := m.inTop(shareOf(s).path)
+		if path == p || strings.HasPrefix(path, p+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// bring puts the shares into a worktree. What is there already stays: a worktree that is
+// not cleaned of what git ignores has it.
+func (m *Manager) bring(ctx context.Context, t *tree) error {
+	for _, entry := range m.o.Share {
+		s := shareOf(entry)
+		from := filepath.Join(m.o.Project, filepath.FromSlash(s.path))
+		to := filepath.Join(m.path(t), filepath.FromSlash(m.inTop(s.path)))
+		if _, err := os.Lstat(to); err == nil {
+			continue
+		}
+		err := os.MkdirAll(filepath.Dir(to), 0o755)
+		if err == nil {
+			if s.copy {
+				err = clone(ctx, from, to)
+			} else {
+				err = os.Symlink(from, to)
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("sharing %s: %w", s.path, err)
+		}
+	}
+	return nil
+}
+
+// clone copies a file or a folder, without reading it where the disk can share the
+// blocks. Links stay links; what is neither file, folder nor link is left out.
+func clone(ctx context.Context, from, to string) error {
+	return filepath.WalkDir(from, func(p string, d fs.DirEntry, err error) error {
+		if err == nil {
+			err = context.Cause(ctx)
+		}
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(from, p)
+		if err != nil {
+			return err
+		}
+		dst := filepath.Join(to, rel)
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		switch {
+		case d.IsDir():
+			return os.MkdirAll(dst, info.Mode().Perm()|0o700)
+		case d.Type() == fs.ModeSymlink:
+			target, err := os.Readlink(p)
+			if err != nil {
+				return err
+			}
+			return os.Symlink(target, dst)
+		case d.Type().IsRegular():
+			return cloneFile(p, dst, info.Mode().Perm())
+		}
+		return nil
+	})
+}
+
+func cloneFile(from, to string, mode fs.FileMode) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }() // read only: nothing to lose
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	if !reflink(out, in) {
+		_, err = io.Copy(out, in)
+	}
+	return errors.Join(err, out.Close())
+}
+
+// setUp runs the setup command, once for each commit that a worktree is brought to.
+func (m *Manager) setUp(ctx context.Context, t *tree) error {
+	if m.o.Setup == "" || t.Setup == t.Base {
+		return nil
+	}
+	env := m.slots.env(setupSlot + t.ID)
+	defer m.slots.empty(setupSlot + t.ID)
+	env[proc.RunVar] = m.o.Run
+	env[proc.AttemptVar] = fmt.Sprintf("%s/wavex-setup-%d/1", m.o.Run, t.ID)
+	dir := filepath.Join(m.path(t), filepath.FromSlash(m.c.prefix))
+	exit, out, err := verify.Command(ctx, dir, proc.EnvironPass(m.o.Env, m.o.Pass, env), m.o.Setup, nil)
+	if err != nil {
+		return fmt.Errorf("setup: %w", err)
+	}
+	if exit.Code != 0 {
+		return fmt.Errorf("setup %q ended with exit code %d %s: %s", m.o.Setup, exit.Code, exit.Signal, verify.OneLine(out.String(), 600))
+	}
+	t.Setup = t.Base
+	return nil
+}
+
+// setupSlot is the first of the slots that no attempt has: those of setups and integrations.
+const setupSlot = 1000
