@@ -34,6 +34,7 @@ type session struct {
 	prices budget.Prices
 
 	reports []reportFile
+	seen    int // records of the journal when it was decided what to do
 }
 
 // prepare reads everything, refuses what cannot run, and only then writes: a wrong
@@ -54,7 +55,7 @@ func prepare(ctx context.Context, o runOptions, std Stdio) (*session, error) {
 	if r.prices, err = loadPrices(r.config.Prices); err != nil {
 		return nil, err
 	}
-	if err := r.refuseShort(); err != nil {
+	if err := errors.Join(r.refuseShort(), r.refuseKeyless()); err != nil {
 		return nil, err
 	}
 	if err := r.fit(ctx); err != nil {
@@ -103,10 +104,14 @@ func (r *session) load() (past []scheduler.Event, err error) {
 		if dir, err = projectDir(p); err != nil {
 			return nil, err
 		}
-		if past, err = readEvents(filepath.Join(dir, ".loop")); err != nil {
-			return nil, err
+		// --fresh is the way out of a journal that cannot be read, so it must not be read.
+		if !o.fresh {
+			if past, err = readEvents(filepath.Join(dir, ".loop")); err != nil {
+				return nil, err
+			}
 		}
 	}
+	r.seen = len(past)
 	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
 		return nil, usage("the project directory %s is not there; it is the plan's defaults.dir, relative to the plan", dir)
 	}
@@ -214,6 +219,9 @@ func (r *session) openLoop(past []scheduler.Event) error {
 	events, err := decodeEvents(records)
 	if err != nil {
 		return err
+	}
+	if len(events) != r.seen {
+		return &blockedError{fmt.Errorf("another wavex has worked in %s just now; give the command again", loop)}
 	}
 	r.state = scheduler.NewState(r.plan)
 	if past == nil {

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"time"
 
-	"wavex/counsel"
 	"wavex/internal/journal"
 	"wavex/internal/proc"
 	"wavex/internal/prompt"
@@ -189,65 +188,6 @@ func (r *session) brief(s *scheduler.State, i int, e scheduler.AttemptStarted) p
 		b.Previous.Analysis, b.Previous.Fix, b.Previous.Dissent = t.Advice.Analysis, t.Advice.Fix, t.Advice.Dissent
 	}
 	return b
-}
-
-// panel is who is asked about stuck tasks.
-func (r *session) panel(who *runner.Agent) (scheduler.Panel, error) {
-	roster, err := counsel.LoadRoster(filepath.Join(r.config.Loop, "experts"), nil)
-	if err != nil {
-		return nil, usage("%s", err)
-	}
-	return witness{&counsel.Panel{Caller: caller{who, r.agent.scenario}, Experts: roster, Chair: r.opts.chair}}, nil
-}
-
-// witness shows the panel what the attempt changed. That takes a git process, which
-// the loop's goroutine must not wait for; here it is a worker's.
-type witness struct{ *counsel.Panel }
-
-// Diagnose adds the diff to the case and convenes the panel.
-func (w witness) Diagnose(ctx context.Context, c counsel.Case) counsel.Verdict {
-	c.Diff = changes(ctx, c.Dir, c.Files)
-	return w.Panel.Diagnose(ctx, c)
-}
-
-// caller puts a panel's questions to the agent; in a rehearsal the scenario says what
-// is answered.
-type caller struct {
-	*runner.Agent
-	scenario *rehearse.Scenario
-}
-
-// Ask makes one lean call.
-func (c caller) Ask(ctx context.Context, q runner.Question) runner.Answer {
-	if c.Rehearsal {
-		q.Rehearse = c.scenario.Panel(q.Name, q.Rehearse)
-	}
-	return c.Agent.Ask(ctx, q)
-}
-
-// panelCase puts a stuck task before the panel. It is called by the loop's goroutine.
-func (r *session) panelCase(s *scheduler.State, i int, e scheduler.CounselStarted) counsel.Case {
-	t, p := &s.Tasks[i], &r.plan.Tasks[i]
-	c := counsel.Case{
-		Run: r.config.Run, Task: p.ID, Subject: p.Subject, Description: p.Description + p.Prompt,
-		Attempt: e.Attempt, Retries: max(0, s.Retries(i)-t.Tries+1),
-		History: t.History, Earlier: t.Earlier, Consulted: t.Consulted, SameError: t.SameError > 1,
-		Aspects: p.Aspects, Cap: e.Cap, Thorough: e.Thorough, Dir: r.workDir(i),
-		LogDir: filepath.Join(r.taskDir(p.ID), "counsel-"+strconv.Itoa(e.Panel)),
-	}
-	if t.Advice != nil {
-		c.Earlier = append(c.Earlier[:len(c.Earlier):len(c.Earlier)], t.Advice.Advice())
-	}
-	if l := t.Last; l != nil {
-		c.Outcome, c.Reason, c.Detail, c.Report, c.Checks, c.Signature = l.Outcome, l.Reason, l.Detail, l.Report, l.Checks, l.Signature
-	}
-	for _, f := range p.Files {
-		c.Files = append(c.Files, f.Path)
-	}
-	for _, m := range r.plan.MustNot {
-		c.MustNot = append(c.MustNot, m.Text)
-	}
-	return c
 }
 
 // recover settles an attempt that an earlier wavex started and did not see end: its
