@@ -83,12 +83,19 @@ func printCheck(std Stdio, p *plan.Plan, r checkReport) error {
 		fmt.Fprintln(std.Err, d.String())
 	}
 	width := 0
-	for _, w := range r.Waves {
+	for i, w := range r.Waves {
+		if p.Sequential(i + 1) {
+			w = w[:min(1, len(w))]
+		}
 		width = max(width, len(w))
 	}
 	fmt.Fprintf(std.Out, "%s: %d tasks, %d edges, %d waves, at most %d side by side\n", p.Path, r.Tasks, r.Edges, len(r.Waves), width)
 	for i, w := range r.Waves {
-		fmt.Fprintf(std.Out, "wave %d: %s\n", i+1, clipList(w, 12))
+		after := ""
+		if p.Sequential(i+1) && len(w) > 1 {
+			after = " (one after the other)"
+		}
+		fmt.Fprintf(std.Out, "wave %d: %s%s\n", i+1, clipList(w, 12), after)
 	}
 	_, err := fmt.Fprintf(std.Out, "critical path: %s\n", strings.Join(clip(r.CriticalPath, 20), " -> "))
 	return err

@@ -55,7 +55,7 @@ itself, and stops with everything on record.`,
 	})
 	root.AddCommand(
 		newRun(std), newResume(std), newStatus(std), newReport(std),
-		newCheck(std), newDoctor(std), newGraph(std), newSchema(std), newVersion(std),
+		newCheck(std), newImport(std), newExport(std), newDoctor(std), newGraph(std), newSchema(std), newVersion(std),
 		newAgent(std), newGuard(std),
 	)
 	return root

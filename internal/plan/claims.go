@@ -63,12 +63,19 @@ func (f *foreign) decide(c *claims, t *foreignTask, claim claim) {
 		}
 		return
 	}
-	if claim.kind == "matches" && claim.file != "" {
-		t.checks = append(t.checks, objectNode(at).set("file", textNode(claim.file, at)).set("matches", textNode(claim.text, at)))
-		return
-	}
-	if claim.file != "" && claim.kind == "content" {
-		t.checks = append(t.checks, objectNode(at).set("file", textNode(claim.file, at)).set("contains", textNode(claim.text, at)))
+	if claim.file != "" { // as our own exports write what the usual words cannot say
+		check := objectNode(at).set("file", textNode(claim.file, at))
+		switch claim.kind {
+		case "content":
+			check.set("contains", textNode(claim.text, at))
+		case "matches":
+			check.set("matches", textNode(claim.text, at))
+		default:
+			if text != "" && text != claim.file+" exists" {
+				f.manual(t, phrase{text, at})
+			}
+		}
+		t.checks = append(t.checks, check)
 		return
 	}
 	if text == "" {

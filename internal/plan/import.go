@@ -201,8 +201,10 @@ func markdownForm(name, src string) Form {
 	return ""
 }
 
-func taskTag() *regexp.Regexp      { return regexp.MustCompile(`^ {0,3}<task(\s[^>]*)?>`) }
-func storyHeading() *regexp.Regexp { return regexp.MustCompile(`^(#{2,4})\s+([A-Za-z]{1,5}-?\d{1,6})\s*[:.]\s+(\S.*)$`) }
+func taskTag() *regexp.Regexp { return regexp.MustCompile(`^ {0,3}<task(\s[^>]*)?>`) }
+func storyHeading() *regexp.Regexp {
+	return regexp.MustCompile(`^(#{2,4})\s+([A-Za-z]{1,5}-?\d{1,6})\s*[:.]\s+(\S.*)$`)
+}
 
 // recognise tells which foreign form a JSON or YAML file has, by its first fields that
 // tell; "" for a native plan, and for what no form fits.
@@ -280,3 +282,19 @@ func recogniseList(s tokens, name string, list token) (form Form, sure bool) {
 	s.skip(list)
 	return "", false
 }
+
+// ImportFile is Import for a file. The error is a *ReadError.
+func ImportFile(path string, opts Options) ([]byte, Form, []Diagnostic, error) {
+	src, _, err := read(path)
+	if err != nil {
+		return nil, "", nil, &ReadError{path, err}
+	}
+	if opts.Dir == "" {
+		opts.Dir = Beside(path)
+	}
+	out, form, ds := Import(path, []byte(src), opts)
+	return out, form, ds, nil
+}
+
+// Beside is the folder that the "@file" of a plan's prompts are looked up in.
+func Beside(path string) string { return filepath.Dir(path) }

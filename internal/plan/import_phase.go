@@ -17,6 +17,7 @@ type phaseReader struct {
 	lines    []line
 	tag, end *regexp.Regexp
 	wave     *regexp.Regexp
+	mode     *regexp.Regexp
 	attr     *regexp.Regexp
 	open     *regexp.Regexp
 	current  int // wave of the heading above
@@ -27,6 +28,7 @@ type phaseReader struct {
 func (f *foreign) readPhase(src string) {
 	r := &phaseReader{foreign: f, src: src, tag: taskTag(),
 		end:  regexp.MustCompile(`^( {0,3})</task>\s*$`),
+		mode: regexp.MustCompile(`(?i)^(parallel|sequential)\b\s*(?:[-–—:,]\s*|$)`),
 		wave: regexp.MustCompile(`(?i)^wave\s+(\d{1,9})\b\s*(.*)$`),
 		attr: regexp.MustCompile(`([A-Za-z_][\w.-]*)\s*(?:=\s*("[^"]*"|'[^']*'|[^\s"'>]+))?`),
 		open: regexp.MustCompile(`^<([A-Za-z_][\w-]*)((?:\s[^<>]*)?)>`)}
@@ -161,11 +163,15 @@ func (r *phaseReader) heading(l line, m []string) {
 		return
 	}
 	r.current = n
-	label := strings.Trim(m[2], " ():-–—")
-	w := foreignWave{number: n, title: clipped(label, 200), at: l.at}
-	for _, word := range strings.FieldsFunc(strings.ToLower(label), func(c rune) bool { return c < 'a' || c > 'z' }) {
-		w.sequential = w.sequential || word == "sequential" || word == "sequentially"
+	label := strings.TrimSuffix(strings.TrimLeft(m[2], " (:-–—"), ")")
+	w := foreignWave{number: n, at: l.at}
+	if mode := r.mode.FindStringSubmatch(label); mode != nil {
+		w.sequential = strings.EqualFold(mode[1], "sequential")
+		label = label[len(mode[0]):]
+	} else {
+		w.sequential = strings.Contains(" "+strings.ToLower(strings.Trim(label, "()"))+" ", "sequential")
 	}
+	w.title = clipped(strings.TrimSpace(label), 200)
 	r.foreign.wave(w)
 }
 

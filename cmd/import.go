@@ -1,0 +1,81 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"wavex/internal/plan"
+)
+
+type importOptions struct {
+	to      string
+	lenient bool
+}
+
+func newImport(std Stdio) *cobra.Command {
+	var o importOptions
+	c := &cobra.Command{
+		Use:   "import FILE",
+		Short: "Turn another tool's plan into a wavex plan",
+		Long: `import reads a plan of another tool and writes it as a wavex plan in JSON: phase
+plans in markdown and JSON, PRDs in markdown, prd.json, the steps of a state.json.
+The form is recognised by the content; docs/imports.md describes each. What could
+not be carried over, and every check in words, is listed with its place.
+
+run, check and graph read such files directly; import is for going on with the
+result. A wavex plan in YAML comes out as JSON.
+
+Exit status: 0 written, 2 the file is no plan, or has mistakes.`,
+		Example: "  wavex import phase.plan.md -o plan.json\n  wavex import prd.json | wavex check /dev/stdin",
+		Args:    oneArg("a file"),
+		RunE:    func(_ *cobra.Command, args []string) error { return runImport(args[0], o, std) },
+	}
+	c.Flags().StringVarP(&o.to, "to", "o", "", "file to write (default: standard output)")
+	c.Flags().BoolVar(&o.lenient, "lenient", false, "accept counts that do not match what is in the file")
+	return c
+}
+
+func runImport(path string, o importOptions, std Stdio) error {
+	out, form, diags, err := plan.ImportFile(path, plan.Options{Lenient: o.lenient})
+	if errors.Is(err, fs.ErrNotExist) {
+		return usage("there is no file %s", path)
+	}
+	if err != nil {
+		return usage("%s", err)
+	}
+	if out == nil {
+		return &planError{diags}
+	}
+	for _, d := range diags {
+		fmt.Fprintln(std.Err, d.String())
+	}
+	if err := writeTo(o.to, out, std); err != nil {
+		return err
+	}
+	// What was written is what is counted: nothing is taken on trust.
+	p, _ := plan.Parse("plan.json", out, plan.Options{Dir: plan.Beside(path)})
+	if p == nil {
+		return fmt.Errorf("the plan made of %s does not load", path)
+	}
+	checks, judged := 0, 0
+	for i := range p.Tasks {
+		checks += len(p.Tasks[i].Verify)
+		judged += len(p.Tasks[i].Criteria)
+	}
+	_, total := p.Waves()
+	fmt.Fprintf(std.Err, "%s: %s: %d tasks, %d waves, %d checks, %d more in words\n", path, form, len(p.Tasks), total, checks, judged)
+	return nil
+}
+
+// writeTo writes a file, or to standard output when there is no name.
+func writeTo(name string, data []byte, std Stdio) error {
+	if name == "" || name == "-" {
+		_, err := std.Out.Write(data)
+		return err
+	}
+	return os.WriteFile(name, data, 0o644)
+}

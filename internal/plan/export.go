@@ -1,0 +1,397 @@
+package plan
+
+// This file writes phase plans, in markdown and in JSON, as import_phase.go and
+// import_doc.go read them. What the form has no words for is named, not dropped in
+// silence.
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// lost collects what a form has no place for, each kind of thing once.
+type lost struct{ list []string }
+
+func (l *lost) add(is bool, what string) {
+	if is && !slices.Contains(l.list, what) {
+		l.list = append(l.list, what)
+	}
+}
+
+func (l *lost) plan(p *Plan) {
+	l.add(p.Budget != Limits{}, "the budget")
+	l.add(p.Parallel != 0, "parallel")
+	l.add(p.Schedule == "eager", "the eager schedule")
+	l.add(!p.Defaults.none(), "the defaults")
+	l.add(len(p.MustNot) > 0, "mustNot")
+	l.add(p.Rehearse != nil, "rehearse blocks")
+	for _, c := range p.Criteria {
+		l.add(c.Check != nil || c.Verification != "", "checks and verifications of criteria")
+	}
+	for i := range p.Tasks {
+		t := &p.Tasks[i]
+		l.add(t.Command != "", "that a task is a command (it became words)")
+		l.add(t.Settings != nil, "settings of tasks")
+		l.add(t.BudgetUSD != 0, "budgets of tasks")
+		l.add(t.Estimate != Estimate{}, "estimates")
+		l.add(t.Reversibility != "2A", "reversibility")
+		l.add(len(t.Aspects) > 0, "aspects")
+		l.add(t.ActiveForm != "", "active forms")
+		l.add(t.Rehearse != nil, "rehearse blocks")
+		for _, c := range t.Criteria {
+			l.add(c.Check != nil || c.Verification != "observation", "checks and verifications of criteria")
+		}
+		for _, c := range t.Verify {
+			l.add(c.Timeout != 0, "timeouts of checks")
+		}
+	}
+}
+
+// none tells whether nothing was given.
+func (s Settings) none() bool {
+	return s.AllowedTools == nil && s.DisallowedTools == nil && s.Model+s.FallbackModel+s.PermissionMode+s.Agent+s.AppendSystemPrompt+s.MCPConfig+s.SettingSources+s.Dir == "" &&
+		s.Timeout == 0 && s.IdleTimeout == 0 && s.MaxRetries == nil && s.MaxTurns == 0
+}
+
+// PhaseNumber splits a name like "Phase 2: Title", as imports of phase plans make them.
+// Without a number the title is the whole name.
+func (p *Plan) PhaseNumber() (number, title string) {
+	if m := regexp.MustCompile(`^Phase ([\w.]+)(?:: (.*))?$`).FindStringSubmatch(p.Name); m != nil {
+		return m[1], m[2]
+	}
+	return "", p.Name
+}
+
+// grouped are the tasks by wave, in plan order, and the description of each wave.
+func (p *Plan) grouped() (members [][]int, about map[int]Wave) {
+	wave, total := p.Waves()
+	members = make([][]int, total+1)
+	for i, w := range wave {
+		members[w] = append(members[w], i)
+	}
+	about = map[int]Wave{}
+	for _, w := range p.Declared {
+		about[w.Number] = w
+	}
+	return members, about
+}
+
+// work is the text an agent gets for a task, as one.
+func (t *Task) work() string {
+	var parts []string
+	for _, s := range []string{t.Description, t.Prompt} {
+		if s = strings.Trim(s, "\n"); s != "" {
+			parts = append(parts, s)
+		}
+	}
+	if t.Command != "" {
+		parts = append(parts, "Run: "+t.Command)
+	}
+	return strings.Join(parts, "\n\n")
+}
+
+func (p *Plan) blockerIDs(i int) []string {
+	list := []string{}
+	for _, b := range p.Graph.Blockers(i) {
+		list = append(list, p.Tasks[b].ID)
+	}
+	return list
+}
+
+// WritePhase is the plan as a phase plan in markdown, and what that could not carry.
+func WritePhase(p *Plan) (out []byte, notCarried []string) {
+	l := &lost{}
+	l.plan(p)
+	var b strings.Builder
+	number, title := p.PhaseNumber()
+	members, about := p.grouped()
+	waves := 0
+	for _, m := range members {
+		if len(m) > 0 {
+			waves++
+		}
+	}
+	b.WriteString("---\n")
+	if number != "" {
+		b.WriteString("phase: " + number + "\n")
+	}
+	if title != "" {
+		b.WriteString("title: " + title + "\n")
+	}
+	fmt.Fprintf(&b, "wave_count: %d\ntask_count: %d\n---\n\n", waves, len(p.Tasks))
+	if p.Name != "" {
+		b.WriteString("# " + p.Name + "\n\n")
+	}
+	if s := strings.Trim(p.Request, "\n"); s != "" {
+		b.WriteString("## Goal\n\n" + shifted(s) + "\n\n")
+	}
+	if len(p.Criteria) > 0 {
+		b.WriteString("## Must-Haves (Goal-Backward)\n\n")
+		for _, c := range p.Criteria {
+			b.WriteString("- [ ] " + strings.Join(strings.Fields(c.Text), " ") + "\n")
+		}
+		b.WriteString("\n")
+	}
+	claims := p.claims()
+	for w, m := range members {
+		if len(m) == 0 {
+			continue
+		}
+		mode := "Parallel"
+		if about[w].Sequential {
+			mode = "Sequential"
+		}
+		if about[w].Title != "" {
+			mode += " - " + about[w].Title
+		}
+		fmt.Fprintf(&b, "## Wave %d (%s)\n\n", w, mode)
+		for _, i := range m {
+			p.writeTask(&b, i, w, claims, l)
+		}
+	}
+	return []byte(b.String()), l.list
+}
+
+// shifted indents a text as a whole when one of its lines would be taken for markdown
+// that means something in a phase plan.
+func shifted(s string) string {
+	plain := true
+	for _, line := range strings.Split(s, "\n") {
+		plain = plain && (line == "" || !strings.ContainsAny(strings.TrimLeft(line, " ")[:min(1, len(strings.TrimLeft(line, " ")))], "#`~<-"))
+	}
+	if plain {
+		return s
+	}
+	return indentBy(s, "    ")
+}
+
+func indentBy(s, by string) string {
+	lines := strings.Split(s, "\n")
+	for i, line := range lines {
+		if line != "" {
+			lines[i] = by + line
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+func escaper() *strings.Replacer {
+	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "\n", "&#10;", "\r", "&#13;", "\t", "&#9;")
+}
+
+func (p *Plan) writeTask(b *strings.Builder, i, wave int, claims *claims, l *lost) {
+	t := &p.Tasks[i]
+	quoted := escaper().Replace
+	inText := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace
+	fmt.Fprintf(b, `<task id="%s" wave="%d"`, quoted(t.ID), wave)
+	if ids := p.blockerIDs(i); len(ids) > 0 {
+		list := strings.Join(ids, ",")
+		l.add(len(strings.Fields(list)) > 1 || strings.Contains(list, ";"), "ids with spaces or semicolons as blockers")
+		fmt.Fprintf(b, ` depends="%s"`, quoted(list))
+	}
+	if t.Subject != "" {
+		fmt.Fprintf(b, ` title="%s"`, quoted(t.Subject))
+	}
+	for _, name := range sortedNames(t.Metadata) {
+		var s string
+		if json.Unmarshal(t.Metadata[name], &s) != nil || s == "" || !regexp.MustCompile(`^[A-Za-z_][\w.-]*$`).MatchString(name) || slices.Contains(taskWords(), name) {
+			l.add(true, "metadata that is no plain text")
+			continue
+		}
+		fmt.Fprintf(b, ` %s="%s"`, name, quoted(s))
+	}
+	b.WriteString(">\n")
+	if len(t.Files) > 0 {
+		b.WriteString("  <files>\n")
+		for _, f := range t.Files {
+			if f.Action != "" {
+				fmt.Fprintf(b, "    <file action=\"%s\">%s</file>\n", f.Action, inText(f.Path))
+			} else {
+				fmt.Fprintf(b, "    <file>%s</file>\n", inText(f.Path))
+			}
+		}
+		b.WriteString("  </files>\n")
+	}
+	if work := t.work(); work != "" {
+		b.WriteString("  <action>\n" + indentBy(work, "    ") + "\n  </action>\n")
+	}
+	if len(t.Verify)+len(t.Criteria) > 0 {
+		b.WriteString("  <verify>\n")
+		for _, c := range t.Verify {
+			kind, attr, text := p.inWords(claims, i, c)
+			if attr != "" {
+				attr = strings.Replace(attr, "=", `="`, 1)
+				name, value, _ := strings.Cut(attr, `="`)
+				attr = fmt.Sprintf(` %s="%s"`, name, quoted(value))
+			}
+			fmt.Fprintf(b, "    <check type=\"%s\"%s>%s</check>\n", kind, attr, inText(text))
+		}
+		for _, c := range t.Criteria {
+			fmt.Fprintf(b, "    <check type=\"manual\">%s</check>\n", inText(strings.Join(strings.Fields(c.Text), " ")))
+		}
+		b.WriteString("  </verify>\n")
+	}
+	b.WriteString("</task>\n\n")
+}
+
+// taskWords are the attributes and fields of a task that mean something of their own.
+func taskWords() []string {
+	return []string{"id", "title", "name", "subject", "wave", "depends", "depends_on", "dependsOn", "dependencies", "blockedBy", "blocked_by", "addBlockedBy", "needs", "parallel",
+		"action", "description", "prompt", "details", "files", "verify", "checks", "verification", "acceptanceCriteria", "acceptance_criteria", "acceptance", "criteria",
+		"done", "done_when", "user_observable", "notes", "libraries", "skills", "status", "command", "passes"}
+}
+
+func sortedNames(m map[string]json.RawMessage) []string {
+	var names []string
+	for name := range m {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// claims knows the plan's files, to tell whether words will be understood.
+func (p *Plan) claims() *claims {
+	f := &foreign{}
+	for i := range p.Tasks {
+		f.tasks = append(f.tasks, p.Tasks[i].asForeign())
+	}
+	return newClaims(f)
+}
+
+func (t *Task) asForeign() *foreignTask {
+	out := &foreignTask{}
+	for _, file := range t.Files {
+		out.files = append(out.files, foreignFile{phrase{file.Path, 0}, file.Action})
+	}
+	return out
+}
+
+// inWords is a check as phase plans write it, where reading that again gives the same
+// check; else with an attribute of our own, as name=value.
+func (p *Plan) inWords(c *claims, task int, check Check) (kind, attr, text string) {
+	if check.Run != "" {
+		return "console", "cmd=" + check.Run, "exits with 0"
+	}
+	if check.Matches != "" {
+		return "matches", "file=" + check.File, check.Matches
+	}
+	kind, text = "file", check.File+" exists"
+	if check.Contains != "" {
+		kind, text = "content", check.File+` contains "`+check.Contains+`"`
+	}
+	again, whole := c.files(p.Tasks[task].asForeign(), text, kind, 0)
+	if whole && len(again) == 1 && len(strings.Fields(text)) == len(strings.Split(text, " ")) {
+		var got Check
+		if json.Unmarshal(again[0].appendJSON(nil), &got) == nil && got == check {
+			return kind, "", text
+		}
+	}
+	if kind == "file" {
+		return kind, "file=" + check.File, text
+	}
+	return kind, "file=" + check.File, check.Contains
+}
+
+// WritePhaseDoc is the plan as a phase plan in JSON, waves holding their tasks, and
+// what that could not carry.
+func WritePhaseDoc(p *Plan) (out []byte, notCarried []string) {
+	l := &lost{}
+	l.plan(p)
+	text := func(s string) *node { return textNode(s, 0) }
+	root := objectNode(0)
+	number, title := p.PhaseNumber()
+	if number != "" {
+		root.set("phase", text(number))
+	}
+	members, about := p.grouped()
+	root.set("title", text(title))
+	if p.Request != "" {
+		root.set("goal", text(p.Request))
+	}
+	if len(p.Criteria) > 0 {
+		list := listNode(0)
+		for _, c := range p.Criteria {
+			list.items = append(list.items, text(c.Text))
+		}
+		root.set("must_haves", list)
+	}
+	waves := listNode(0)
+	claims := p.claims()
+	for w, m := range members {
+		if len(m) == 0 {
+			continue
+		}
+		n := objectNode(0).set("wave", countNode(w, 0))
+		if about[w].Title != "" {
+			n.set("title", text(about[w].Title))
+		}
+		n.set("parallel", &node{kind: kindBool, text: fmt.Sprint(!about[w].Sequential)})
+		tasks := listNode(0)
+		for _, i := range m {
+			tasks.items = append(tasks.items, p.taskDoc(i, claims, l))
+		}
+		waves.items = append(waves.items, n.set("tasks", tasks))
+	}
+	root.set("wave_count", countNode(len(waves.items), 0)).set("task_count", countNode(len(p.Tasks), 0)).set("waves", waves)
+	return indented(root.appendJSON(nil)), l.list
+}
+
+func (p *Plan) taskDoc(i int, claims *claims, l *lost) *node {
+	t := &p.Tasks[i]
+	text := func(s string) *node { return textNode(s, 0) }
+	n := objectNode(0).set("id", text(t.ID))
+	if t.Subject != "" {
+		n.set("title", text(t.Subject))
+	}
+	if len(t.Files) > 0 {
+		list := listNode(0)
+		for _, f := range t.Files {
+			file := objectNode(0).set("path", text(f.Path))
+			if f.Action != "" {
+				file.set("action", text(f.Action))
+			}
+			list.items = append(list.items, file)
+		}
+		n.set("files", list)
+	}
+	if ids := p.blockerIDs(i); len(ids) > 0 {
+		list := listNode(0)
+		for _, id := range ids {
+			l.add(strings.ContainsAny(id, " ;"), "ids with spaces or semicolons as blockers")
+			list.items = append(list.items, text(id))
+		}
+		n.set("depends_on", list)
+	}
+	if work := t.work(); work != "" {
+		n.set("action", text(work))
+	}
+	verify := listNode(0)
+	for _, c := range t.Verify {
+		kind, attr, words := p.inWords(claims, i, c)
+		check := objectNode(0).set("type", text(kind))
+		if name, value, ok := strings.Cut(attr, "="); ok {
+			check.set(name, text(value))
+		}
+		verify.items = append(verify.items, check.set("check", text(words)))
+	}
+	for _, c := range t.Criteria {
+		verify.items = append(verify.items, objectNode(0).set("type", text("manual")).set("check", text(c.Text)))
+	}
+	n.set("verify", verify)
+	for _, name := range sortedNames(t.Metadata) {
+		if slices.Contains(taskWords(), name) {
+			l.add(true, "metadata with the name of a field")
+			continue
+		}
+		budget := maxNodes
+		source := newJSONSource(string(t.Metadata[name]))
+		if v := readTree(source, source.next(), &budget); v != nil {
+			n.set(name, v)
+		}
+	}
+	return n
+}
