@@ -1,0 +1,106 @@
+package crash
+
+// What a CI runner does to a job that is cancelled: SIGTERM, and SIGKILL soon after.
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"wavex/scheduler"
+)
+
+// stubborn is a plan of three tasks side by side, then one more. The first attempts
+// do not end by themselves, and one of them is deaf to everything but SIGKILL.
+const stubborn = `{"version": 1, "parallel": 3, "budget": {"usd": 5}, "tasks": [
+ {"id": "a", "subject": "a", "verify": ["true"], "rehearse": {"duration": "20ms", "cost": 0.01, "turns": 2, "attempts": [{"outcome": "ignore-sigterm"}, {"outcome": "orphan", "linger": "5m"}]}},
+ {"id": "b", "subject": "b", "verify": ["true"], "rehearse": {"duration": "20ms", "cost": 0.01, "turns": 2, "attempts": [{"outcome": "stall"}, {}]}},
+ {"id": "c", "subject": "c", "verify": ["true"], "rehearse": {"duration": "20ms", "cost": 0.01, "runs": ["setsid sleep 300 >/dev/null 2>&1 & exec sleep 300"],
+   "attempts": [{}, {"runs": []}]}},
+ {"id": "d", "subject": "d", "blockedBy": ["a", "b", "c"], "verify": ["true"], "rehearse": {"duration": "20ms"}}
+]}`
+
+// polite is the same with agents that end when they are interrupted.
+const polite = `{"version": 1, "parallel": 2, "budget": {"usd": 5}, "tasks": [
+ {"id": "a", "subject": "a", "verify": ["true"], "rehearse": {"cost": 0.01, "turns": 2, "duration": "20ms", "attempts": [{"outcome": "stall"}, {}]}},
+ {"id": "b", "subject": "b", "verify": ["true"], "rehearse": {"cost": 0.01, "duration": "20ms", "attempts": [{"duration": "5m"}, {}]}},
+ {"id": "c", "subject": "c", "blockedBy": ["a"], "verify": ["true"], "rehearse": {"duration": "20ms"}}
+]}`
+
+// started waits until n attempts have started, by the journal.
+func (w *process) started(n int) {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), limit)
+	defer cancel()
+	if !waitUntil(ctx, func() bool {
+		have := 0
+		for _, e := range w.events() {
+			if _, ok := e.Body.(scheduler.AttemptStarted); ok {
+				have++
+			}
+		}
+		return have >= n
+	}) {
+		w.t.Fatalf("%d attempts did not start\n%s", n, w.dump())
+	}
+}
+
+// overWithin tells whether the process ends by itself in time.
+func (w *process) overWithin(d time.Duration) bool {
+	ctx, cancel := context.WithTimeout(w.t.Context(), d)
+	defer cancel()
+	select {
+	case <-w.over:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func TestCancelledByARunner(t *testing.T) {
+	t.Parallel()
+	start := seed(t)
+	for n := range 6 {
+		t.Run(strconv.Itoa(n), func(t *testing.T) {
+			t.Parallel()
+			p := newProject(t, stubborn)
+			w := p.start(nil, "run", "plan.json", "--agent", "rehearse", "--on-signal", "interrupt", "--output", "json")
+			w.started(3)
+			moment := time.Duration(rand.New(rand.NewPCG(start, uint64(n))).Int64N(int64(400 * time.Millisecond)))
+			if w.overWithin(moment) {
+				t.Fatalf("it ended by itself: %+v", w.end())
+			}
+			if err := w.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+				t.Fatal(err)
+			}
+			if w.overWithin(time.Second) {
+				w.end().mustSay(t, 143)
+			} else if err := w.cmd.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			p.mustBeGone(2*time.Second, fmt.Sprint("SIGTERM at ", moment, " and SIGKILL"))
+			w.end()
+			p.mustComplete()
+			p.mustBeGone(time.Second, "the end")
+			p.mustAddUp()
+		})
+	}
+}
+
+func TestInterruptedInTime(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, polite)
+	w := p.start(nil, "run", "plan.json", "--agent", "rehearse", "--on-signal", "interrupt", "--plain")
+	w.started(2)
+	if err := w.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	w.end().mustSay(t, 143, "interrupting the running attempts", "wavex resume")
+	p.mustBeGone(time.Second, "the end")
+	p.mustComplete()
+	p.mustAddUp()
+}
