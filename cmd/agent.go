@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -60,7 +61,8 @@ func findClaude(flag string) (string, error) {
 	if err != nil && !errors.Is(err, exec.ErrDot) {
 		return path, err
 	}
-	return found, nil
+	// A relative path is relative to us; an attempt may work elsewhere.
+	return filepath.Abs(found)
 }
 
 // needsAgent tells whether any task is for an agent and not a command.

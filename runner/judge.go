@@ -187,6 +187,9 @@ func judgeWork(w work) verdict {
 			reason += "; the checks passed before the attempt already"
 		}
 		return verdict{outcome: Wrong, reason: reason}
+	case w.claim.failed && len(w.denials) > 0 && (!w.edited && len(w.changed) == 0 || editDenied(w.denials, false)):
+		// It says itself that it is not done. Another attempt would be denied as well.
+		return verdict{outcome: Denied, reason: denialReason(w.denials) + "; " + w.claim.why}
 	case w.claim.failed:
 		return verdict{outcome: Wrong, reason: w.claim.why}
 	}

@@ -119,6 +119,8 @@ func TestJudgeWork(t *testing.T) {
 		{"denied by the way, edits made, checks fail", work{checks: []verify.Evidence{bad}, denials: bash, edited: true}, Wrong, "check failed"},
 		{"denied by the way, files changed, checks fail", work{checks: []verify.Evidence{bad}, denials: bash, files: edit, changed: []string{"a.go"}}, Wrong, "check failed"},
 		{"an edit denied after others, checks fail", work{checks: []verify.Evidence{bad}, denials: []Denial{{Tool: "Edit", Rule: "Edit(/x/**)"}}, edited: true}, Denied, "Edit(/x/**)"},
+		{"denied, checks pass, it says not done", work{checks: []verify.Evidence{good}, denials: bash, claim: claim{failed: true, why: "not done"}}, Denied, "not done"},
+		{"denied by the way, checks pass, it says not done", work{checks: []verify.Evidence{good}, denials: bash, edited: true, claim: claim{failed: true, why: "not done"}}, Wrong, "not done"},
 		{"denied, checks pass", work{checks: []verify.Evidence{good}, denials: bash}, Done, ""},
 		{"denied, no checks, promise broken", work{files: edit, denials: fetch}, Denied, "WebFetch(domain:x)"},
 		{"edit denied, checks pass, promise broken", work{checks: []verify.Evidence{good}, files: edit, denials: bash}, Denied, "no declared file changed"},

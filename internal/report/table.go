@@ -63,7 +63,7 @@ func (t *Task) words() string {
 		w += " [checks passed before any work]"
 	}
 	if t.Reason != "" {
-		w += ": " + safe.Line(t.Reason)
+		w = strings.TrimPrefix(w+": "+safe.Line(t.Reason), ": ")
 	}
 	return w
 }

@@ -199,7 +199,11 @@ func retry(b scheduler.AttemptEnded, s *scheduler.State) string {
 	if own := s.Plan.Settings(i).MaxRetries; own != nil && !s.Config.ForceRetries {
 		most = *own
 	}
-	l := fmt.Sprintf("retry %d of %d", s.Tasks[i].Tries, most)
+	n := s.Tasks[i].Tries
+	if s.Tasks[i].Attempts > b.Attempt {
+		n-- // the retry has started already: events are shown a batch at a time
+	}
+	l := fmt.Sprintf("retry %d of %d", n, most)
 	if b.Continue {
 		l += " in the same session"
 	}
