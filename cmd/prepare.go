@@ -31,6 +31,7 @@ type session struct {
 	lock   *journal.Lock
 	view   ui.View
 	agent  agent
+	trees  *trees // nil: attempts share the project directory
 	prices budget.Prices
 
 	reports []reportFile
@@ -61,7 +62,7 @@ func prepare(ctx context.Context, o runOptions, std Stdio) (*session, error) {
 	if err := r.fit(ctx); err != nil {
 		return nil, err
 	}
-	if err := r.openLoop(past); err != nil {
+	if err := r.openLoop(ctx, past); err != nil {
 		r.close()
 		return nil, err
 	}
@@ -189,7 +190,7 @@ func (r *session) refuseShort() error {
 }
 
 // openLoop takes the lock, opens the journal and brings the state up to it.
-func (r *session) openLoop(past []scheduler.Event) error {
+func (r *session) openLoop(ctx context.Context, past []scheduler.Event) error {
 	loop := r.config.Loop
 	if r.opts.fresh {
 		if err := moveAside(loop); err != nil {
@@ -222,6 +223,9 @@ func (r *session) openLoop(past []scheduler.Event) error {
 	}
 	if len(events) != r.seen {
 		return &blockedError{fmt.Errorf("another wavex has worked in %s just now; give the command again", loop)}
+	}
+	if r.trees, err = r.openTrees(ctx); err != nil {
+		return err
 	}
 	r.state = scheduler.NewState(r.plan)
 	if past == nil {
@@ -289,6 +293,12 @@ func (r *session) newView() ui.View {
 
 // close gives back what prepare took.
 func (r *session) close() {
+	if r.trees != nil {
+		// Nothing of a task is lost by a failure here: its work is on its branch.
+		if err := r.trees.space.Close(context.Background()); err != nil {
+			fmt.Fprintln(r.std.Err, "wavex: leaving the worktrees:", err)
+		}
+	}
 	if r.log != nil {
 		_ = r.log.Close()
 	}

@@ -17,6 +17,9 @@ type runOptions struct {
 	claude   string
 	scenario string
 
+	isolation string
+	deliver   string
+
 	parallel   int
 	schedule   string
 	budget     string
@@ -115,6 +118,8 @@ func runFlags(c *cobra.Command, o *runOptions) {
 	f.StringVar(&o.claude, "claude", "", "path of the claude CLI (default: WAVEX_CLAUDE, else claude in PATH)")
 	f.StringVar(&o.scenario, "scenario", "", "a scenario file for the rehearsal agent")
 	f.IntVarP(&o.parallel, "parallel", "j", 0, "attempts side by side (default: the plan's, else 4 as memory allows)")
+	choiceFlag(c, &o.isolation, "isolation", "shared", []string{"shared", "worktree", "auto"}, "where attempts work")
+	f.StringVar(&o.deliver, "deliver", "auto", "what becomes of isolated work: auto, branch, ff, pr, or patch FILE")
 	choiceFlag(c, &o.schedule, "schedule", "waves", []string{"waves", "eager"}, "barrier between waves, or none")
 	f.StringVar(&o.budget, "budget", "", "dollars for the whole run, +N more, or none (default: the plan's, else 25)")
 	f.StringVar(&o.iterations, "max-iterations", "", "attempts, +N more, or unlimited (default: by the number of tasks)")

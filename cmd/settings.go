@@ -59,6 +59,12 @@ func resolve(o runOptions, p *plan.Plan, dir string, old *scheduler.Config) (sch
 	if c.Parallel == 0 {
 		c.Parallel = defaultParallel(c.Agent)
 	}
+	if old == nil {
+		c.Isolation = o.isolation // a run does not change where it works
+	}
+	if old == nil || given("deliver") {
+		c.Deliver = o.deliver
+	}
 	if given("schedule") {
 		c.Schedule = o.schedule
 	}

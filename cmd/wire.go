@@ -32,6 +32,9 @@ func (r *session) run(ctx context.Context) error {
 		RecoverPanel: r.recoverPanel,
 		Now:          time.Now, Luck: luck,
 	}
+	if r.trees != nil {
+		loop.Runner, loop.Trees = r.trees.space.Runner(who), r.trees
+	}
 	if r.config.Counsel {
 		panel, err := r.panel(who)
 		if err != nil {
