@@ -46,6 +46,9 @@ type Spec struct {
 	guard bool // outlives wavex: a session of its own, no parent-death signal
 }
 
+// ErrNotFound is in a StartError when the program is not there.
+var ErrNotFound = exec.ErrNotFound
+
 // StartError says that a program could not be started. Err wraps exec.ErrNotFound,
 // fs.ErrNotExist (the directory too), fs.ErrPermission or the system's own error.
 type StartError struct {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -40,7 +39,7 @@ func look(ctx context.Context, g git, project string) (checkout, error) {
 	said, err := g.out(ctx, "version")
 	var start *proc.StartError
 	switch {
-	case errors.As(err, &start) && errors.Is(err, exec.ErrNotFound):
+	case errors.As(err, &start) && errors.Is(err, proc.ErrNotFound):
 		return c, &Error{NoGit, "git is not installed", "install it, or run with --isolation shared"}
 	case err != nil:
 		return c, err
