@@ -89,7 +89,7 @@ func (m *Manager) flatten(ctx context.Context, t *tree, nested []string) error {
 				return err
 			}
 		}
-		if err := m.in(t).run(ctx, "rm", "-q", "-r", "--cached", "--ignore-unmatch", "--", n); err != nil {
+		if err := m.in(t).run(ctx, "rm", "-q", "-f", "-r", "--cached", "--ignore-unmatch", "--", n); err != nil {
 			return err
 		}
 	}

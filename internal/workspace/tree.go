@@ -239,9 +239,6 @@ func (m *Manager) stage(ctx context.Context, t *tree) ([]change, error) {
 		args = append(args, "--sparse")
 	}
 	args = append(args, "--", ".")
-	for _, s := range m.o.Share {
-		args = append(args, ":(exclude,top,literal)"+m.inTop(shareOf(s).path))
-	}
 	if err := g.run(ctx, args...); err != nil {
 		return nil, err
 	}
@@ -257,8 +254,9 @@ func (m *Manager) stage(ctx context.Context, t *tree) ([]change, error) {
 			ours = append(ours, c)
 		}
 	}
-	for _, c := range shared { // an agent forced it in
-		if err := g.run(ctx, "rm", "-q", "-r", "--cached", "--ignore-unmatch", "--", c.path); err != nil {
+	// A link is not what "folder/" in .gitignore means, and an agent may have forced it in.
+	for _, c := range shared {
+		if err := g.run(ctx, "rm", "-q", "-f", "-r", "--cached", "--ignore-unmatch", "--", c.path); err != nil {
 			return nil, err
 		}
 	}

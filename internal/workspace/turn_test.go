@@ -1,0 +1,162 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"wavex/internal/plan"
+	"wavex/runner"
+)
+
+func TestTurns(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		turns := newTurns()
+		ctx, cancel := context.WithCancel(t.Context())
+		inside := map[string]func(){}
+		var mu sync.Mutex
+		come := func(ctx context.Context, name string, s side) {
+			go func() {
+				leave, err := turns.enter(ctx, s)
+				mu.Lock()
+				defer mu.Unlock()
+				if err == nil {
+					inside[name] = leave
+				}
+			}()
+			synctest.Wait()
+		}
+		in := func(want ...string) {
+			t.Helper()
+			mu.Lock()
+			defer mu.Unlock()
+			if len(inside) != len(want) {
+				t.Fatalf("inside are %d, want %v", len(inside), want)
+			}
+			for _, w := range want {
+				if inside[w] == nil {
+					t.Fatalf("%s is not inside", w)
+				}
+			}
+		}
+		go_ := func(name string) {
+			leave := inside[name]
+			delete(inside, name)
+			leave()
+			leave() // once more is nothing
+			synctest.Wait()
+		}
+		come(t.Context(), "agent 1", editing)
+		come(t.Context(), "agent 2", editing)
+		in("agent 1", "agent 2")
+		come(t.Context(), "checks 1", checking)
+		come(t.Context(), "agent 3", editing) // behind the checks, or they would starve
+		in("agent 1", "agent 2")
+		go_("agent 1")
+		in("agent 2")
+		go_("agent 2")
+		in("checks 1")
+		come(ctx, "checks 2", checking) // behind agent 3
+		come(t.Context(), "agent 4", editing)
+		in("checks 1")
+		cancel() // checks 2 goes, and agents 3 and 4 are next
+		synctest.Wait()
+		go_("checks 1")
+		in("agent 3", "agent 4")
+		go_("agent 3")
+		go_("agent 4")
+		come(t.Context(), "checks 3", checking)
+		in("checks 3")
+		go_("checks 3")
+	})
+}
+
+// In shared mode no check begins while a sibling edits, and all of the wave is checked
+// once more at its end.
+func TestShared(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, files{"a": "1\n"})
+	o := r.options("r1")
+	o.Mode = Shared
+	m := r.open(o)
+	started, finish := make(chan struct{}), make(chan struct{})
+	var mu sync.Mutex
+	var order []string
+	say := func(s string) { mu.Lock(); defer mu.Unlock(); order = append(order, s) }
+	slow := agent(func(string, runner.Request) error { close(started); <-finish; say("slow edits"); return nil })
+	var group sync.WaitGroup
+	group.Go(func() { r.ask(m, runner.Request{Task: "slow"}, slow) })
+	<-started
+	quick := turnstile{func() { say("quick is checked") }, finish}
+	res := m.Runner(quick).Attempt(t.Context(), runner.Request{Run: "r1", Task: "quick", Dir: r.dir})
+	group.Wait()
+	equal(t, "outcome", res.Outcome, runner.Done)
+	equal(t, "order", order, []string{"slow edits", "quick is checked"})
+
+	in := r.integrate(m, 1, "slow: true", "quick: test -e b")
+	equal(t, "integrated", in.Integrated, []string{"slow"})
+	equal(t, "culprits", names(in.Culprits), "quick red")
+	equal(t, "delivery", r.deliver(m, "auto").How, "shared")
+
+	ctx, cancel := context.WithTimeoutCause(t.Context(), time.Millisecond, errors.New("time is up"))
+	defer cancel()
+	leave, err := m.turns.enter(t.Context(), checking)
+	must(t, err)
+	defer leave()
+	res = m.Runner(quick).Attempt(ctx, runner.Request{Run: "r1", Task: "late", Dir: r.dir})
+	if res.Outcome != runner.Interrupted || res.Reason != "stopped while waiting for its turn: time is up" {
+		t.Errorf("it is %s: %s", res.Outcome, res.Reason)
+	}
+}
+
+// turnstile is an attempt whose checks let another agent finish before they wait.
+type turnstile struct {
+	checked func()
+	finish  chan struct{}
+}
+
+func (a turnstile) Attempt(ctx context.Context, req runner.Request) runner.Result {
+	close(a.finish)
+	release, err := req.BeforeChecks(ctx)
+	if err != nil {
+		return runner.Result{Outcome: runner.Interrupted}
+	}
+	defer release()
+	a.checked()
+	return runner.Result{Outcome: runner.Done}
+}
+
+func TestSlots(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, files{"a": "1\n"})
+	one, two := r.open(r.options("Run.1")), r.open(r.options("run-2"))
+	seen := map[string]bool{}
+	for _, m := range []*Manager{one, two} {
+		for slot := range 3 {
+			env := m.Env(slot)
+			again := m.Env(slot)
+			for _, name := range []string{"WAVEX_PORT_BASE", "TMPDIR", "WAVEX_DB_SUFFIX", "COMPOSE_PROJECT_NAME"} {
+				if env[name] == "" || seen[env[name]] || again[name] != env[name] {
+					t.Errorf("%s of slot %d is %q", name, slot, env[name])
+				}
+				seen[env[name]] = true
+			}
+		}
+	}
+	equal(t, "compose", one.Env(0)["COMPOSE_PROJECT_NAME"], "wavex-run-1-0")
+	equal(t, "suffix", one.Env(0)["WAVEX_DB_SUFFIX"], "_run_1_0")
+}
+
+func TestSlotReachesTheChecks(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, files{"a": "1\n"})
+	m := r.open(r.options("r1"))
+	r.attempt(m, "x", r.edits(files{"a": "2\n"}))
+	in, err := m.Integrate(t.Context(), 1, []Done{{Task: "x", Checks: []plan.Check{{Run: `test -n "$WAVEX_PORT_BASE" && test -d "$TMPDIR" && test "$WAVEX_RUN" = r1`}}}})
+	must(t, err)
+	equal(t, "culprits", in.Culprits, []Culprit{})
+}
