@@ -19,6 +19,11 @@ func (r *session) signals(loop *scheduler.Loop) (stop func(), abandoned <-chan i
 	quit := make(chan struct{})
 	finished := make(chan struct{})
 	signal.Notify(in, os.Interrupt, syscall.SIGTERM)
+	// A reader of stdout or stderr that goes away must not end the run, as it would by
+	// default, for good: the exit code comes last. Ignoring the signal instead would pass
+	// to every command of ours.
+	gonePipe := make(chan os.Signal, 1)
+	signal.Notify(gonePipe, syscall.SIGPIPE)
 	loop.Signals = out
 	interrupt := r.opts.onSignal == "interrupt"
 	last := 3

@@ -88,6 +88,10 @@ func (r *session) finish(end scheduler.RunEnded, err error) error {
 	if cerr := r.view.Close(); err == nil && cerr != nil && r.opts.output == "json" {
 		fmt.Fprintln(r.std.Err, "wavex: writing the events:", cerr)
 	}
+	var full *journal.WriteError
+	if errors.As(err, &full) {
+		return fmt.Errorf("%w\nwhat was under way was stopped; put that right, then continue with: wavex resume %s", err, r.plan.Path)
+	}
 	if err != nil {
 		return err
 	}
