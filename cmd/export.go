@@ -20,9 +20,10 @@ func newExport(std Stdio) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "export PLAN",
 		Short: "Write a plan or its state in another tool's form",
-		Long: `export writes a plan as a phase plan in markdown (phase-md) or JSON (phase-json),
-or the state of its run as the loop block of a STATE.md (state-md); before the
-first run that block has its initial values. What the form cannot carry is listed.
+		Long: `export writes a plan as a phase plan in markdown (phase-md) or JSON
+(phase-json), or the state of its run as the loop block of a STATE.md
+(state-md); before the first run that block has its initial values. What the
+form cannot carry is listed.
 
 Exit status: 0 written, 2 the plan has mistakes.`,
 		Example: "  wavex export --format phase-md plan.json -o phase.plan.md\n  wavex export --format state-md plan.json",
