@@ -93,8 +93,11 @@ func (a *Agent) Attempt(ctx context.Context, req Request) Result {
 		t.res.Signature = Signature(t.res.Reason, t.res.Detail)
 	}
 	t.res.Duration = a.now().Sub(t.res.Started)
-	// A projection: the journal has the Result, so a full disk loses nothing.
-	_ = writeJSON(filepath.Join(req.LogDir, resultFile), t.res)
+	// A projection: the journal has the Result, so a full disk loses nothing. But it may
+	// be why the agent did not start, and why nothing of what it said was kept.
+	if err := writeJSON(filepath.Join(req.LogDir, resultFile), t.res); err != nil && v.outcome == Broken {
+		t.res.Reason = verify.OneLine(v.reason+"; "+err.Error(), reasonMax)
+	}
 	return t.res
 }
 
