@@ -1,0 +1,174 @@
+package crash
+
+// Disks that are full or read-only. A .loop on a tmpfs of its own can be both without
+// harm to anybody; the mounts are seen in our namespace only.
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// brief is a plan of five quick tasks in three waves, one of which fails at first.
+const brief = `{"version": 1, "parallel": 2, "budget": {"usd": 5}, "tasks": [
+ {"id": "a", "subject": "a", "verify": ["true"], "rehearse": {"duration": "5ms", "cost": 0.01, "runs": ["seq 2000"]}},
+ {"id": "b", "subject": "b", "verify": ["true"], "rehearse": {"duration": "5ms", "cost": 0.02, "runs": ["seq 2000"]}},
+ {"id": "c", "subject": "c", "blockedBy": ["a"], "verify": ["test -e c"], "rehearse": {"duration": "5ms", "cost": 0.01, "attempts": [{"outcome": "fail"}, {"writes": [{"path": "c", "content": "c"}]}]}},
+ {"id": "d", "subject": "d", "blockedBy": ["b"], "verify": ["true"], "rehearse": {"duration": "5ms", "cost": 0.01}},
+ {"id": "e", "subject": "e", "blockedBy": ["c", "d"], "verify": ["true"], "rehearse": {"duration": "5ms", "cost": 0.01}}
+]}`
+
+// mountable tells whether tests may mount; where they may not that is said, and in CI
+// it is a failure.
+func mountable(t *testing.T) bool {
+	t.Helper()
+	if shared.mounts {
+		return true
+	}
+	if os.Getenv("CI") != "" {
+		t.Fatal("there is no mount namespace to test full disks in")
+	}
+	fmt.Fprintf(os.Stderr, "\n*** crash: %s NOT TESTED: no mount namespace here ***\n\n", t.Name())
+	return false
+}
+
+// ownDisk puts .loop on a file system of its own.
+func (p project) ownDisk(options string, flags uintptr) {
+	t := p.t
+	t.Helper()
+	if err := os.MkdirAll(p.loop(), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mount("crash", p.loop(), "tmpfs", flags, options); err != nil {
+		t.Fatalf("mounting a tmpfs with %q: %v", options, err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount(p.loop(), unix.MNT_DETACH); err != nil {
+			t.Errorf("unmounting: %v", err)
+		}
+	})
+}
+
+func (p project) remount(options string, flags uintptr) {
+	p.t.Helper()
+	if err := unix.Mount("crash", p.loop(), "tmpfs", unix.MS_REMOUNT|flags, options); err != nil {
+		p.t.Fatalf("remounting with %q: %v", options, err)
+	}
+}
+
+// A disk that becomes full anywhere in a run: the run stops with a reason, nothing is
+// left running, and once there is room it completes without doing anything twice.
+func TestNoRoomLeft(t *testing.T) {
+	t.Parallel()
+	if !mountable(t) {
+		return
+	}
+	for kb := 4; kb <= 324; kb += 20 {
+		t.Run(fmt.Sprint(kb, " KB"), func(t *testing.T) {
+			t.Parallel()
+			p := newProject(t, brief)
+			p.ownDisk(fmt.Sprintf("size=%dk", kb), 0)
+			e := p.run("run", "plan.json", "--agent", "rehearse", "--plain")
+			if e.exit != 0 || kb < 100 {
+				e.mustSay(t, 5, "no space left on device", ".loop")
+			}
+			p.mustBeGone(time.Second, "the end")
+			p.remount("size=16m", 0)
+			if e.exit != 0 {
+				p.mustComplete()
+			}
+			p.account(true)
+		})
+	}
+}
+
+// The room that the journal needs is gone from one record to the next.
+func TestNoRoomForTheJournal(t *testing.T) {
+	t.Parallel()
+	if !mountable(t) {
+		return
+	}
+	p := newProject(t, stubborn)
+	p.ownDisk("size=1m", 0)
+	w := p.start(nil, "run", "plan.json", "--agent", "rehearse", "--output", "json")
+	w.started(3)
+	fill(t, filepath.Join(p.loop(), "fill"))
+	// The last page of the journal may still take a record or two, not all that follow.
+	if err := w.cmd.Process.Signal(unix.SIGTERM); err != nil { // draining is a record
+		t.Fatal(err)
+	}
+	if err := w.cmd.Process.Signal(unix.SIGINT); err != nil { // and so is how each attempt ends
+		t.Fatal(err)
+	}
+	w.end().mustSay(t, 5, "no space left on device", "journal.jsonl")
+	p.mustBeGone(time.Second, "the end")
+	if err := os.Remove(filepath.Join(p.loop(), "fill")); err != nil {
+		t.Fatal(err)
+	}
+	p.mustComplete()
+	p.account(true)
+}
+
+// fill leaves no byte free.
+func fill(t *testing.T, path string) {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for size := 64 << 10; size > 0; {
+		if _, err := f.Write(make([]byte, size)); err != nil {
+			size /= 2
+		}
+	}
+}
+
+func TestReadOnly(t *testing.T) {
+	t.Parallel()
+	if !mountable(t) {
+		return
+	}
+	t.Run("a new run", func(t *testing.T) {
+		t.Parallel()
+		p := newProject(t, brief)
+		p.ownDisk("size=1m", unix.MS_RDONLY)
+		p.rehearse().mustSay(t, 5, "read-only file system", ".loop")
+		p.remount("size=1m", 0)
+		p.mustComplete()
+		p.mustAddUp()
+	})
+	t.Run("an unfinished run", func(t *testing.T) {
+		t.Parallel()
+		p := newProject(t, stubborn)
+		p.ownDisk("size=1m", 0)
+		w := p.start(nil, "run", "plan.json", "--agent", "rehearse", "--output", "json")
+		w.started(3)
+		if err := w.cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		w.end()
+		p.mustBeGone(2*time.Second, "the kill")
+		before, err := os.ReadFile(p.journal())
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.remount("size=1m", unix.MS_RDONLY)
+		p.rehearse().mustSay(t, 5, "read-only file system", ".loop")
+		p.run("resume").mustSay(t, 5, "read-only file system", ".loop")
+		if e := p.run("status"); e.exit != 0 {
+			t.Errorf("status of a read-only run: exit %d\n%s", e.exit, e.stderr)
+		}
+		p.remount("size=1m", 0)
+		if now, err := os.ReadFile(p.journal()); err != nil || !bytes.Equal(now, before) {
+			t.Errorf("the journal changed, %v", err)
+		}
+		p.mustComplete()
+		p.mustAddUp()
+	})
+}
