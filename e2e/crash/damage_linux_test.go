@@ -1,0 +1,169 @@
+package crash
+
+// A .loop that is not as wavex left it: a journal of another version, a damaged one,
+// the traces of a dead wavex. What wavex refuses it leaves as it is, and --fresh moves
+// it aside.
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"wavex/internal/journal"
+)
+
+// unfinished is a project whose run was killed in the middle.
+func unfinished(t *testing.T) project {
+	t.Helper()
+	p := newProject(t, stubborn)
+	w := p.start(nil, "run", "plan.json", "--agent", "rehearse", "--output", "json")
+	w.started(3)
+	if err := w.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	w.end()
+	p.mustBeGone(2*time.Second, "the kill")
+	return p
+}
+
+func TestDamagedJournal(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		damage func(data []byte) []byte
+		words  []string
+	}{
+		{"of a newer version", func(b []byte) []byte {
+			return bytes.Replace(b, []byte(`"version":1}`), []byte(`"version":2}`), 1)
+		}, []string{"journal.jsonl has journal version 2", "reads version 1", "--fresh"}},
+		{"an event of a newer version", func(b []byte) []byte {
+			lines := bytes.SplitAfter(b, []byte("\n"))
+			return append(lines[0], sealed(t, `{"v":2,"seq":1,"type":"run_started","data":{}}`)...)
+		}, []string{"version 2", "--fresh"}},
+		{"a flipped byte in the middle", func(b []byte) []byte {
+			at := bytes.Index(b, []byte("wave_started"))
+			b[at] ^= 1
+			return b
+		}, []string{"journal.jsonl:3: checksum does not match", "--fresh"}},
+		{"a line that is missing its end", func(b []byte) []byte {
+			lines := bytes.SplitAfter(b, []byte("\n"))
+			lines[2] = append(lines[2][:10], '\n')
+			return bytes.Join(lines, nil)
+		}, []string{"journal.jsonl:3: no whole record"}},
+		{"not a journal", func([]byte) []byte { return []byte("hello\n") }, []string{"journal.jsonl:1: not a wavex journal"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			p := unfinished(t)
+			data, err := os.ReadFile(p.journal())
+			if err != nil {
+				t.Fatal(err)
+			}
+			data = c.damage(data)
+			if err := os.WriteFile(p.journal(), data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			p.rehearse().mustSay(t, 5, c.words...)
+			p.run("resume").mustSay(t, 5, c.words...)
+			p.run("status").mustSay(t, 5, c.words...)
+			if now, err := os.ReadFile(p.journal()); err != nil || !bytes.Equal(now, data) {
+				t.Errorf("the journal was changed, %v", err)
+			}
+			p.write("plan.json", brief) // its first attempts end
+			if e := p.rehearse("--fresh"); e.exit != 0 {
+				t.Fatalf("--fresh: exit %d\n%s", e.exit, e.stderr)
+			}
+			aside, _ := filepath.Glob(p.loop() + ".bak-*")
+			if len(aside) != 1 {
+				t.Fatalf("moved aside: %q", aside)
+			}
+			if old, err := os.ReadFile(filepath.Join(aside[0], "journal.jsonl")); err != nil || !bytes.Equal(old, data) {
+				t.Errorf("the old journal was changed, %v", err)
+			}
+			p.mustAddUp()
+		})
+	}
+}
+
+// sealed is a journal line with a good checksum.
+func sealed(t *testing.T, record string) []byte {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "j")
+	l, _, err := journal.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Append([]byte(record)); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, line, _ := bytes.Cut(data, []byte("\n"))
+	return line
+}
+
+// The lock of a wavex that is dead keeps nobody out, whatever holder.json still says,
+// even where its pid is somebody else's by now.
+func TestLockOfTheDead(t *testing.T) {
+	t.Parallel()
+	for name, holder := range map[string]string{
+		"a dead pid":         `{"pid":4194303,"host":"here","since":"2020-01-01T00:00:00Z"}`,
+		"the pid of another": fmt.Sprintf(`{"pid":%d,"host":"here","since":"2020-01-01T00:00:00Z"}`, os.Getpid()),
+		"cut off":            `{"pid":41`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := unfinished(t)
+			if err := os.WriteFile(filepath.Join(p.loop(), "holder.json"), []byte(holder), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			p.mustComplete()
+			p.mustAddUp()
+		})
+	}
+}
+
+// The lock of a living wavex is respected, by name, and its work is not disturbed.
+func TestLockOfTheLiving(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, polite)
+	w := p.start(nil, "run", "plan.json", "--agent", "rehearse", "--output", "json")
+	w.started(2)
+	held := fmt.Sprintf("in use by wavex process %d", w.cmd.Process.Pid)
+	p.rehearse().mustSay(t, 5, held)
+	p.run("resume").mustSay(t, 5, held)
+	p.rehearse("--fresh").mustSay(t, 5, held)
+	if e := p.run("status", "--output", "json"); e.exit != 0 || !json.Valid([]byte(e.stdout)) {
+		t.Errorf("status meanwhile: exit %d\n%s%s", e.exit, e.stdout, e.stderr)
+	}
+	// Two of the same may arrive as one.
+	for _, sig := range []unix.Signal{unix.SIGINT, unix.SIGTERM} {
+		if err := w.cmd.Process.Signal(sig); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if e := w.end(); e.exit != 143 && e.exit != 130 { // which of the two was first is not said
+		t.Errorf("exit %d\n%s", e.exit, e.stderr)
+	}
+	p.mustBeGone(time.Second, "the end")
+	if strings.Count(p.dump(), `"type":"run_started"`) != 1 {
+		t.Errorf("somebody else wrote into the journal:\n%s", p.dump())
+	}
+	p.mustComplete()
+	p.mustAddUp()
+}
