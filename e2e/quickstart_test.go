@@ -1,0 +1,93 @@
+//go:build unix
+
+package e2e
+
+// The quickstart, as the README has it: once with the rehearsal agent, once with real
+// processes. Afterwards the project's own tests pass.
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"wavex/internal/fakeapi"
+)
+
+// quickstart is a copy of examples/quickstart.
+func quickstart(t *testing.T) repo {
+	t.Helper()
+	r := repo{t, t.TempDir()}
+	from := filepath.Join("..", "examples", "quickstart")
+	for _, name := range []string{"seed", "solution", "reset"} {
+		if err := os.CopyFS(filepath.Join(r.dir, name), os.DirFS(filepath.Join(from, name))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	data, err := os.ReadFile(filepath.Join(from, "plan.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.write("plan.json", string(data))
+	r.write("go.mod", "module quickstart\n\ngo 1.24\n") // in the checkout it is wavex's own
+	return r
+}
+
+// works runs the finished project's own tests.
+func works(t *testing.T, r repo) {
+	t.Helper()
+	for _, args := range [][]string{{"test", "./..."}, {"run", "./cmd/tally"}} {
+		c := exec.CommandContext(t.Context(), "go", args...)
+		c.Dir = filepath.Join(r.dir, "project")
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Errorf("go %v in the finished project: %v\n%s", args, err, out)
+		}
+	}
+}
+
+func TestQuickstartRehearsed(t *testing.T) {
+	t.Parallel()
+	r := quickstart(t)
+	srv := fakeapi.New(t, fakeapi.Script{})            // asked for nothing: any request fails the test
+	for _, again := range []string{"first", "again"} { // it can be run again at once
+		e := r.wavex(srv, "run", "plan.json", "--agent", "rehearse", "--output", "json").end()
+		_, end := e.events(t)
+		if e.exit != 0 || end.Tasks.Completed != 7 || end.Iterations != 8 {
+			t.Fatalf("%s: exit %d, %+v\n%s", again, e.exit, end, e.stderr)
+		}
+		works(t, r)
+	}
+}
+
+func TestQuickstartForReal(t *testing.T) {
+	t.Parallel()
+	r := quickstart(t)
+	solution := func(path string) string {
+		data, err := os.ReadFile(filepath.Join(r.dir, "solution", path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	var agents []*fakeapi.Agent
+	for _, a := range [][3]string{
+		{"T-002", "words/words.go", "go -C project test ./words"},
+		{"T-003", "count/count.go", "go -C project test ./count"},
+		{"T-004", "table/table.go", "go -C project test ./table"},
+		{"T-005", "report/report.go", "go -C project test ./..."},
+		{"T-007", "cmd/tally/main.go", "go -C project vet ./..."},
+	} {
+		agents = append(agents, author(a[0], "project/"+a[1], solution(a[1]), a[2], nil))
+	}
+	// A file that is there must be read before the CLI lets it be written.
+	agents = append(agents, &fakeapi.Agent{Name: "T-006", When: task("T-006"), Steps: []fakeapi.Reply{
+		fakeapi.Use(fakeapi.Read(filepath.Join(r.dir, "project/README.md"))).Costing(use),
+		fakeapi.Use(fakeapi.Write("project/README.md", solution("README.md"))).Costing(use), report("true")}})
+	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: agents})
+	e := r.wavex(srv, "run", "plan.json", "--output", "json").end()
+	_, end := e.events(t)
+	if e.exit != 0 || end.Tasks.Completed != 7 || end.Iterations != 7 {
+		t.Fatalf("exit %d, %+v\n%s\n%s", e.exit, end, e.stderr, e.stdout)
+	}
+	works(t, r)
+}
