@@ -136,9 +136,9 @@ func TestAttempts(t *testing.T) {
 			}},
 		{name: "terminated by somebody", steps: []fakeapi.Reply{kill("TERM")}, want: runner.Truncated, set: allowBash},
 		{name: "wall clock", steps: []fakeapi.Reply{write, said.Held(fakeapi.NewGate())}, want: runner.TimedOut,
-			set: func(b *bench) { b.req.Settings.Timeout = 4 * time.Second }},
+			set: func(b *bench) { b.req.Settings.Timeout = 12 * time.Second }},
 		{name: "no sign of life", steps: []fakeapi.Reply{write, said.Held(fakeapi.NewGate())}, want: runner.Stalled,
-			set: func(b *bench) { b.req.Settings.IdleTimeout = 3 * time.Second }},
+			set: func(b *bench) { b.req.Settings.IdleTimeout = 10 * time.Second }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
