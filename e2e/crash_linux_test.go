@@ -81,7 +81,7 @@ func strays() []*fakeapi.Agent {
 		plain := a.Then.Do
 		stray := fakeapi.From(func(r *fakeapi.Request) fakeapi.Reply {
 			reply := plain(r)
-			if r.Turn() == 1 {
+			if r.Worked() == 1 {
 				reply.Tools = []fakeapi.Tool{fakeapi.Bash("setsid sleep 300 >/dev/null 2>&1 & pwd")}
 			}
 			return reply

@@ -29,7 +29,7 @@ func sheep(n, parallel int) string {
 func shepherd(i int) *fakeapi.Agent {
 	id := fmt.Sprintf("T-%03d", i+1)
 	then := fakeapi.From(func(r *fakeapi.Request) fakeapi.Reply {
-		switch r.Turn() {
+		switch r.Worked() {
 		case 0:
 			return fakeapi.Use(fakeapi.Write(fmt.Sprintf("f%d.txt", i), "sheep\n")).Costing(use)
 		case 1:

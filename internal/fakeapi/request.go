@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -145,6 +146,19 @@ func (r *Request) Turn() int {
 	n := 0
 	for _, t := range r.decode().Messages {
 		if t.Role == "assistant" {
+			n++
+		}
+	}
+	return n
+}
+
+// Worked counts the messages with tool results so far in this conversation. Unlike
+// Turn it does not count what the CLI itself says in the model's name when it resumes
+// a session that was cut off (observed on claude 2.1.197).
+func (r *Request) Worked() int {
+	n := 0
+	for _, t := range r.decode().Messages {
+		if slices.ContainsFunc(t.Content, func(b block) bool { return b.Type == "tool_result" }) {
 			n++
 		}
 	}
