@@ -106,7 +106,7 @@ func (w *world) wave(n int) bool {
 		if w.chance(30) { // two of these are red together
 			d.Checks = []plan.Check{{Run: `test "$(ls | grep -c ^only)" -le 1`}}
 		}
-		if w.attempt(&d, 1, added) {
+		if w.attempt(&d, 1, added) && (w.chance(80) || w.attempt(&d, 2, added)) { // as after a crash
 			waiting = append(waiting, d)
 		} else {
 			all = false
