@@ -181,8 +181,8 @@ func open(line []byte) (object []byte, reason string) {
 	if n < 2 || !bytes.HasPrefix(line[n:], []byte(sumMark)) || !bytes.HasSuffix(line, []byte(`"}`)) {
 		return nil, "no whole record"
 	}
-	want, err := strconv.ParseUint(string(line[n+len(sumMark):len(line)-2]), 16, 32)
-	if err != nil || uint32(want) != crc32.Checksum(line[:n], table) {
+	// As text, because a digit may be flipped into its own upper case.
+	if want := fmt.Sprintf("%08x", crc32.Checksum(line[:n], table)); string(line[n+len(sumMark):len(line)-2]) != want {
 		return nil, "checksum does not match"
 	}
 	return append(bytes.Clone(line[:n]), '}'), ""

@@ -101,7 +101,7 @@ func TestDamageIsNamed(t *testing.T) {
 			continue // joins two lines; covered by the checksum of the joined one
 		}
 		bad := bytes.Clone(data)
-		bad[n] ^= 0x01
+		bad[n] ^= 0x20 // an upper case letter for a lower case one, and the other way round
 		if bad[n] == '\n' {
 			continue
 		}
