@@ -1,0 +1,101 @@
+package crash
+
+// Time that runs backwards, within a session and from one to the next. No wait may
+// become longer by it, no limit trip, and no order be lost: records are counted.
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"wavex/internal/journal"
+)
+
+// backwards is a clock that loses a minute each time it is read. It has no monotonic
+// reading, as after a suspend or over a network file.
+func backwards(from time.Time) func() time.Time {
+	from = from.Round(0)
+	return func() time.Time {
+		from = from.Add(-time.Minute)
+		return from
+	}
+}
+
+// soon bounds a session that must not wait for any clock.
+func soon(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func TestClockRunsBackwards(t *testing.T) {
+	t.Parallel()
+	// f is throttled at first, which is a wait for a time; here the clock never comes there.
+	p := parsed(t, `{"version": 1, "tasks": [{"id": "a", "subject": "a", "verify": ["true"]}, {"id": "e", "subject": "e", "verify": ["true"], "blockedBy": ["a"]}, {"id": "b", "subject": "b", "verify": ["true"]}]}`)
+	path := filepath.Join(fast(t), "journal")
+	s, _, err := session(soon(t), p, path, backwards(time.Now()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustAudit(t, path, 0, s.Ended != nil && s.Ended.Status == "complete")
+}
+
+// The clock was a day ahead when wavex was killed. What it then decided to wait for is
+// in the journal; the next session must not.
+func TestClockWasAhead(t *testing.T) {
+	t.Parallel()
+	p := parsed(t, tenTasks)
+	dir := fast(t)
+	ahead := func() time.Time { return time.Now().Add(24 * time.Hour) }
+	path := filepath.Join(dir, "whole")
+	if _, _, err := session(soon(t), p, path, ahead); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	throttled := bytes.Index(data, []byte(`"outcome":"throttled"`))
+	if throttled < 0 {
+		t.Fatal("no attempt was throttled")
+	}
+	n := throttled + bytes.IndexByte(data[throttled:], '\n') + 1
+	path = filepath.Join(dir, "resumed")
+	if err := os.WriteFile(path, data[:n], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	s, past, err := session(soon(t), p, path, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(began); took > 15*time.Second {
+		t.Errorf("the resume took %s", took)
+	}
+	mustAudit(t, path, past, s.Ended != nil && s.Ended.Status == "complete")
+}
+
+// mustAudit asserts that the run is complete, and its records in order.
+func mustAudit(t *testing.T, path string, past int, done bool) {
+	t.Helper()
+	records, err := journal.Read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	events, err := decode(records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, e := range events {
+		if e.Seq != int64(i)+1 {
+			t.Errorf("record %d has the number %d", i+1, e.Seq)
+		}
+	}
+	if !done || len(events) <= past {
+		t.Errorf("the run did not complete; %d records, %d of them old", len(events), past)
+	}
+}

@@ -1,0 +1,173 @@
+package crash
+
+// The journal cut after each of its bytes, and each of its bytes another one.
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"wavex/internal/journal"
+	"wavex/internal/plan"
+)
+
+// fast is a directory in memory where there is one: thousands of journals are made
+// durable, and that they stay is not what is tested.
+func fast(t *testing.T) string {
+	t.Helper()
+	if info, err := os.Stat("/dev/shm"); err != nil || !info.IsDir() {
+		return t.TempDir()
+	}
+	dir, err := os.MkdirTemp("/dev/shm", "wavex-crash-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+// complete runs the plan in one go, and gives the bytes of its journal.
+func complete(t *testing.T, p *plan.Plan, path string) []byte {
+	t.Helper()
+	if err := goOn(t.Context(), p, path, nil); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// goOn makes a journal of data, resumes from it, and audits the whole.
+func goOn(ctx context.Context, p *plan.Plan, path string, data []byte) error {
+	if data != nil {
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			return err
+		}
+	}
+	s, past, err := session(ctx, p, path, time.Now)
+	if err != nil {
+		return err
+	}
+	records, err := journal.Read(path)
+	if err != nil {
+		return err
+	}
+	events, err := decode(records)
+	if err != nil {
+		return err
+	}
+	return audit(events, past, s)
+}
+
+// At every byte the journal must open as the whole lines before it, byte for byte, so
+// that all cuts within a line are the same resume from then on. That resume is made from
+// every line's ends and from every eighth byte between, and is itself cut again.
+func TestJournalCutAtEveryByte(t *testing.T) {
+	t.Parallel()
+	p := parsed(t, tenTasks)
+	dir := fast(t)
+	data := complete(t, p, filepath.Join(dir, "whole"))
+	t.Logf("%d bytes, %d records", len(data), bytes.Count(data, []byte("\n"))-1)
+	step := 8
+	if testing.Short() {
+		step = 64
+	}
+	const shards = 4
+	for shard := range shards {
+		t.Run(fmt.Sprint("shard ", shard), func(t *testing.T) {
+			t.Parallel()
+			p := parsed(t, tenTasks)
+			path := filepath.Join(dir, fmt.Sprint("cut-", shard))
+			luck := rand.New(rand.NewPCG(1, uint64(shard)))
+			for n := shard; n <= len(data); n += shards {
+				mustOpenWhole(t, path, data, n)
+				atEnd := n == 0 || n >= len(data)-1 || data[n-1] == '\n' || data[n] == '\n'
+				if !atEnd && n/shards%step != 0 {
+					continue
+				}
+				if err := goOn(t.Context(), p, path, data[:n]); err != nil {
+					t.Fatalf("cut after byte %d: %v", n, err)
+				}
+				longer, err := os.ReadFile(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				again := min(n+luck.IntN(max(len(longer)-n, 1)), len(longer))
+				if err := goOn(t.Context(), p, path, longer[:again]); err != nil {
+					t.Fatalf("cut after byte %d, resumed, and cut after byte %d: %v", n, again, err)
+				}
+			}
+		})
+	}
+}
+
+// mustOpenWhole asserts that the journal cut after byte n is, once opened, its whole
+// lines and nothing else.
+func mustOpenWhole(t *testing.T, path string, data []byte, n int) {
+	t.Helper()
+	if err := os.WriteFile(path, data[:n], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l, records, err := journal.Open(path)
+	if err != nil {
+		t.Fatalf("cut after byte %d: %v", n, err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	want := data[:bytes.LastIndexByte(data[:n], '\n')+1]
+	if len(want) == 0 { // a new journal begins
+		want = data[:bytes.IndexByte(data, '\n')+1]
+	}
+	if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, want) || len(records) != bytes.Count(want, []byte("\n"))-1 {
+		t.Fatalf("cut after byte %d, opened: %d records, %d bytes, %v; want the %d bytes of whole lines", n, len(records), len(now), err, len(want))
+	}
+}
+
+// Any byte of a line that is wrong is found, with the line, and nothing is run on it.
+// Bit 5 makes an upper case letter of a lower case one.
+// The last newline is left out: without it the last line is a torn tail.
+func TestJournalFlippedAtEveryByte(t *testing.T) {
+	t.Parallel()
+	p := parsed(t, tenTasks)
+	dir := fast(t)
+	data := complete(t, p, filepath.Join(dir, "whole"))
+	path := filepath.Join(dir, "flipped")
+	line := 1
+	step := 1
+	if testing.Short() {
+		step = 7
+	}
+	for n := range len(data) - 1 {
+		for _, bit := range []int{5, n % 8} {
+			if n%step != 0 {
+				continue
+			}
+			bad := bytes.Clone(data)
+			bad[n] ^= 1 << bit
+			if err := os.WriteFile(path, bad, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_, _, err := session(t.Context(), p, path, time.Now)
+			var corrupt *journal.CorruptError
+			var version *journal.VersionError
+			switch {
+			case errors.As(err, &corrupt) && corrupt.Line == line:
+			case errors.As(err, &version) && line == 1:
+			default:
+				t.Fatalf("bit %d of byte %d %q, in line %d, flipped: %v", bit, n, data[n], line, err)
+			}
+		}
+		if data[n] == '\n' {
+			line++
+		}
+	}
+}
