@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"wavex/internal/journal"
@@ -190,6 +191,10 @@ func (r *session) brief(s *scheduler.State, i int, e scheduler.AttemptStarted) p
 	b.Previous = &prompt.Previous{Error: t.Last.Reason, Attempt: max(1, e.Try-1), Of: s.Retries(i)}
 	if t.Last.Detail != "" {
 		b.Previous.Error += "\n" + t.Last.Detail
+	}
+	if len(t.Last.Changed) > 0 && t.Last.Outcome != runner.Wrong {
+		// It was stopped at work, which may be good as far as it goes.
+		b.Previous.Error += "\nIt had changed these files by then, look at them before you start over: " + strings.Join(t.Last.Changed, ", ")
 	}
 	if t.Advice != nil {
 		b.Previous.Analysis, b.Previous.Fix, b.Previous.Dissent = t.Advice.Analysis, t.Advice.Fix, t.Advice.Dissent
