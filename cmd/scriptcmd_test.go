@@ -165,13 +165,16 @@ func signal(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // ends NAME CODE waits for the end, wants the exit code (-1: a signal), and leaves what it
-// said in NAME.out and NAME.err.
+// said in NAME.out and NAME.err. A program that does not end within a minute shows
+// its goroutines, and fails.
 func ends(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: ends NAME CODE")
 	}
 	p := named(ts, args[0])
+	late := time.AfterFunc(time.Minute, func() { _ = p.cmd.Process.Signal(syscall.SIGQUIT) })
 	<-p.ended
+	late.Stop()
 	err := p.cmd.Wait()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
