@@ -12,6 +12,7 @@ import (
 
 	"wavex/budget"
 	"wavex/internal/plan"
+	"wavex/internal/report"
 )
 
 type checkOptions struct{ output string }
@@ -89,7 +90,8 @@ func printCheck(std Stdio, p *plan.Plan, r checkReport) error {
 		}
 		width = max(width, len(w))
 	}
-	fmt.Fprintf(std.Out, "%s: %d tasks, %d edges, %d waves, at most %d side by side\n", p.Path, r.Tasks, r.Edges, len(r.Waves), width)
+	fmt.Fprintf(std.Out, "%s: %s, %s, %s, at most %d side by side\n", p.Path,
+		report.Plural(r.Tasks, "task", "tasks"), report.Plural(r.Edges, "edge", "edges"), report.Plural(len(r.Waves), "wave", "waves"), width)
 	for i, w := range r.Waves {
 		after := ""
 		if p.Sequential(i+1) && len(w) > 1 {

@@ -17,6 +17,7 @@ type runOptions struct {
 	claude   string
 	scenario string
 
+	grace     time.Duration
 	isolation string
 	deliver   string
 
@@ -118,6 +119,7 @@ func runFlags(c *cobra.Command, o *runOptions) {
 	f.StringVar(&o.claude, "claude", "", "path of the claude CLI (default: WAVEX_CLAUDE, else claude in PATH)")
 	f.StringVar(&o.scenario, "scenario", "", "a scenario file for the rehearsal agent")
 	f.IntVarP(&o.parallel, "parallel", "j", 0, "attempts side by side (default: the plan's, else 4 as memory allows)")
+	f.DurationVar(&o.grace, "grace", 0, "time to go after the result, and for each step of stopping (default: 10s, 3s, 5s)")
 	choiceFlag(c, &o.isolation, "isolation", "shared", []string{"shared", "worktree", "auto"}, "where attempts work")
 	f.StringVar(&o.deliver, "deliver", "auto", "what becomes of isolated work: auto, branch, ff, pr, or patch FILE")
 	choiceFlag(c, &o.schedule, "schedule", "waves", []string{"waves", "eager"}, "barrier between waves, or none")

@@ -24,6 +24,9 @@ import (
 func (r *session) run(ctx context.Context) error {
 	who := &runner.Agent{Name: r.agent.name, Argv: r.agent.argv, Prices: r.prices, Observe: r.view.Observe,
 		Run: r.config.Run, Env: os.Environ(), Rehearsal: r.agent.name == "rehearse", Extra: r.rehearsalEnv()}
+	if g := r.opts.grace; g > 0 {
+		who.Grace, who.StopWait = g, runner.StopWait{Interrupt: g, Close: g, Terminate: g}
+	}
 	loop := &scheduler.Loop{
 		State: r.state, Open: r.open, Journal: eventLog{r.log}, Runner: who,
 		Views: []scheduler.View{r.view}, Request: r.request, Case: r.panelCase,

@@ -67,7 +67,7 @@ func follow(s *State, i int, r runner.Result, now time.Time, luck float64) Attem
 func followStuck(s *State, i int, r runner.Result, e *AttemptEnded) {
 	t, c := &s.Tasks[i], s.Config
 	e.Stuck++
-	e.Continue = continues(c, t, r)
+	e.Continue = s.Plan.Tasks[i].Command == "" && continues(c, t, r)
 	retries := s.Retries(i)
 	switch {
 	case t.Tries > retries:
