@@ -11,6 +11,9 @@ import (
 	"strings"
 )
 
+// maxClaim is the length of the longest words that are looked at, in bytes.
+const maxClaim = 1000
+
 // claims holds the patterns, and the files that basenames may mean.
 type claims struct {
 	exists, contains, denies, narrows, commanded, success *regexp.Regexp
@@ -82,7 +85,7 @@ func (f *foreign) decide(c *claims, t *foreignTask, claim claim) {
 		f.warnf(at, CodeNotCarried, "an empty check was left out")
 		return
 	}
-	if claim.kind == "manual" {
+	if claim.kind == "manual" || len(text) > maxClaim {
 		f.manual(t, phrase{text, at})
 		return
 	}
@@ -106,6 +109,9 @@ func (f *foreign) manual(t *foreignTask, w phrase) {
 func (f *foreign) condition(c *claims, w phrase) *node {
 	text := strings.Join(strings.Fields(w.text), " ")
 	n := objectNode(w.at).set("text", textNode(text, w.at))
+	if len(text) > maxClaim {
+		return n
+	}
 	if run, ok := c.command(text, ""); ok {
 		return n.set("check", objectNode(w.at).set("run", textNode(run, w.at)))
 	}

@@ -6,6 +6,8 @@ package plan
 import (
 	"fmt"
 	"strings"
+
+	"wavex/dag"
 )
 
 // phrase is a text of a foreign file and where it stands.
@@ -155,7 +157,7 @@ func (t *foreignTask) tree() *node {
 	}
 	description := t.action.text
 	for _, s := range t.sections {
-		description = strings.TrimSpace(description + "\n\n" + s)
+		description = strings.Trim(description+"\n\n"+s, "\n")
 	}
 	n.set("description", phrase{description, t.action.at}.node())
 	if t.wave != 0 {
@@ -292,30 +294,27 @@ func (f *foreign) separate() {
 }
 
 // levels are the waves the tasks will be in. Where blockers are unknown or go round in
-// a circle they are only a guess: the decoder refuses such a plan.
+// a circle they are not right: the decoder refuses such a plan.
 func (f *foreign) levels() []int {
 	at := map[string]int{}
 	for i, t := range f.tasks {
 		at[spelled(t.id.text)] = i
 	}
-	level := make([]int, len(f.tasks))
-	for round := 0; round <= len(f.tasks) && round < 1000; round++ {
-		changed := false
-		for i, t := range f.tasks {
-			l := max(1, t.wave)
-			for _, b := range t.blockers {
-				if k, ok := at[spelled(b.text)]; ok && k != i {
-					l = max(l, level[k]+1)
-				}
+	edges := dag.NewBuilder(len(f.tasks), len(f.tasks))
+	floor := make([]int, len(f.tasks))
+	for i, t := range f.tasks {
+		floor[i] = t.wave
+		for _, b := range t.blockers {
+			if k, ok := at[spelled(b.text)]; ok && k != i {
+				edges.Edge(i, k)
 			}
-			if l > level[i] && l <= maxWave {
-				level[i], changed = l, true
-			}
-		}
-		if !changed {
-			break
 		}
 	}
+	g := edges.Build(len(f.tasks))
+	if g.Cycles() != nil {
+		return floor
+	}
+	level, _ := g.Waves(floor)
 	return level
 }
 

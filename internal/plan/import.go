@@ -44,8 +44,7 @@ func Import(name string, data []byte, opts Options) ([]byte, Form, []Diagnostic)
 			out = source.root.appendJSON(nil)
 		}
 	case *yamlSource:
-		probe := *source
-		out = probe.raw(probe.next())
+		out = yamlAsJSON(*source)
 	case *jsonSource:
 		out = []byte(src)
 	}
@@ -55,6 +54,21 @@ func Import(name string, data []byte, opts Options) ([]byte, Form, []Diagnostic)
 		return nil, form, ds
 	}
 	return indented(out), form, ds
+}
+
+// yamlAsJSON keeps ids as they are written: JSON has no 007.
+func yamlAsJSON(probe yamlSource) []byte {
+	size := maxNodes
+	root := readTree(&probe, probe.next(), &size)
+	if root == nil {
+		return nil
+	}
+	for _, t := range root.get("tasks").elements() {
+		if id := t.get("id"); id != nil && id.kind == kindNumber {
+			id.kind = kindString
+		}
+	}
+	return root.appendJSON(nil)
 }
 
 func indented(data []byte) []byte {
@@ -181,14 +195,14 @@ func markdownForm(name, src string) Form {
 		}
 		return ""
 	}
-	tag, heading := taskTag(), storyHeading()
+	heading := storyHeading()
 	story := false
 	for line := range markdownLines(src) {
 		switch {
 		case line.code:
-		case tag.MatchString(line.text):
+		case taskTag(line.text) > 0:
 			return FormPhase
-		case heading.MatchString(line.text):
+		case !story && strings.HasPrefix(line.text, "##") && heading.MatchString(line.text):
 			story = true
 		}
 	}
@@ -201,7 +215,21 @@ func markdownForm(name, src string) Form {
 	return ""
 }
 
-func taskTag() *regexp.Regexp { return regexp.MustCompile(`^ {0,3}<task(\s[^>]*)?>`) }
+// taskTag is the length of a <task ...> that a line begins with, at most three spaces
+// before it included; 0 without one.
+func taskTag(s string) int {
+	rest := strings.TrimLeft(s, " ")
+	indent := len(s) - len(rest)
+	if indent > 3 || !strings.HasPrefix(rest, "<task") || len(rest) < 6 || strings.IndexByte("> \t", rest[5]) < 0 {
+		return 0
+	}
+	n := tagEnd(rest)
+	if n < 0 {
+		return 0
+	}
+	return indent + n
+}
+
 func storyHeading() *regexp.Regexp {
 	return regexp.MustCompile(`^(#{2,4})\s+([A-Za-z]{1,5}-?\d{1,6})\s*[:.]\s+(\S.*)$`)
 }

@@ -184,6 +184,9 @@ func (f *foreign) task(e *node) *foreignTask {
 			t.subject.text = strings.Join(strings.Fields(t.subject.text), " ")
 		case "action", "description", "prompt", "details":
 			p := f.scalar(v)
+			if p.text != "" { // as it is: its first line may be indented
+				p.text = strings.Trim(strings.ReplaceAll(v.text, "\r\n", "\n"), "\n")
+			}
 			if t.action.text != "" && p.text != "" {
 				p.text = t.action.text + "\n\n" + p.text
 			}

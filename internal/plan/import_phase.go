@@ -13,24 +13,20 @@ import (
 
 type phaseReader struct {
 	*foreign
-	src      string
-	lines    []line
-	tag, end *regexp.Regexp
-	wave     *regexp.Regexp
-	mode     *regexp.Regexp
-	attr     *regexp.Regexp
-	open     *regexp.Regexp
-	current  int // wave of the heading above
-	title    phrase
-	number   string // of the phase
+	src     string
+	lines   []line
+	wave    *regexp.Regexp
+	mode    *regexp.Regexp
+	open    *regexp.Regexp
+	current int // wave of the heading above
+	title   phrase
+	number  string // of the phase
 }
 
 func (f *foreign) readPhase(src string) {
-	r := &phaseReader{foreign: f, src: src, tag: taskTag(),
-		end:  regexp.MustCompile(`^( {0,3})</task>\s*$`),
+	r := &phaseReader{foreign: f, src: src,
 		mode: regexp.MustCompile(`(?i)^(parallel|sequential)\b\s*(?:[-–—:,]\s*|$)`),
 		wave: regexp.MustCompile(`(?i)^wave\s+(\d{1,9})\b\s*(.*)$`),
-		attr: regexp.MustCompile(`([A-Za-z_][\w.-]*)\s*(?:=\s*("[^"]*"|'[^']*'|[^\s"'>]+))?`),
 		open: regexp.MustCompile(`^<([A-Za-z_][\w-]*)((?:\s[^<>]*)?)>`)}
 	for l := range markdownLines(src) {
 		r.lines = append(r.lines, l)
@@ -40,7 +36,7 @@ func (f *foreign) readPhase(src string) {
 		l := r.lines[i]
 		level, text := l.heading()
 		switch {
-		case !l.code && r.tag.MatchString(l.text):
+		case !l.code && taskTag(l.text) > 0:
 			i = r.task(i)
 		case level > 0:
 			i = r.section(i, level, text)
@@ -106,7 +102,7 @@ func (r *phaseReader) section(i, level int, text string) int {
 	end := i + 1
 	for end < len(r.lines) {
 		l := r.lines[end]
-		if n, _ := l.heading(); n > 0 || !l.code && r.tag.MatchString(l.text) {
+		if n, _ := l.heading(); n > 0 || !l.code && taskTag(l.text) > 0 {
 			break
 		}
 		end++
@@ -191,34 +187,31 @@ func atoi(s string) int {
 func (r *phaseReader) task(i int) int {
 	first := r.lines[i]
 	indent := len(first.text) - len(strings.TrimLeft(first.text, " "))
-	m := r.tag.FindStringSubmatchIndex(first.text)
+	tag := taskTag(first.text)
 	t := &foreignTask{at: first.at + place(indent)}
-	if m[2] >= 0 {
-		r.attributes(t, first.text[m[2]:m[3]], first.at+place(m[2]))
-	}
+	r.attributes(t, first.text[indent+len("<task"):tag-1], first.at+place(indent+len("<task")))
 	if t.wave == 0 {
 		t.wave, t.waveAt = r.current, first.at
 	} else if r.current != 0 && t.wave != r.current {
 		r.warnf(t.waveAt, CodeGuessed, "task %s says wave %d and stands under the heading of wave %d; its own word counts", quote(t.id.text), t.wave, r.current)
 	}
 	r.tasks = append(r.tasks, t)
-	for end := i; end < len(r.lines); end++ {
+	from := first.at + place(tag)
+	if body, ok := strings.CutSuffix(strings.TrimRight(first.text[tag:], " \t"), "</task>"); ok {
+		r.body(t, body, from)
+		return i + 1
+	}
+	for end := i + 1; end < len(r.lines); end++ {
 		l := r.lines[end]
-		text := l.text
-		if end == i {
-			text = strings.Repeat(" ", m[1]) + text[m[1]:]
-			if body, ok := strings.CutSuffix(strings.TrimRight(text, " \t"), "</task>"); ok {
-				r.body(t, body[m[1]:], first.at+place(m[1]))
-				return i + 1
-			}
+		text := strings.TrimLeft(l.text, " ")
+		if len(l.text)-len(text) > indent {
 			continue
 		}
-		if e := r.end.FindStringSubmatch(text); e != nil && len(e[1]) <= indent {
-			from := first.at + place(m[1])
+		if strings.TrimRight(text, " \t") == "</task>" {
 			r.body(t, r.src[from:l.at], from)
 			return end + 1
 		}
-		if r.tag.MatchString(text) && len(text)-len(strings.TrimLeft(text, " ")) <= indent {
+		if taskTag(text) > 0 {
 			r.errorf(t.at, CodeSyntax, "task %s is not closed before the next one begins; end it with </task> on a line of its own", quote(t.id.text))
 			return end
 		}
@@ -228,15 +221,9 @@ func (r *phaseReader) task(i int) int {
 }
 
 func (r *phaseReader) attributes(t *foreignTask, text string, at place) {
-	for _, m := range r.attr.FindAllStringSubmatchIndex(text, -1) {
-		if m[4] < 0 {
-			continue
-		}
-		name, value := text[m[2]:m[3]], strings.TrimSpace(html.UnescapeString(strings.Trim(text[m[4]:m[5]], `"'`)))
-		p := phrase{value, at + place(m[4])}
-		if strings.ContainsAny(text[m[4]:m[4]+1], `"'`) {
-			p.at++
-		}
+	eachAttribute(text, func(name, value string, n int) {
+		value = strings.TrimSpace(value)
+		p := phrase{value, at + place(n)}
 		switch name {
 		case "id":
 			t.id = p
@@ -256,6 +243,45 @@ func (r *phaseReader) attributes(t *foreignTask, text string, at place) {
 			if value != "" {
 				r.keep(t, name, textNode(value, p.at))
 			}
+		}
+	})
+}
+
+// eachAttribute goes through name="value", name='value' and name=value; at is where a
+// value begins. What is none of these is skipped.
+func eachAttribute(s string, f func(name, value string, at int)) {
+	const blank = " \t\r\n"
+	for i := 0; i < len(s); {
+		if !plainName(s[i : i+1]) {
+			i++
+			continue
+		}
+		start := i
+		for i < len(s) && (plainName(s[i:i+1]) || s[i] == '.') {
+			i++
+		}
+		name := s[start:i]
+		eq := i + len(s[i:]) - len(strings.TrimLeft(s[i:], blank))
+		if eq >= len(s) || s[eq] != '=' {
+			continue
+		}
+		i = eq + 1
+		i += len(s[i:]) - len(strings.TrimLeft(s[i:], blank))
+		if i < len(s) && (s[i] == '"' || s[i] == '\'') {
+			n := strings.IndexByte(s[i+1:], s[i])
+			if n < 0 {
+				return
+			}
+			f(name, html.UnescapeString(s[i+1:i+1+n]), i+1)
+			i += n + 2
+			continue
+		}
+		start = i
+		for i < len(s) && strings.IndexByte(blank+"\"'>", s[i]) < 0 {
+			i++
+		}
+		if i > start {
+			f(name, html.UnescapeString(s[start:i]), start)
 		}
 	}
 }
@@ -375,9 +401,7 @@ func (r *phaseReader) elements(text, name string, f func(attrs map[string]string
 			return around.String()
 		}
 		attrs := map[string]string{}
-		for _, m := range r.attr.FindAllStringSubmatch(text[start+1+len(name):start+tag-1], -1) {
-			attrs[m[1]] = html.UnescapeString(strings.Trim(m[2], `"'`))
-		}
+		eachAttribute(text[start+1+len(name):start+tag-1], func(name, value string, _ int) { attrs[name] = value })
 		if text[start+tag-2] == '/' {
 			f(attrs, "", start)
 			at = start + tag

@@ -40,8 +40,12 @@ func (f *foreign) readPRD(src string) {
 	for l := range markdownLines(src) {
 		n, title := l.heading()
 		low := strings.TrimSpace(l.text)
-		switch m := story.FindStringSubmatchIndex(l.text); {
-		case m != nil && !l.code:
+		m := []int(nil)
+		if n > 1 {
+			m = story.FindStringSubmatchIndex(l.text)
+		}
+		switch {
+		case m != nil:
 			finish()
 			level = n
 			t = &foreignTask{at: l.at, id: phrase{l.text[m[4]:m[5]], l.at + place(m[4])}, subject: phrase{strings.TrimSpace(l.text[m[6]:m[7]]), l.at + place(m[6])}}
@@ -59,6 +63,10 @@ func (f *foreign) readPRD(src string) {
 			comment.WriteString(l.text + "\n")
 			inside = !strings.Contains(l.text, "-->")
 			if inside || t == nil {
+				continue
+			}
+			if comment.Len() > maxRequest {
+				f.notCarried(meta, "a comment of more than 16 KB")
 				continue
 			}
 			body := strings.NewReplacer("<!--", "    ", "-->", "   ").Replace(comment.String())
@@ -102,7 +110,6 @@ func (f *foreign) readPRD(src string) {
 				if around.Len() <= maxRequest {
 					f.notCarried(l.at, "the text from here on that belongs to no task (the request holds 16 KB)")
 				}
-				around.Grow(0)
 				for around.Len() <= maxRequest {
 					around.WriteByte('\n')
 				}
@@ -114,7 +121,7 @@ func (f *foreign) readPRD(src string) {
 		}
 	}
 	finish()
-	if s := strings.TrimSpace(around.String()); s != "" {
+	if s := regexp.MustCompile(`\n{3,}`).ReplaceAllString(strings.TrimSpace(around.String()), "\n\n"); s != "" {
 		f.request = []phrase{{s, from}}
 	}
 	if ticked > 0 {
