@@ -1,3 +1,142 @@
 package workspace
 
-func helper(string, []string) int { return 2 }
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// kills says at how many of its git commands TestKilled kills an integration; at 200 it is
+// all of them.
+var kills = flag.Int("kills", 10, "how often TestKilled kills")
+
+// killedWave is what TestKilled integrates: a conflict, and two that are red together.
+func killedWave() []Done {
+	return dones("x: ", "conflicts: ", "y: true", "z: test ! -e y -o ! -e z")
+}
+
+// helper is a wavex that integrates: "integrate PROJECT RUN PATH HOME" prints the
+// Integration.
+func helper(name string, args []string) int {
+	if name != "integrate" || len(args) != 4 {
+		return 2
+	}
+	ctx := context.Background()
+	m, err := Open(ctx, Options{Project: args[0], Loop: filepath.Join(args[0], ".loop"), Run: args[1], Mode: Worktree,
+		Env: append(testEnv(args[3]), "PATH="+args[2])})
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	in, err := m.Integrate(ctx, 1, killedWave())
+	if err == nil {
+		err = m.Close(ctx)
+	}
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	out, _ := json.Marshal(in)
+	fmt.Println(string(out))
+	return 0
+}
+
+// Killed before any of its git commands, with the locks that a killed git leaves, an
+// integration that is made again gives the same commit and the same culprits.
+func TestKilled(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, files{"a": "1\n"})
+	work := map[string]string{}
+	for task, content := range map[string]files{"x": {"a": "x\n"}, "conflicts": {"a": "c\n"}, "y": {"y": "1\n"}, "z": {"z": "1\n"}} {
+		r.write(r.dir, content)
+		r.git("add", "-A")
+		tree := r.git("write-tree")
+		work[task] = r.git("commit-tree", "-m", task, "-p", "HEAD", tree)
+		r.git("reset", "-q", "--hard")
+	}
+	before := r.mine()
+
+	git, err := exec.LookPath("git")
+	must(t, err)
+	bin := t.TempDir()
+	// A git that counts its calls beside it, and kills its parent at one of them.
+	must(t, os.WriteFile(filepath.Join(bin, "git"), []byte(`#!/bin/sh
+at=$(cat "$0.at.$WAVEX_RUN" 2>/dev/null || echo 0)
+n=$(($(cat "$0.n.$WAVEX_RUN" 2>/dev/null || echo 0) + 1))
+echo $n >"$0.n.$WAVEX_RUN"
+if [ $n = $at ]; then kill -9 $PPID; kill -9 $$; fi
+exec `+git+` "$@"
+`), 0o755))
+	home := strings.TrimPrefix(r.env[1], "HOME=")
+	integrate := func(run string) (string, error) {
+		exe, err := os.Executable()
+		must(t, err)
+		cmd := exec.Command(exe, "helper", "integrate", r.dir, run, bin+":"+os.Getenv("PATH"), home)
+		cmd.Env = append(r.env, "GORACE=atexit_sleep_ms=0")
+		out, err := cmd.Output()
+		return strings.TrimSpace(string(out)), err
+	}
+	begin := func(run string, at int) {
+		for task, id := range work {
+			r.git("update-ref", taskRef(run, task), id)
+		}
+		must(t, os.WriteFile(filepath.Join(bin, "git.at."+run), []byte(strconv.Itoa(at)), 0o600))
+	}
+	begin("whole", 0)
+	want, err := integrate("whole")
+	if err != nil {
+		t.Fatal(want, err)
+	}
+	var in Integration
+	must(t, json.Unmarshal([]byte(want), &in))
+	equal(t, "integrated", in.Integrated, []string{"x", "y"})
+	equal(t, "culprits", names(in.Culprits), "conflicts conflict, z red")
+	data, err := os.ReadFile(filepath.Join(bin, "git.n.whole"))
+	must(t, err)
+	calls, err := strconv.Atoi(strings.TrimSpace(string(data)))
+	must(t, err)
+	t.Logf("an integration takes %d git commands", calls)
+	// Runs differ in the trailers of their commits, and so in their commits' ids.
+	tree := r.git("rev-parse", in.Commit+"^{tree}")
+
+	for at := 1; at <= calls; at += max(1, calls / *kills) {
+		run := fmt.Sprintf("run%d", at)
+		t.Run(run, func(t *testing.T) {
+			begin(run, at)
+			if out, err := integrate(run); err == nil {
+				t.Fatalf("it was not killed: %s", out)
+			}
+			for _, lock := range []string{tipRef(run), runBranch(run)} {
+				lock = filepath.Join(r.dir, ".git", lock+".lock")
+				must(t, os.MkdirAll(filepath.Dir(lock), 0o755))
+				must(t, os.WriteFile(lock, nil, 0o600))
+			}
+			out, err := integrate(run)
+			if err != nil {
+				t.Fatalf("killed at git command %d it ends with %s, %v", at, out, err)
+			}
+			var got Integration
+			must(t, json.Unmarshal([]byte(out), &got))
+			equal(t, "the tree", r.git("rev-parse", got.Commit+"^{tree}"), tree)
+			equal(t, "the branch", r.git("rev-parse", "refs/heads/wavex/"+run), got.Commit)
+			got.Commit = in.Commit
+			equal(t, "the rest", got, in)
+			if again, err := integrate(run); err != nil || again != out {
+				t.Errorf("once more it gives %s, %v", again, err)
+			}
+			for _, w := range lines(r.git("worktree", "list", "--porcelain")) {
+				if strings.HasPrefix(w, "worktree ") && strings.Contains(w, "/"+run+".") {
+					t.Errorf("%s stays", w)
+				}
+			}
+		})
+	}
+	r.untouched(before)
+}

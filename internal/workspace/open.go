@@ -171,9 +171,13 @@ func (m *Manager) fit(ctx context.Context) (why string, err error) {
 	return "", nil
 }
 
-// ready prepares what needs the repository: the shares, and a name to commit under.
+// ready prepares what needs the repository: no lock of a killed wavex, the shares, and
+// a name to commit under.
 func (m *Manager) ready(ctx context.Context) error {
 	m.g = m.g.at(m.c.top)
+	if err := m.sweepLocks(); err != nil {
+		return err
+	}
 	for _, s := range m.o.Share {
 		if err := m.checkShare(ctx, s); err != nil {
 			return err

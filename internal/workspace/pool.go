@@ -202,9 +202,6 @@ func (m *Manager) recover(ctx context.Context) error {
 	if err := m.ready(ctx); err != nil {
 		return err
 	}
-	if err := m.sweepLocks(); err != nil {
-		return err
-	}
 	for _, t := range m.s.Trees {
 		if t.Admin == "" {
 			continue // its add was cut off
