@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,7 +19,7 @@ import (
 // Integrate puts the commits of tasks on the tip, in the order given, checks the whole,
 // and leaves out who spoils it. Called again with the same tasks and commits it returns what it
 // returned before, also when it was cut off at any moment. In shared mode it only checks
-// the whole. The error says what could not be done; nothing has changed then.
+// the whole. The error says what could not be done; the call can be made again.
 func (m *Manager) Integrate(ctx context.Context, wave int, done []Done) (Integration, error) {
 	m.integrating.Lock()
 	defer m.integrating.Unlock()
@@ -36,7 +37,7 @@ func (m *Manager) Integrate(ctx context.Context, wave int, done []Done) (Integra
 		return Integration{}, err
 	}
 	if old := m.recorded(key); old != nil {
-		return *old, m.catchUp(ctx)
+		return *old, errors.Join(m.catchUp(ctx), m.free(ctx, old.Integrated))
 	}
 	rec := record{Key: key, Wave: wave, Tasks: map[string]string{}}
 	if rec.From, err = m.tip(ctx); err != nil {

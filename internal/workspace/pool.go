@@ -139,6 +139,9 @@ func (m *Manager) free(ctx context.Context, tasks []string) error {
 	var errs []error
 	for _, t := range settled {
 		_, err := m.keep(ctx, &t)
+		if err == nil {
+			err = m.unbranch(ctx, &t)
+		}
 		m.mu.Lock()
 		delete(m.busy, t.Task)
 		if err == nil {
@@ -151,6 +154,21 @@ func (m *Manager) free(ctx context.Context, tasks []string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return errors.Join(append(errs, m.save(false))...)
+}
+
+// unbranch removes a settled task's branch: its commits have other names.
+func (m *Manager) unbranch(ctx context.Context, t *tree) error {
+	ref := taskBranch(m.o.Run, t.Task)
+	id, err := m.g.resolve(ctx, ref)
+	if err != nil || id == "" {
+		return err
+	}
+	if err := m.heal(ctx, t); err == nil { // else it is added again when it is needed
+		if err := m.in(t).run(ctx, "update-ref", "--no-deref", "HEAD", t.Base); err != nil {
+			return err
+		}
+	}
+	return m.g.setRefs(ctx, keptRef(m.o.Run, t.Task, id), id, ref, "")
 }
 
 // Release settles a task that will not be tried again: what it left is kept below

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -57,6 +58,9 @@ func (s *slots) env(slot int) map[string]string {
 		dir := filepath.Join(s.temp, n)
 		if err := os.MkdirAll(dir, 0o700); err == nil {
 			env["TMPDIR"] = dir
+			if runtime.GOOS == "windows" {
+				env["TEMP"], env["TMP"] = dir, dir
+			}
 		}
 	}
 	if base := s.ports(slot); base > 0 {
