@@ -1,0 +1,273 @@
+package plan
+
+// This file reads what stands in one <task> block of a phase plan: attributes, sections,
+// files and checks. It looks for tags where they may be, and takes the rest as text.
+
+import (
+	"html"
+	"strings"
+)
+
+func (r *phaseReader) attributes(t *foreignTask, text string, at place) {
+	eachAttribute(text, func(name, value string, n int) {
+		value = strings.TrimSpace(value)
+		p := phrase{value, at + place(n)}
+		switch name {
+		case "id":
+			t.id = p
+		case "title", "name":
+			t.subject = p
+		case "wave":
+			if t.wave = atoi(value); value == "" || t.wave < 1 || t.wave > maxWave {
+				r.errorf(p.at, CodeBadNumber, "wave %s is no number from 1 to %d", quote(value), maxWave)
+				t.wave = 0
+			}
+			t.waveAt = p.at
+		case "depends", "depends_on", "dependsOn", "blockedBy", "needs":
+			t.blockers = append(t.blockers, ids(p)...)
+		case "parallel":
+			t.alone = value == "false"
+		default:
+			if value != "" {
+				r.keep(t, name, textNode(value, p.at))
+			}
+		}
+	})
+}
+
+// eachAttribute goes through name="value", name='value' and name=value; at is where a
+// value begins. What is none of these is skipped.
+func eachAttribute(s string, f func(name, value string, at int)) {
+	const blank = " \t\r\n"
+	for i := 0; i < len(s); {
+		if !plainName(s[i : i+1]) {
+			i++
+			continue
+		}
+		start := i
+		for i < len(s) && (plainName(s[i:i+1]) || s[i] == '.') {
+			i++
+		}
+		name := s[start:i]
+		eq := i + len(s[i:]) - len(strings.TrimLeft(s[i:], blank))
+		if eq >= len(s) || s[eq] != '=' {
+			continue
+		}
+		i = eq + 1
+		i += len(s[i:]) - len(strings.TrimLeft(s[i:], blank))
+		if i < len(s) && (s[i] == '"' || s[i] == '\'') {
+			n := strings.IndexByte(s[i+1:], s[i])
+			if n < 0 {
+				return
+			}
+			f(name, html.UnescapeString(s[i+1:i+1+n]), i+1)
+			i += n + 2
+			continue
+		}
+		start = i
+		for i < len(s) && strings.IndexByte(blank+"\"'>", s[i]) < 0 {
+			i++
+		}
+		if i > start {
+			f(name, html.UnescapeString(s[start:i]), start)
+		}
+	}
+}
+
+// ids are the ids of a list like "01, 02"; "none" is an empty one.
+func ids(p phrase) []phrase {
+	var list []phrase
+	for at := 0; at < len(p.text); {
+		n := strings.IndexAny(p.text[at:], ",; \t[]\"'")
+		if n < 0 {
+			n = len(p.text) - at
+		}
+		if word := p.text[at : at+n]; word != "" && !strings.EqualFold(word, "none") && word != "-" {
+			list = append(list, phrase{word, p.at + place(at)})
+		}
+		at += n + 1
+	}
+	return list
+}
+
+// body reads the sections of a task.
+func (r *phaseReader) body(t *foreignTask, body string, at place) {
+	for i := 0; i < len(body); {
+		if strings.IndexByte(" \t\r\n", body[i]) >= 0 {
+			i++
+			continue
+		}
+		m := r.open.FindStringSubmatchIndex(body[i:])
+		if m == nil {
+			n := strings.IndexByte(body[i:], '\n')
+			if n < 0 {
+				n = len(body) - i
+			}
+			r.notCarried(at+place(i), "task "+quote(t.id.text)+": the text "+quote(strings.TrimSpace(body[i:i+n])))
+			i += n
+			continue
+		}
+		name := body[i+m[2] : i+m[3]]
+		from := i + m[1]
+		if strings.HasSuffix(body[i+m[4]:i+m[5]], "/") {
+			i = from
+			continue
+		}
+		n := r.close(body[from:], name)
+		if n < 0 {
+			r.errorf(at+place(i), CodeSyntax, "task %s: <%s> is not closed", quote(t.id.text), clipped(name, 40))
+			return
+		}
+		r.part(t, strings.ToLower(name), body[from:from+n], at+place(from))
+		i = from + n + len("</"+name+">")
+	}
+}
+
+// close finds the end of a section. An action is opaque and may hold its own tag: its
+// end is the last that another section, or nothing, follows.
+func (r *phaseReader) close(rest, name string) int {
+	end := "</" + name + ">"
+	if name != "action" {
+		return strings.Index(rest, end)
+	}
+	last := strings.LastIndex(rest, end)
+	for n := last; n >= 0; n = strings.LastIndex(rest[:n], end) {
+		after := strings.TrimLeft(rest[n+len(end):], " \t\r\n")
+		if after == "" || r.open.MatchString(after) {
+			return n
+		}
+	}
+	return last
+}
+
+// part reads one section.
+func (r *phaseReader) part(t *foreignTask, name, text string, at place) {
+	clean := strings.Join(strings.Fields(html.UnescapeString(text)), " ")
+	if strings.EqualFold(clean, "none") {
+		clean = ""
+	}
+	switch name {
+	case "files":
+		r.files(t, text, at)
+	case "action", "description":
+		t.action = phrase{dedent(text), at}
+	case "verify", "checks":
+		r.checks(t, text, at)
+	case "title", "name":
+		t.subject = phrase{clean, at}
+	case "done":
+		t.section("Done when", clean)
+	case "libraries":
+		t.section("Libraries", clean)
+	case "skills":
+		t.section("Skills", clean)
+	case "user_observable":
+		t.section("What the user sees", clean)
+	case "depends", "depends_on":
+		t.blockers = append(t.blockers, ids(phrase{strings.TrimSpace(text), at})...)
+	default:
+		if clean != "" {
+			t.section(strings.ToUpper(name[:1])+strings.ReplaceAll(name[1:], "_", " "), clean)
+		}
+	}
+}
+
+// elements calls f for each <name ...>text</name>, and gives what stands around them.
+func (r *phaseReader) elements(text, name string, f func(attrs map[string]string, text string, at int)) string {
+	var around strings.Builder
+	for at := 0; ; {
+		n := strings.Index(text[at:], "<"+name)
+		if n < 0 {
+			around.WriteString(text[at:])
+			return around.String()
+		}
+		around.WriteString(text[at : at+n])
+		start := at + n
+		tag := tagEnd(text[start:])
+		if tag < 0 {
+			around.WriteString(text[start:])
+			return around.String()
+		}
+		attrs := map[string]string{}
+		eachAttribute(text[start+1+len(name):start+tag-1], func(name, value string, _ int) { attrs[name] = value })
+		if text[start+tag-2] == '/' {
+			f(attrs, "", start)
+			at = start + tag
+			continue
+		}
+		end := strings.Index(text[start+tag:], "</"+name+">")
+		if end < 0 {
+			around.WriteString(text[start:])
+			return around.String()
+		}
+		f(attrs, html.UnescapeString(strings.TrimSpace(text[start+tag:start+tag+end])), start)
+		at = start + tag + end + len("</"+name+">")
+	}
+}
+
+// tagEnd is the length of the tag a text begins with; a > in quotes is none of its end.
+func tagEnd(s string) int {
+	var in byte
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case in != 0:
+			if c == in {
+				in = 0
+			}
+		case c == '"' || c == '\'':
+			in = c
+		case c == '>':
+			return i + 1
+		}
+	}
+	return -1
+}
+
+func (r *phaseReader) files(t *foreignTask, text string, at place) {
+	around := r.elements(text, "file", func(attrs map[string]string, text string, n int) {
+		r.file(t, phrase{text, at + place(n)}, attrs["action"])
+	})
+	for _, l := range strings.Split(around, "\n") {
+		if l = strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(l), "-*")); l != "" && !strings.EqualFold(l, "none") {
+			r.file(t, phrase{l, at}, "")
+		}
+	}
+}
+
+// file enters a declared file; actions have several names.
+func (f *foreign) file(t *foreignTask, p phrase, action string) {
+	p.text = strings.ReplaceAll(strings.Trim(p.text, "` "), `\`, "/")
+	if p.text == "" {
+		return
+	}
+	switch a := strings.ToLower(strings.TrimSpace(action)); a {
+	case "", "create", "modify", "create or modify", "delete", "read":
+		action = a
+	case "new", "add":
+		action = "create"
+	case "update", "edit", "change", "extend":
+		action = "modify"
+	case "create/modify", "create_or_modify", "modify or create", "create|modify":
+		action = "create or modify"
+	case "remove":
+		action = "delete"
+	case "reference":
+		action = "read"
+	default:
+		f.notCarried(p.at, "the action "+quote(action)+" of a file")
+		action = ""
+	}
+	t.files = append(t.files, foreignFile{p, action})
+}
+
+func (r *phaseReader) checks(t *foreignTask, text string, at place) {
+	around := r.elements(text, "check", func(attrs map[string]string, text string, n int) {
+		kind := strings.ToLower(attrs["type"])
+		t.claims = append(t.claims, claim{kind: kind, command: strings.TrimSpace(attrs["cmd"] + attrs["command"]), file: attrs["file"], phrase: phrase{text, at + place(n)}})
+	})
+	for _, l := range strings.Split(around, "\n") {
+		if l = strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(l), "-*")); l != "" {
+			t.claims = append(t.claims, claim{phrase: phrase{html.UnescapeString(l), at}})
+		}
+	}
+}
