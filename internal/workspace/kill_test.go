@@ -15,7 +15,7 @@ import (
 
 // kills says at how many of its git commands TestKilled kills an integration; at 200 it is
 // all of them.
-var kills = flag.Int("kills", 10, "how often TestKilled kills")
+var kills = flag.Int("kills", 6, "how often TestKilled kills")
 
 // killedWave is what TestKilled integrates: a conflict, and two that are red together.
 func killedWave() []Done {
