@@ -98,6 +98,23 @@ func readMarks(pid int) (run, attempt string) {
 	return marksOf(bytes.Split(b, []byte{0}))
 }
 
+// nascent tells whether a process is in the middle of an exec: its new memory is there
+// and its new environment is not yet, so that its marks cannot be read. That is a
+// matter of microseconds, or of milliseconds where processors are scarce.
+func nascent(pid int) bool {
+	var room [1024]byte
+	if b, err := slurp(procPath(pid, "environ"), room[:]); err != nil || len(b) > 0 {
+		return false // not ours to read, or there
+	}
+	b, err := slurp(procPath(pid, "stat"), room[:])
+	if err != nil {
+		return false
+	}
+	f := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])
+	const vsize, envEnd = 23 - 3, 51 - 3 // fields of proc(5); a thread of the kernel's has no memory
+	return len(f) > envEnd && string(f[vsize]) != "0" && string(f[envEnd]) == "0"
+}
+
 // childrenOf returns the children of all threads of a process.
 func childrenOf(pid int) []int {
 	dir, err := os.Open(procPath(pid, "task"))

@@ -108,11 +108,18 @@ func freeze(roots []stat) []ident {
 func (b *brood) sweepAll(p *Process, deadline time.Time) (killed int, contained bool) {
 	return hunt(deadline, nil, func() []ident {
 		live, last := b.others(p)
-		return freeze(scan(func(st stat, attempt func() string) bool {
-			if st.start < p.ticks || live[st.pid] {
+		return freeze(look(func() (found []stat, unsure bool) {
+			found = scan(func(st stat, attempt func() string) bool {
+				if st.start < p.ticks || live[st.pid] {
+					return false
+				}
+				if st.pgrp == p.pid || st.session == p.pid || last && attempt() == p.mark {
+					return true
+				}
+				unsure = unsure || last && nascent(st.pid)
 				return false
-			}
-			return st.pgrp == p.pid || st.session == p.pid || last && attempt() == p.mark
+			})
+			return found, unsure
 		}))
 	})
 }
@@ -170,12 +177,32 @@ func ancestry() map[int]bool {
 	return line
 }
 
-// scanMarked returns the live processes that belong to mark.
-func scanMarked(mark string) []stat {
-	return scan(func(st stat, _ func() string) bool {
+// scanMarked returns the live processes that belong to mark. unsure says that there
+// are others whose marks cannot be read yet.
+func scanMarked(mark string) (found []stat, unsure bool) {
+	found = scan(func(st stat, _ func() string) bool {
 		run, attempt := readMarks(st.pid)
+		unsure = unsure || run == "" && attempt == "" && nascent(st.pid)
 		return carries(mark, run, attempt)
 	})
+	return found, unsure
+}
+
+// execPatience bounds the wait for processes in the middle of an exec, in looks a
+// millisecond apart. Most are none of ours, and one that hangs there has done nothing.
+const execPatience = 500
+
+// look scans until it finds something, and twice at least: one look may miss what is
+// forked meanwhile by a process that dies at once, and what is in the middle of an exec.
+func look(scan func() (found []stat, unsure bool)) []stat {
+	found, unsure := scan()
+	for n := 0; len(found) == 0 && (n == 0 || unsure && n < execPatience); n++ {
+		if n > 0 {
+			_, _ = unix.Poll(nil, 1)
+		}
+		found, unsure = scan()
+	}
+	return found
 }
 
 // Find returns the live processes, of this user, that carry mark as Sweep says, without
@@ -185,7 +212,8 @@ func Find(mark string) ([]Proc, error) {
 		return nil, fmt.Errorf("looking for marked processes: %w", err)
 	}
 	var out []Proc
-	for _, st := range scanMarked(mark) {
+	found, _ := scanMarked(mark)
+	for _, st := range found {
 		run, attempt := readMarks(st.pid)
 		out = append(out, Proc{Pid: st.pid, Run: run, Attempt: attempt, Command: commandOf(st.pid)})
 	}
@@ -210,11 +238,7 @@ func sweepMark(mark string, stop <-chan struct{}) (killed int, err error) {
 		return 0, nil
 	}
 	killed, clean := hunt(time.Now().Add(30*time.Second), stop, func() []ident {
-		roots := scanMarked(mark)
-		if len(roots) == 0 {
-			roots = scanMarked(mark) // in the middle of an exec an environment is empty
-		}
-		return freeze(roots)
+		return freeze(look(func() ([]stat, bool) { return scanMarked(mark) }))
 	})
 	ours.reapStrays()
 	if !clean {

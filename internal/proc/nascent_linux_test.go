@@ -1,0 +1,40 @@
+package proc
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+)
+
+// Who has an environment, or never will, is not waited for: a process with an empty
+// one, a zombie, a thread of the kernel's. That what is in the middle of an exec is
+// waited for shows in e2e/crash, about once in 700 kills.
+func TestNobodyElseIsNascent(t *testing.T) {
+	t.Parallel()
+	bare := exec.CommandContext(t.Context(), "/bin/sh", "-c", "read x")
+	bare.Env = []string{}
+	in, err := bare.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := bare.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := bare.Start(); err != nil { // returns when the exec is done
+		t.Fatal(err)
+	}
+	for name, pid := range map[string]int{"ourselves": os.Getpid(), "no environment": bare.Process.Pid, "the kernel's, or nobody": 2} {
+		if nascent(pid) {
+			t.Errorf("%s: nascent", name)
+		}
+	}
+	_ = in.Close()
+	if n, err := out.Read(make([]byte, 1)); n != 0 || err == nil { // it has exited, and is not reaped
+		t.Fatalf("read %d, %v", n, err)
+	}
+	if nascent(bare.Process.Pid) {
+		t.Error("a zombie: nascent")
+	}
+	_ = bare.Wait() // read fails at the end of its input
+}
