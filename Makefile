@@ -1,7 +1,7 @@
 # Everything a developer or CI runs. `make check` is what must be green.
 GO     ?= go
 BIN    := bin/wavex
-FUZZ   ?= 5s
+FUZZ   ?= 3s
 
 .PHONY: build test lint e2e bench check fuzz cross generate clean
 
