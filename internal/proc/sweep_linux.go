@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -29,39 +30,68 @@ func (b *brood) sweep(p *Process) (killed int, contained bool) {
 }
 
 // claim looks through the orphans: it reaps the dead, and returns the live ones that
-// are p's, and whether there are any that may be.
+// are p's, and whether there are any that may be. The dead leave their children to us,
+// and what is in the middle of an exec shows no mark: after either it looks again, so
+// that a chain of which each process forks the next and dies does not slip through.
 func (b *brood) claim(p *Process) (roots []stat, unsureLeft bool) {
 	b.orphans.Lock()
 	defer b.orphans.Unlock()
-	for _, pid := range b.strays() {
-		st, attempt, ok := b.orphan(pid)
-		if !ok {
-			continue
+	for range execPatience {
+		var moved, between bool
+		roots, unsureLeft = nil, false
+		for _, pid := range b.strays() {
+			st, attempt, state := b.orphan(pid)
+			switch {
+			case state == orphanGone:
+				moved = true
+				continue
+			case state == orphanForeign:
+				continue
+			case attempt == "" && nascent(pid):
+				between = true
+			}
+			switch b.whose(st, attempt, p) {
+			case mine:
+				roots = append(roots, st)
+			case unsure:
+				unsureLeft = true
+			}
 		}
-		switch b.whose(st, attempt, p) {
-		case mine:
-			roots = append(roots, st)
-		case unsure:
-			unsureLeft = true
+		if len(roots) > 0 || !moved && !between {
+			break
+		}
+		if between {
+			_, _ = unix.Poll(nil, 1)
 		}
 	}
 	return roots, unsureLeft
 }
 
+// The states of a stray child.
+type orphanState int
+
+const (
+	orphanAlive   orphanState = iota
+	orphanGone                // dead and reaped, or read too late
+	orphanForeign             // no orphan: a child that other code in this process waits for
+)
+
 // orphan reads a stray child, and reaps it if it is dead. A child in our own process
 // group is no orphan: everything that Start starts has a group of its own, so some
 // other code in this process started it and waits for it. The caller holds orphans.
-func (b *brood) orphan(pid int) (st stat, attempt string, alive bool) {
+func (b *brood) orphan(pid int) (st stat, attempt string, state orphanState) {
 	st, ok := readStat(pid)
-	if !ok || st.pgrp == unix.Getpgrp() || st.ppid != os.Getpid() {
-		return stat{}, "", false
-	}
-	if st.dead() {
+	switch {
+	case !ok:
+		return stat{}, "", orphanGone
+	case st.pgrp == unix.Getpgrp() || st.ppid != os.Getpid():
+		return stat{}, "", orphanForeign
+	case st.dead():
 		_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil)
-		return stat{}, "", false
+		return stat{}, "", orphanGone
 	}
 	_, attempt = readMarks(pid)
-	return st, attempt, true
+	return st, attempt, orphanAlive
 }
 
 // freeze stops processes and all their descendants, and returns the lot. What is
@@ -142,13 +172,14 @@ func (b *brood) others(p *Process) (live map[int]bool, last bool) {
 // scan looks at every live process except this one and its ancestors, which it must
 // not kill even if they carry the mark: wavex may run inside of an attempt.
 func scan(match func(st stat, attempt func() string) bool) []stat {
+	spared := ancestry()
 	pids, err := allPids()
 	if err != nil {
 		return nil
 	}
-	spared := ancestry()
 	var out []stat
-	for _, pid := range pids {
+	// The newest first: what lives for a millisecond is gone by the end of the list.
+	for _, pid := range slices.Backward(pids) {
 		if spared[pid] {
 			continue
 		}
@@ -160,6 +191,7 @@ func scan(match func(st stat, attempt func() string) bool) []stat {
 			out = append(out, st)
 		}
 	}
+	slices.Reverse(out) // ancestors first, as freeze wants them
 	return out
 }
 
@@ -192,11 +224,15 @@ func scanMarked(mark string) (found []stat, unsure bool) {
 // millisecond apart. Most are none of ours, and one that hangs there has done nothing.
 const execPatience = 500
 
-// look scans until it finds something, and twice at least: one look may miss what is
-// forked meanwhile by a process that dies at once, and what is in the middle of an exec.
+// leastLooks is how many looks must find nothing. One may miss a chain of processes of
+// which each forks the next and dies: it moves on between the list and the reading.
+const leastLooks = 16
+
+// look scans until it finds something, and several times before it says that there is
+// nothing, longer where something is in the middle of an exec.
 func look(scan func() (found []stat, unsure bool)) []stat {
 	found, unsure := scan()
-	for n := 0; len(found) == 0 && (n == 0 || unsure && n < execPatience); n++ {
+	for n := 0; len(found) == 0 && (n < leastLooks || unsure && n < execPatience); n++ {
 		if n > 0 {
 			_, _ = unix.Poll(nil, 1)
 		}
