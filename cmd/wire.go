@@ -216,7 +216,7 @@ func (r *session) recover(ctx context.Context, prices runner.Pricer, e scheduler
 		spent.Cost, spent.Priced = e.Cap, "cap"
 	}
 	res.Cost, res.Priced, res.Usage, res.Session = spent.Cost, spent.Priced, spent.Usage, spent.Session
-	if r.plan != nil && spent.Session != "" {
+	if spent.Session != "" {
 		res.Turns = 1 // there is a conversation to go on with
 	}
 	return res

@@ -11,7 +11,6 @@ import (
 	"github.com/sourcegraph/conc/panics"
 	"golang.org/x/sync/errgroup"
 
-	"wavex/budget"
 	"wavex/counsel"
 	"wavex/runner"
 )
@@ -368,6 +367,3 @@ func (r *running) stop() {
 		}
 	}
 }
-
-// Spent is what the run has cost so far, for callers that only see a State.
-func (s *State) Spent() budget.USD { return s.Ledger.Spent() }
