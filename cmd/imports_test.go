@@ -35,6 +35,7 @@ var may = map[string]struct {
 	"internal/ui/safe":           {nil, "text for terminals"},
 	"internal/report":            {[]string{"budget", "counsel", "internal/plan", "internal/ui/safe", "internal/verify", "runner", "scheduler"}, "a projection"},
 	"internal/report/reporttest": {[]string{"budget", "counsel", "dag", "internal/plan", "internal/verify", "runner", "scheduler"}, "stories for tests of projections"},
+	"internal/intent":            {nil, "judging words needs nothing but words"},
 	"cmd":                        {[]string{"*"}, "the command line wires everything"},
 	"cmd/wavex":                  {[]string{"cmd"}, "ten lines"},
 	"e2e":                        {[]string{"*"}, "tests of the whole"},

@@ -1,0 +1,65 @@
+package intent_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"wavex/internal/intent"
+)
+
+var update = flag.Bool("update", false, "write testdata/golden.txt anew")
+
+// verdictOf is everything that is said of a request without a model, one line.
+func verdictOf(request string) string {
+	s := intent.Offline(request)
+	d := intent.Decide(s, 0)
+	k, u := intent.Classify(request), intent.Reversibility(request)
+	var phases []string
+	for _, p := range intent.Phases(s, k, u) {
+		phases = append(phases, string(p))
+	}
+	marks := ""
+	for _, dim := range intent.Dimensions {
+		marks += fmt.Sprint(s.Of(dim).Points)
+	}
+	return fmt.Sprintf("%s=%d fit %d %s (spec %s, fit %s) | %s by %s | %s by %s | %s", marks, d.Spec, d.Fit, d.Shape, d.BySpec, d.ByFit,
+		k.Workflow, k.By, u.Class, u.By, strings.Join(append(phases, "tasks"), "+"))
+}
+
+// Thirty requests, from the vaguest to the clearest. The golden file is read by a
+// person when it changes: each line is a claim about the request above it.
+func TestGolden(t *testing.T) {
+	t.Parallel()
+	requests, err := os.ReadFile("testdata/requests.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	n := 0
+	for line := range strings.Lines(string(requests)) {
+		line = strings.TrimSpace(line)
+		n++
+		fmt.Fprintf(&b, "%s\n    %s\n", line, verdictOf(line))
+	}
+	if n != 30 {
+		t.Errorf("%d requests, want 30", n)
+	}
+	if *update {
+		if err := os.WriteFile("testdata/golden.txt", []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile("testdata/golden.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	wants, gots := strings.Split(string(want), "\n"), strings.Split(b.String(), "\n")
+	for i := range gots {
+		if i >= len(wants) || gots[i] != wants[i] {
+			t.Errorf("line %d: %q, want %q", i+1, gots[i], wants[min(i, len(wants)-1)])
+		}
+	}
+}

@@ -1,0 +1,266 @@
+package intent_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"wavex/internal/intent"
+)
+
+// scored is a score with these points.
+func scored(points ...int) intent.Score {
+	s := intent.Score{Source: intent.FromModel}
+	for i, d := range intent.Dimensions {
+		s.Of(d).Points = points[i]
+	}
+	return s
+}
+
+// The anchors are what they stand for.
+func TestAnchors(t *testing.T) {
+	t.Parallel()
+	for _, d := range intent.Dimensions {
+		for points := range intent.MaxPoints + 1 {
+			anchor := d.Anchor(points)
+			if anchor == "none stated" || anchor == "implied" {
+				anchor = ""
+			}
+			s := intent.Offline(anchor)
+			if got := s.Of(d).Points; got != points {
+				t.Errorf("%s: %q scores %d, want %d", d, anchor, got, points)
+			}
+		}
+	}
+}
+
+func TestSpecBoundaries(t *testing.T) {
+	t.Parallel()
+	for spec, want := range map[int]intent.Shape{0: intent.Blocked, 4: intent.Blocked, 5: intent.Colleague, 7: intent.Colleague, 8: intent.Tool, 10: intent.Tool} {
+		if got := intent.ShapeOfSpec(spec); got != want {
+			t.Errorf("spec %d is %s, want %s", spec, got, want)
+		}
+	}
+}
+
+func TestFitBoundaries(t *testing.T) {
+	t.Parallel()
+	for fit, want := range map[int]intent.Shape{0: intent.Blocked, 24: intent.Blocked, 25: intent.Colleague, 29: intent.Colleague,
+		30: intent.ToolReview, 39: intent.ToolReview, 40: intent.Tool, 75: intent.Tool} {
+		if got := intent.ShapeOfFit(fit); got != want {
+			t.Errorf("fit %d is %s, want %s", fit, got, want)
+		}
+	}
+}
+
+// The spec gate comes first, then the fit picks; where the two scores disagree both
+// are on record (LEDGER C27).
+func TestDecide(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		points      []int // outcome, scope, constraints, success, done
+		familiarity int
+		fit         int
+		shape       intent.Shape
+		bySpec      intent.Shape
+		byFit       intent.Shape
+	}{
+		{[]int{0, 0, 0, 0, 0}, 0, 0, intent.Blocked, intent.Blocked, intent.Blocked},
+		{[]int{0, 1, 1, 1, 1}, 10, 45, intent.Blocked, intent.Blocked, intent.Tool}, // spec 4, all bonuses
+		{[]int{2, 2, 1, 0, 0}, 0, 30, intent.ToolReview, intent.Colleague, intent.ToolReview},
+		{[]int{2, 2, 0, 0, 1}, 0, 30, intent.ToolReview, intent.Colleague, intent.ToolReview},
+		{[]int{1, 1, 1, 1, 1}, 0, 40, intent.Tool, intent.Colleague, intent.Tool}, // spec 5
+		{[]int{2, 2, 2, 0, 0}, 4, 39, intent.ToolReview, intent.Colleague, intent.ToolReview},
+		{[]int{2, 2, 2, 0, 0}, 5, 40, intent.Tool, intent.Colleague, intent.Tool},
+		{[]int{2, 2, 2, 1, 0}, 0, 45, intent.Tool, intent.Colleague, intent.Tool}, // spec 7
+		{[]int{2, 2, 2, 1, 1}, 0, 55, intent.Tool, intent.Tool, intent.Tool},      // spec 8
+		{[]int{2, 2, 2, 2, 2}, 99, 75, intent.Tool, intent.Tool, intent.Tool},     // as far as it goes
+		{[]int{2, 2, 2, 2, 2}, -9, 65, intent.Tool, intent.Tool, intent.Tool},
+	} {
+		d := intent.Decide(scored(c.points...), c.familiarity)
+		if d.Fit != c.fit || d.Shape != c.shape || d.BySpec != c.bySpec || d.ByFit != c.byFit {
+			t.Errorf("%v with familiarity %d: %+v, want fit %d, %s (spec %s, fit %s)", c.points, c.familiarity, d, c.fit, c.shape, c.bySpec, c.byFit)
+		}
+	}
+}
+
+// A colleague by fit takes spec 5 with no bonus, which two dimensions cannot reach.
+func TestColleagueNeedsFewBonuses(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		var points []int
+		for range intent.Dimensions {
+			points = append(points, rapid.IntRange(0, intent.MaxPoints).Draw(t, "points"))
+		}
+		s, familiarity := scored(points...), rapid.IntRange(-5, 20).Draw(t, "familiarity")
+		d := intent.Decide(s, familiarity)
+		if (d.Shape == intent.Blocked) != (d.Spec < intent.Ready) {
+			t.Errorf("%v: %+v", points, d)
+		}
+		if d.Fit < d.Spec*5 || d.Fit > 75 {
+			t.Errorf("%v: fit %d out of range", points, d.Fit)
+		}
+		if more := intent.Decide(s, familiarity+1); more.Fit < d.Fit {
+			t.Errorf("%v: knowing more lowers the fit from %d to %d", points, d.Fit, more.Fit)
+		}
+		missing := s.Missing()
+		for i, dim := range missing {
+			if s.Of(dim).Points >= intent.MaxPoints || i > 0 && s.Of(dim).Points < s.Of(missing[i-1]).Points {
+				t.Errorf("%v: missing %v", points, missing)
+			}
+		}
+	})
+}
+
+func TestScoreCheck(t *testing.T) {
+	t.Parallel()
+	if err := scored(0, 1, 2, 1, 0).Check(); err != nil {
+		t.Error(err)
+	}
+	for _, bad := range []int{-1, 3} {
+		if scored(0, bad, 0, 0, 0).Check() == nil {
+			t.Errorf("%d points pass", bad)
+		}
+	}
+	if got, want := scored(2, 1, 0, 0, 1).String(), "4/10 (outcome 2, scope 1, constraints 0, success 0, done 1)"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// Debug before refactor before build, whatever the order of the words (LEDGER C28).
+func TestWorkflowPrecedence(t *testing.T) {
+	t.Parallel()
+	for request, want := range map[string]intent.Workflow{
+		"fix the login by adding a check":             intent.Debug,
+		"add a check that fixes the login":            intent.Debug,
+		"refactor the parser and add tests":           intent.Refactor,
+		"add tests, then clean up the parser":         intent.Refactor,
+		"migrate to v2 and fix what breaks":           intent.Debug,
+		"create a new feature":                        intent.Build,
+		"reorganise the docs":                         intent.Refactor,
+		"an address book":                             intent.Build, // "add" is not a word in it
+		"add a suffix and a prefix":                   intent.Build, // nor "fix"
+		"Add a page that says `error: bug fixed`":     intent.Build, // a quotation is no wish
+		"Add the message \"failing to fix\" to it":    intent.Build,
+		"the test is FAILING":                         intent.Debug,
+		"bring latency below 5 ms":                    intent.Build,
+		"implement error handling for the new parser": intent.Debug, // a documented false friend
+	} {
+		if got := intent.Classify(request); got.Workflow != want {
+			t.Errorf("%q is %s by %q, want %s", request, got.Workflow, got.By, want)
+		}
+	}
+	var gates []string
+	for _, w := range []intent.Workflow{intent.Build, intent.Debug, intent.Refactor} {
+		gates = append(gates, w.Gate())
+	}
+	for i, start := range []string{"Library search", "Root cause before workaround", "Deletion before redesign"} {
+		if !strings.HasPrefix(gates[i], start) {
+			t.Errorf("gate %d is %q", i, gates[i])
+		}
+	}
+}
+
+func TestReversibility(t *testing.T) {
+	t.Parallel()
+	for request, want := range map[string]intent.Class{
+		"rename a config key":                             intent.Quick,
+		"upgrade the dependencies":                        intent.Stepwise,
+		"add a flag; no new dependencies":                 intent.Quick,
+		"add a flag without a breaking change":            intent.Quick,
+		"keep the public API and split the file":          intent.Stepwise,
+		"change the database schema":                      intent.OneWay,
+		"drop the column and upgrade the dependency":      intent.OneWay,
+		"rewrite the parser":                              intent.Stepwise,
+		"change the public API":                           intent.OneWay,
+		"Do not touch the schema. Publish it when done":   intent.OneWay,
+		"write \"deploy to production\" into the README":  intent.Quick,
+		"delete all user data that is older than a year":  intent.OneWay,
+		"migrate the build to make":                       intent.Stepwise,
+		"migrate the data of the users to the new tables": intent.OneWay,
+	} {
+		if got := intent.Reversibility(request); got.Class != want {
+			t.Errorf("%q is %s by %q, want %s", request, got.Class, got.By, want)
+		}
+	}
+}
+
+func TestPreflight(t *testing.T) {
+	t.Parallel()
+	d := intent.Decide(scored(2, 2, 2, 1, 1), 0)
+	good := intent.Facts{Decision: &d, Undo: &intent.Undo{Class: intent.Quick}, Kind: &intent.Kind{Workflow: intent.Debug},
+		Criteria: 3, Tasks: 4, Waves: 2, Plan: "plan.json", State: ".loop", Budget: "$25"}
+	points := intent.Preflight(good)
+	if len(points) != 8 || !intent.Passed(points) {
+		t.Fatalf("%d points: %+v", len(points), points)
+	}
+	if got, want := intent.Announcement(good), "[LOOP] Starting | Shape: tool (8/10) | Workflow: B | Steps: 4 | Budget: $25"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	for name, spoil := range map[string]func(*intent.Facts){
+		"spec scored":                      func(f *intent.Facts) { f.Decision = nil },
+		"reversibility classified":         func(f *intent.Facts) { f.Undo = nil },
+		"success criteria extracted":       func(f *intent.Facts) { f.Criteria = 0 },
+		"decomposed into steps":            func(f *intent.Facts) { f.Tasks = 0 },
+		"tasks written, each with a check": func(f *intent.Facts) { f.Unchecked = []string{"T-001"} },
+		"state can be kept":                func(f *intent.Facts) { f.State = "" },
+		"announced":                        func(f *intent.Facts) { f.Kind = nil },
+	} {
+		bad := good
+		spoil(&bad)
+		points := intent.Preflight(bad)
+		at := slices.IndexFunc(points, func(p intent.Point) bool { return p.Name == name })
+		if intent.Passed(points) || at < 0 || points[at].OK {
+			t.Errorf("%s: %+v", name, points)
+		}
+	}
+	low := intent.Decide(scored(1, 1, 1, 1, 0), 0)
+	bad := good
+	bad.Decision = &low
+	if points := intent.Preflight(bad); points[0].OK || points[1].OK {
+		t.Errorf("a spec of 4 passes: %+v", points)
+	}
+}
+
+func TestPhases(t *testing.T) {
+	t.Parallel()
+	build, refactor := intent.Kind{Workflow: intent.Build}, intent.Kind{Workflow: intent.Refactor}
+	quick, oneWay := intent.Undo{Class: intent.Quick}, intent.Undo{Class: intent.OneWay}
+	for _, c := range []struct {
+		score intent.Score
+		kind  intent.Kind
+		undo  intent.Undo
+		want  string
+	}{
+		{scored(2, 2, 2, 1, 1), build, quick, "[]"},
+		{scored(2, 1, 2, 2, 1), build, quick, "[plan]"},
+		{scored(2, 2, 2, 1, 1), refactor, quick, "[plan design]"},
+		{scored(2, 2, 2, 1, 1), build, oneWay, "[plan design]"},
+		{scored(2, 2, 2, 0, 2), build, quick, "[plan requirements design]"},
+	} {
+		if got := fmt.Sprint(intent.Phases(c.score, c.kind, c.undo)); got != c.want {
+			t.Errorf("%s %s %s: %s, want %s", c.score, c.kind.Workflow, c.undo.Class, got, c.want)
+		}
+	}
+}
+
+// Any text scores without a panic, in range, and twice the same.
+func FuzzOffline(f *testing.F) {
+	f.Add("Fix /api/auth/token; no new deps; `go test ./...`; done when merged")
+	f.Add("\xff`\"make it better")
+	f.Fuzz(func(t *testing.T, request string) {
+		s := intent.Offline(request)
+		if err := s.Check(); err != nil {
+			t.Error(err)
+		}
+		if again := intent.Offline(request); again != s || s.Source != intent.FromHeuristic {
+			t.Errorf("%q scores %s, then %s", request, s, again)
+		}
+		if k := intent.Classify(request); k.Workflow == "" || k.By == "" {
+			t.Errorf("%q has no workflow", request)
+		}
+	})
+}

@@ -1,0 +1,85 @@
+package intent
+
+// This file is the checklist before a run (LEDGER S2-25). It judges what others found
+// out; failing it costs nothing, because nothing has started.
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Facts is what the checklist looks at.
+type Facts struct {
+	Decision  *Decision // nil: not scored
+	Undo      *Undo     // nil: not classified
+	Kind      *Kind     // nil: not detected
+	Criteria  int       // success criteria of the shape
+	Assumed   int       // of them, those that nothing verifies
+	Tasks     int       // of the plan
+	Unchecked []string  // tasks that nothing proves
+	Waves     int
+	Plan      string // path of the plan file; "" when it is not written
+	State     string // folder of the run's state; "" when it cannot be written
+	Budget    string // as it is told: "$25"
+}
+
+// Point is one line of the checklist.
+type Point struct {
+	Name string `json:"name"`
+	OK   bool   `json:"ok"`
+	Says string `json:"says"`
+}
+
+// Preflight is the eight points, in the order of the checklist.
+func Preflight(f Facts) []Point {
+	var out []Point
+	add := func(name string, ok bool, format string, args ...any) {
+		out = append(out, Point{name, ok, fmt.Sprintf(format, args...)})
+	}
+	d := f.Decision
+	if d == nil {
+		d = &Decision{Shape: Blocked}
+	}
+	add("spec scored", f.Decision != nil && d.Spec >= Ready, "%d/%d, at least %d needed", d.Spec, MaxScore, Ready)
+	add("shape determined", d.Shape != Blocked && d.Shape != "", "%s, fit %d", d.Shape, d.Fit)
+	if f.Undo == nil {
+		add("reversibility classified", false, "not classified")
+	} else {
+		add("reversibility classified", true, "type %s: %s", f.Undo.Class, f.Undo.Class.Care())
+	}
+	add("success criteria extracted", f.Criteria > 0, "%d, %d of them by assumption only", f.Criteria, f.Assumed)
+	add("decomposed into steps", f.Tasks > 0, "%d tasks in %d waves", f.Tasks, f.Waves)
+	switch {
+	case f.Plan == "":
+		add("tasks written, each with a check", false, "there is no plan file")
+	case len(f.Unchecked) > 0:
+		add("tasks written, each with a check", false, "nothing proves %s", strings.Join(f.Unchecked, ", "))
+	default:
+		add("tasks written, each with a check", f.Tasks > 0, "%s", f.Plan)
+	}
+	add("state can be kept", f.State != "", "%s", f.State)
+	add("announced", f.Kind != nil && f.Budget != "" && d.Shape != Blocked, "%s", Announcement(f))
+	return out
+}
+
+// Passed tells whether every point is good.
+func Passed(points []Point) bool {
+	for _, p := range points {
+		if !p.OK {
+			return false
+		}
+	}
+	return true
+}
+
+// Announcement is the line that opens a run.
+func Announcement(f Facts) string {
+	shape, workflow := "none", "none"
+	if f.Decision != nil {
+		shape = fmt.Sprintf("%s (%d/%d)", f.Decision.Shape, f.Decision.Spec, MaxScore)
+	}
+	if f.Kind != nil {
+		workflow = string(f.Kind.Workflow)
+	}
+	return fmt.Sprintf("[LOOP] Starting | Shape: %s | Workflow: %s | Steps: %d | Budget: %s", shape, workflow, f.Tasks, f.Budget)
+}

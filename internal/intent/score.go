@@ -1,0 +1,127 @@
+// Package intent judges a request before anything is planned: how clear it is, how
+// much autonomy it fits, what kind of work it is and how far it can be undone. All of
+// it is pure: the same words and numbers give the same answer. It asks no model, reads
+// no file and knows no plan.
+package intent
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Dimension is one of the five things that a request can be clear about (LEDGER S0-57).
+type Dimension int
+
+// The dimensions, in the order in which they are told.
+const (
+	Outcome Dimension = iota
+	Scope
+	Constraints
+	Success
+	Done
+)
+
+// Dimensions lists them all.
+var Dimensions = [...]Dimension{Outcome, Scope, Constraints, Success, Done}
+
+// MaxPoints is the most that one dimension can have, MaxScore all of them together.
+const (
+	MaxPoints = 2
+	MaxScore  = MaxPoints * len(Dimensions)
+)
+
+// String is the dimension's name in lower case, as it is in records.
+func (d Dimension) String() string {
+	return [...]string{"outcome", "scope", "constraints", "success", "done"}[d]
+}
+
+// Asks says in a few words what the dimension is about.
+func (d Dimension) Asks() string {
+	return [...]string{
+		"what is different afterwards, if possible in numbers",
+		"where: the files, the package, the endpoint",
+		"what must stay as it is, and what must not be used",
+		"how anybody can tell that it works",
+		"when it is over",
+	}[d]
+}
+
+// Anchor is the example that stands for 0, 1 or 2 points (LEDGER S2-21).
+func (d Dimension) Anchor(points int) string {
+	return [...][MaxPoints + 1]string{
+		{"Make it better", "Improve performance", "p95 latency <100ms"},
+		{"Fix the app", "Fix auth", "Fix /api/auth/token"},
+		{"none stated", "Use existing stack", "No new deps, <500 LOC"},
+		{"none stated", "Tests pass", "All tests + manual QA"},
+		{"implied", "When it works", "PR merged to main"},
+	}[d][points]
+}
+
+// Mark is what one dimension got, and why.
+type Mark struct {
+	Points int    `json:"points"` // 0 to MaxPoints
+	Reason string `json:"reason,omitempty"`
+}
+
+// Where a score comes from.
+const (
+	FromModel     = "model"     // one structured call
+	FromHeuristic = "heuristic" // Offline: words and patterns, no model
+)
+
+// Score is the clarity of a request with its breakdown.
+type Score struct {
+	Outcome     Mark   `json:"outcome"`
+	Scope       Mark   `json:"scope"`
+	Constraints Mark   `json:"constraints"`
+	Success     Mark   `json:"success"`
+	Done        Mark   `json:"done"`
+	Source      string `json:"source"` // FromModel or FromHeuristic
+}
+
+// Of is the mark of a dimension.
+func (s *Score) Of(d Dimension) *Mark {
+	return [...]*Mark{&s.Outcome, &s.Scope, &s.Constraints, &s.Success, &s.Done}[d]
+}
+
+// Total is the spec score, 0 to MaxScore.
+func (s Score) Total() int {
+	sum := 0
+	for _, d := range Dimensions {
+		sum += s.Of(d).Points
+	}
+	return sum
+}
+
+// Missing are the dimensions below MaxPoints, those without any points first: what
+// a person is asked about.
+func (s Score) Missing() []Dimension {
+	var out []Dimension
+	for points := range MaxPoints {
+		for _, d := range Dimensions {
+			if s.Of(d).Points == points {
+				out = append(out, d)
+			}
+		}
+	}
+	return out
+}
+
+// Check tells whether every mark is in range; a model's answer may not be.
+func (s Score) Check() error {
+	for _, d := range Dimensions {
+		if p := s.Of(d).Points; p < 0 || p > MaxPoints {
+			return fmt.Errorf("%s has %d points; they go from 0 to %d", d, p, MaxPoints)
+		}
+	}
+	return nil
+}
+
+// String is the breakdown on one line: "7/10 (outcome 2, scope 2, ...)".
+func (s Score) String() string {
+	var parts []string
+	for _, d := range Dimensions {
+		parts = append(parts, fmt.Sprintf("%s %d", d, s.Of(d).Points))
+	}
+	return fmt.Sprintf("%d/%d (%s)", s.Total(), MaxScore, strings.Join(parts, ", "))
+}

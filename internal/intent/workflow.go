@@ -1,0 +1,82 @@
+package intent
+
+// This file tells the kind of work by the words of the request, and the gate that
+// belongs to each kind (LEDGER S2-24). Where several kinds of words are there, debug
+// wins over refactor, and refactor over build (C28): "fix X by adding Y" is a fix.
+
+import (
+	"regexp"
+	"strings"
+)
+
+// Workflow is A (build), B (debug) or C (refactor).
+type Workflow string
+
+// The workflows.
+const (
+	Build    Workflow = "A"
+	Debug    Workflow = "B"
+	Refactor Workflow = "C"
+)
+
+// Name is the workflow in a word.
+func (w Workflow) Name() string {
+	switch w {
+	case Debug:
+		return "debug"
+	case Refactor:
+		return "refactor"
+	}
+	return "build"
+}
+
+// Gate is what comes before the work itself; it goes into the prompts.
+func (w Workflow) Gate() string {
+	switch w {
+	case Debug:
+		return "Root cause before workaround: reproduce the failure and name its cause, with evidence, before anything is changed. A change that only hides the symptom is not a fix."
+	case Refactor:
+		return "Deletion before redesign: look first for what can be deleted or joined without changing behaviour; only what is left is redesigned. The tests that are there pass before and after."
+	}
+	return "Library search first: look in the standard library and in the project's own dependencies and code for what does this already, and say what was found, before anything is written."
+}
+
+// Kind is a workflow with the words it was told by.
+type Kind struct {
+	Workflow Workflow `json:"workflow"`
+	By       string   `json:"by"` // the word found, "given", or "default"
+}
+
+type wordRule struct {
+	workflow Workflow
+	words    *regexp.Regexp
+}
+
+// workflowRules are in order of precedence.
+func workflowRules() []wordRule {
+	rule := func(w Workflow, words string) wordRule {
+		return wordRule{w, regexp.MustCompile(`(?i)\b(?:` + words + `)\b`)}
+	}
+	return []wordRule{
+		rule(Debug, `fix(?:es|ed|ing)?|debug(?:s|ged|ging)?|broken|breaks|errors?|fail(?:s|ed|ing|ures?)?|crash(?:es|ed|ing)?|bugs?|regressions?`),
+		rule(Refactor, `refactor(?:s|ed|ing|ings)?|clean(?:s|ed|ing)?[ -]?up|clean up|reorgani[sz](?:e|es|ed|ing)|migrat(?:e|es|ed|ing|ion)|simplif(?:y|ies|ied|ying)|restructur(?:e|es|ed|ing)`),
+		rule(Build, `add(?:s|ed|ing)?|implement(?:s|ed|ing)?|creat(?:e|es|ed|ing)|new feature|builds?|writes?|introduces?|supports?`),
+	}
+}
+
+// Classify tells the workflow of a request; without any of its words it is a build, by
+// default. What stands in backticks or quotes is a name and not looked at.
+func Classify(request string) Kind {
+	text := unquoted(request)
+	for _, r := range workflowRules() {
+		if word := r.words.FindString(text); word != "" {
+			return Kind{r.workflow, strings.ToLower(word)}
+		}
+	}
+	return Kind{Build, "default"}
+}
+
+var quotes = regexp.MustCompile("`[^`\n]*`|\"[^\"\n]*\"")
+
+// unquoted is the text without what is quoted in it.
+func unquoted(s string) string { return quotes.ReplaceAllString(s, " ") }
