@@ -12,11 +12,7 @@ import (
 
 // NewState is the state before the first event.
 func NewState(p *plan.Plan) *State {
-	s := &State{Plan: p}
-	s.index = make(map[string]int32, len(p.Tasks))
-	for i := range p.Tasks {
-		s.index[p.Tasks[i].ID] = int32(i)
-	}
+	s := &State{Plan: p, base: p}
 	s.clear()
 	return s
 }
@@ -24,7 +20,13 @@ func NewState(p *plan.Plan) *State {
 // clear puts every task back to the beginning: a journal holds one run after the
 // other, and the last one counts.
 func (s *State) clear() {
+	s.Plan = s.base
 	p := s.Plan
+	s.index = make(map[string]int32, len(p.Tasks))
+	for i := range p.Tasks {
+		s.index[p.Tasks[i].ID] = int32(i)
+	}
+	s.Verdicts, s.closing = Verdicts{Criteria: criteriaOf(p, 0)}, newClosing()
 	waves, total := p.Waves()
 	s.Waves, s.Wave = total, 0
 	s.Tasks = make([]Task, len(p.Tasks))
@@ -89,6 +91,20 @@ func (s *State) apply(e Event) error {
 		s.integrationEnded(b)
 	case DeliveryEnded:
 		s.busy, s.delivered = false, true
+	case CriteriaStarted:
+		return s.criteriaStarted(b)
+	case CriteriaEnded:
+		s.criteriaEnded(b)
+	case ReviewStarted:
+		return s.reviewStarted(b)
+	case ReviewEnded:
+		s.reviewEnded(b)
+	case ReviewSkipped:
+		s.reviewSkipped(b)
+	case TasksAdded:
+		s.tasksAdded(b)
+	case GateEnded:
+		s.Gate, s.ExitSignal = &b, b.ExitSignal
 	case Draining:
 		s.Stop = &b.Stop
 	case RunEnded:
@@ -104,6 +120,8 @@ func (s *State) apply(e Event) error {
 func (s *State) begin(c Config, at time.Time) {
 	s.Config, s.Began, s.Wave = c, at, 0
 	s.busy, s.delivered = false, false
+	s.closing.begin()
+	s.Gate, s.ExitSignal = nil, false
 	s.Fleet = newFleet(c.Parallel)
 	s.requeue()
 }
@@ -176,6 +194,7 @@ func (s *State) move(i int, to Status) {
 	*s.Counts.of(to)++
 	switch to {
 	case Completed:
+		s.work++
 		for _, d := range s.frontier.Complete(i) {
 			if s.Tasks[d].Status == Pending {
 				s.enqueue(d)

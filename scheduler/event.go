@@ -235,6 +235,20 @@ func decodeBody(typ string, data []byte) (Body, error) {
 		return decode[DeliveryStarted](data)
 	case "delivery_ended":
 		return decode[DeliveryEnded](data)
+	case "criteria_started":
+		return decode[CriteriaStarted](data)
+	case "criteria_ended":
+		return decode[CriteriaEnded](data)
+	case "review_started":
+		return decode[ReviewStarted](data)
+	case "review_ended":
+		return decode[ReviewEnded](data)
+	case "review_skipped":
+		return decode[ReviewSkipped](data)
+	case "tasks_added":
+		return decode[TasksAdded](data)
+	case "gate_ended":
+		return decode[GateEnded](data)
 	case "notice":
 		return decode[Notice](data)
 	case "run_ended":

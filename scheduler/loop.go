@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sourcegraph/conc/panics"
 	"golang.org/x/sync/errgroup"
 
+	"wavex/budget"
 	"wavex/counsel"
 	"wavex/runner"
 )
@@ -72,6 +74,9 @@ type Loop struct {
 	// Recover says what became of an attempt that an earlier session started and did
 	// not see the end of. nil: nothing is known, and it counts at its cap.
 	Recover func(ctx context.Context, e AttemptStarted) runner.Result
+	// Asked says what the calls of an unfinished review ("review-3") or verification
+	// ("criteria-1") have cost, at most limit where that is unknown. nil: limit.
+	Asked func(name string, limit budget.USD) budget.USD
 	// RecoverPanel does the same for a panel.
 	RecoverPanel func(ctx context.Context, e CounselStarted) counsel.Verdict
 
@@ -342,12 +347,25 @@ func (r *running) recover(ctx context.Context) error {
 				v = r.RecoverPanel(ctx, o)
 			}
 			b = CounselEnded{Task: o.Task, Panel: o.Panel, Verdict: v}
+		case CriteriaStarted:
+			b = CriteriaEnded{Round: o.Round, Cost: r.asked(key, o.Cap), Error: "interrupted with the earlier session"}
+		case ReviewStarted:
+			b = ReviewEnded{N: o.N, Mode: o.Mode, Wave: o.Wave, Round: o.Round,
+				Review: counsel.Review{Error: "interrupted with the earlier session", Failure: runner.Interrupted, Cost: r.asked(key, o.Cap)}}
 		}
 		if err := r.stage(b); err != nil {
 			return err
 		}
 	}
 	return r.flush()
+}
+
+// asked is what the calls of a review or verification had cost when their session ended.
+func (r *running) asked(key string, limit budget.USD) budget.USD {
+	if r.Asked == nil {
+		return limit
+	}
+	return r.Asked(strings.TrimPrefix(key, "/"), limit)
 }
 
 // stop cancels and waits for whatever still runs: only an error of the loop itself

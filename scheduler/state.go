@@ -82,6 +82,11 @@ type State struct {
 	Fleet   Fleet // how many may run side by side just now
 	running int   // attempts and panels
 
+	Verdicts
+
+	base    *plan.Plan // of the file; Plan may have grown since
+	closing            // how far the verdict on the work has come
+
 	busy      bool // an integration or the delivery is under way
 	delivered bool
 

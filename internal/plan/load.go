@@ -132,7 +132,7 @@ func newDecoder(opts Options, src string) *decoder {
 	edges := min(strings.Count(src, ","), len(src)/8, 16<<20)
 	return &decoder{
 		opts:          opts,
-		plan:          &Plan{Version: version, Schedule: "waves", Tasks: make([]Task, 0, room)},
+		plan:          &Plan{Version: version, Schedule: "waves", Tasks: make([]Task, 0, room), keys: new(keys)},
 		planShape:     newShape("the plan", planFields()...),
 		taskShape:     newShape("a task", taskFields()...),
 		defaultsShape: newShape("defaults", settingsFields()...),

@@ -34,7 +34,7 @@ type Plan struct {
 	Graph *dag.Graph
 
 	ids        index        // of Tasks, for Lookup
-	keys       keys         // computed when the first is asked for
+	keys       *keys        // computed when the first is asked for
 	floor      []int        // the tasks' declared waves; nil when there are none
 	sequential map[int]bool // by wave
 }
