@@ -17,11 +17,14 @@ import (
 	"go.uber.org/goleak"
 
 	"wavex/internal/plan"
+	"wavex/internal/proc"
 	"wavex/runner"
 )
 
-// TestMain is also the process that TestKilled kills: "helper NAME ARG...".
+// TestMain is also the process that TestKilled kills: "helper NAME ARG...". Like the
+// command line it collects orphans, or the sweep after each git looks at all of /proc.
 func TestMain(m *testing.M) {
+	_ = proc.Subreaper() // elsewhere than on Linux it cannot
 	if len(os.Args) > 2 && os.Args[1] == "helper" {
 		os.Exit(helper(os.Args[2], os.Args[3:]))
 	}
@@ -52,7 +55,7 @@ func newRepo(t testing.TB, content files) *repo {
 func newRepoAt(t testing.TB, dir string, content files) *repo {
 	t.Helper()
 	home := t.TempDir()
-	must(t, os.WriteFile(filepath.Join(home, "gitconfig"), []byte("[user]\n\tname = Some One\n\temail = one@example.com\n[init]\n\tdefaultBranch = main\n[protocol \"file\"]\n\tallow = always\n"), 0o600))
+	must(t, os.WriteFile(filepath.Join(home, "gitconfig"), []byte("[user]\n\tname = Some One\n\temail = one@example.com\n[init]\n\tdefaultBranch = main\n[protocol \"file\"]\n\tallow = always\n[core]\n\tfsync = none\n"), 0o600))
 	must(t, os.MkdirAll(dir, 0o755))
 	r := &repo{t: t, dir: dir, env: testEnv(home)}
 	r.git("init", "-q")

@@ -196,7 +196,19 @@ func TestManyAtOnce(t *testing.T) {
 	group.Go(func() {
 		for i := range 10 {
 			dir := filepath.Join(t.TempDir(), fmt.Sprint("w", i))
-			r.git("worktree", "add", "-q", "--detach", dir)
+			for {
+				// Two git worktree add at once can see each other's half made file: the person's
+				// own git is not made by us, and is given again.
+				out, err := r.try(r.dir, "worktree", "add", "-q", "--detach", dir)
+				if err != nil && strings.Contains(out, "commondir") {
+					continue
+				}
+				if err != nil {
+					t.Errorf("the person's git: %v %s", err, out)
+					return
+				}
+				break
+			}
 			r.git("worktree", "remove", dir)
 		}
 	})
@@ -231,7 +243,7 @@ func TestStartFromPool(t *testing.T) {
 	t.Logf("a new worktree: %s", time.Since(begin))
 	r.integrate(m, 1, "first: ")
 	best := time.Hour
-	for i := range 8 {
+	for i := range 5 {
 		task := fmt.Sprintf("t%d", i)
 		begin := time.Now()
 		_, err := m.take(t.Context(), task, false)
