@@ -24,7 +24,7 @@ func (r *session) panel(who *runner.Agent) (scheduler.Panel, error) {
 	}
 	p := &counsel.Panel{Caller: caller{who, r.agent.scenario}, Experts: roster, Chair: r.opts.chair}
 	if r.overAPI() {
-		p.Caller = &counsel.API{BaseURL: os.Getenv("ANTHROPIC_BASE_URL"), Key: os.Getenv("ANTHROPIC_API_KEY"), Model: r.apiModel(), Prices: r.prices}
+		p.Caller = &counsel.API{BaseURL: os.Getenv("ANTHROPIC_BASE_URL"), Key: os.Getenv("ANTHROPIC_API_KEY"), Model: r.apiModel(), Prices: r.prices, Secrets: r.secrets}
 	}
 	return witness{p}, nil
 }

@@ -15,6 +15,7 @@ import (
 	"wavex/budget"
 	"wavex/internal/journal"
 	"wavex/internal/plan"
+	"wavex/internal/secret"
 	"wavex/internal/ui"
 	"wavex/scheduler"
 )
@@ -33,6 +34,8 @@ type session struct {
 	agent  agent
 	trees  *trees // nil: attempts share the project directory
 	prices budget.Prices
+	// secrets cleans everything that is kept and shown.
+	secrets *secret.Redactor
 
 	reports []reportFile
 	seen    int // records of the journal when it was decided what to do
@@ -41,7 +44,7 @@ type session struct {
 // prepare reads everything, refuses what cannot run, and only then writes: a wrong
 // plan or a missing CLI leaves nothing behind.
 func prepare(ctx context.Context, o runOptions, std Stdio) (*session, error) {
-	r := &session{opts: o, std: std}
+	r := &session{opts: o, std: std, secrets: secret.New(os.Environ())}
 	var err error
 	if r.reports, err = parseReports(o.reports); err != nil {
 		return nil, err

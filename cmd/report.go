@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wavex/internal/report"
+	"wavex/internal/secret"
 	"wavex/scheduler"
 )
 
@@ -56,7 +57,7 @@ func runReport(args []string, o reportOptions, std Stdio) error {
 		out, err = render(&sum, o.format)
 	}
 	if err == nil {
-		_, err = std.Out.Write(out)
+		_, err = std.Out.Write(secret.New(os.Environ()).Bytes(out))
 	}
 	return err
 }
@@ -194,7 +195,7 @@ func (r *session) writeReports(end error) error {
 	for _, f := range r.reports {
 		b, err := render(&sum, f.format)
 		if err == nil {
-			err = maybe.WriteFile(f.path, b, 0o644)
+			err = maybe.WriteFile(f.path, r.secrets.Bytes(b), 0o644)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", f.path, err)

@@ -84,6 +84,8 @@ func TestScripts(t *testing.T) {
 			"ends":     ends,
 			"json":     jsonValue,
 			"lacks":    lacks,
+			"clean":    clean,
+			"private":  private,
 			"outcomes": outcomes,
 			"events":   func(ts *testscript.TestScript, neg bool, args []string) { events(ts, neg, args, schema) },
 		},

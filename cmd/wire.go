@@ -22,7 +22,7 @@ import (
 
 // run wires the loop to the world and runs it.
 func (r *session) run(ctx context.Context) error {
-	who := &runner.Agent{Name: r.agent.name, Argv: r.agent.argv, Prices: r.prices, Observe: r.view.Observe,
+	who := &runner.Agent{Name: r.agent.name, Argv: r.agent.argv, Prices: r.prices, Secrets: r.secrets, Observe: r.observe,
 		Run: r.config.Run, Env: os.Environ(), Rehearsal: r.agent.name == "rehearse", Extra: r.rehearsalEnv()}
 	if g := r.opts.grace; g > 0 {
 		who.Grace, who.StopWait = g, runner.StopWait{Interrupt: g, Close: g, Terminate: g}
@@ -34,6 +34,7 @@ func (r *session) run(ctx context.Context) error {
 			return r.recover(ctx, r.prices, e)
 		},
 		RecoverPanel: r.recoverPanel,
+		Clean:        r.clean,
 		Now:          time.Now, Luck: luck,
 	}
 	if r.trees != nil {
@@ -72,6 +73,17 @@ func (r *session) run(ctx context.Context) error {
 		}
 		return r.reported(exitCode(code))
 	}
+}
+
+// clean takes the secrets out of an event, before anything is made of it.
+func (r *session) clean(b scheduler.Body) scheduler.Body {
+	return r.secrets.Value(b).(scheduler.Body)
+}
+
+// observe shows a sign of life, without secrets: it may quote a command.
+func (r *session) observe(o runner.Observation) {
+	o.Text = r.secrets.String(o.Text)
+	r.view.Observe(o)
 }
 
 // rehearsalEnv is what the rehearsal agent is told beyond its assignment: how fast

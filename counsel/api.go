@@ -34,6 +34,8 @@ type API struct {
 	Prices  budget.Prices // what the tokens cost
 	Retries int           // after 429, 5xx or a refused connection; 0: 4, negative: none
 	Wait    time.Duration // before the first retry, doubling from there; 0: 1 s
+
+	Secrets runner.Redactor // for the files that are kept of a question; nil: they are kept as they are
 }
 
 const (
@@ -111,16 +113,16 @@ func (a *API) ask(ctx context.Context, q runner.Question) runner.Answer {
 		}
 		return broken("%v", err)
 	}
-	if err := logFile(q.LogDir, "prompt.md", []byte(q.Prompt)); err != nil {
+	if err := a.keep(q.LogDir, "prompt.md", []byte(q.Prompt)); err != nil {
 		return broken("writing the log: %v", err)
 	}
-	if err := logFile(q.LogDir, "request.json", body); err != nil {
+	if err := a.keep(q.LogDir, "request.json", body); err != nil {
 		return broken("writing the log: %v", err)
 	}
 
 	status, reply, unsure, err := a.post(ctx, endpoint.JoinPath("v1", "messages").String(), body)
 	// What was paid for is worth more than its log: a log that cannot be written now is let go.
-	_ = logFile(q.LogDir, "result.json", reply)
+	_ = a.keep(q.LogDir, "result.json", reply)
 	switch {
 	case err != nil:
 		ans := failed(ctx, err)
@@ -276,9 +278,13 @@ func host(raw string) string {
 	return "an unreadable URL"
 }
 
-func logFile(dir, name string, data []byte) error {
+// keep writes a file of the question, without secrets.
+func (a *API) keep(dir, name string, data []byte) error {
 	if dir == "" {
 		return nil
+	}
+	if a.Secrets != nil {
+		data = a.Secrets.Bytes(data)
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err

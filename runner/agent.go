@@ -44,6 +44,9 @@ type Agent struct {
 	Extra map[string]string
 	// Prices prices attempts that died without a result; nil: they count at their cap.
 	Prices Pricer
+	// Secrets takes secrets out of every file that is kept of an attempt; nil: they are
+	// kept as they are. What an Agent returns and what it observes is the caller's to clean.
+	Secrets Redactor
 	// Observe is told of signs of life, from a goroutine of each attempt. It must not
 	// block. nil: nobody watches.
 	Observe func(Observation)
@@ -95,7 +98,7 @@ func (a *Agent) Attempt(ctx context.Context, req Request) Result {
 	t.res.Duration = a.now().Sub(t.res.Started)
 	// A projection: the journal has the Result, so a full disk loses nothing. But it may
 	// be why the agent did not start, and why nothing of what it said was kept.
-	if err := writeJSON(filepath.Join(req.LogDir, resultFile), t.res); err != nil && v.outcome == Broken {
+	if err := a.keepJSON(filepath.Join(req.LogDir, resultFile), t.res); err != nil && v.outcome == Broken {
 		t.res.Reason = verify.OneLine(v.reason+"; "+err.Error(), reasonMax)
 	}
 	return t.res
@@ -183,7 +186,7 @@ func (t *attempt) prepare() ([]string, error) {
 		return nil, err
 	}
 	if t.req.Prompt != "" {
-		if err := os.WriteFile(filepath.Join(t.req.LogDir, promptFile), []byte(t.req.Prompt), 0o600); err != nil {
+		if err := t.keep(filepath.Join(t.req.LogDir, promptFile), []byte(t.req.Prompt)); err != nil {
 			return nil, err
 		}
 	}
@@ -230,7 +233,12 @@ func (a *Agent) assign(env map[string]string, logDir string, what assignment) er
 	}
 	path := filepath.Join(logDir, rehearseFile)
 	env["WAVEX_REHEARSE"] = path
-	return writeJSON(path, what)
+	data, err := json.Marshal(what)
+	if err != nil {
+		return err
+	}
+	// As it is: it is what the stand-in is told, not what is kept of it.
+	return os.WriteFile(path, append(data, '\n'), 0o600)
 }
 
 // environ builds the environment of a child: never more than proc lets pass.
@@ -255,14 +263,6 @@ func (a *Agent) name() string {
 		return a.Name
 	}
 	return "claude"
-}
-
-func writeJSON(path string, v any) error {
-	data, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(path, append(data, '\n'), 0o600)
 }
 
 func orDefault(d, def time.Duration) time.Duration {

@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
-		fmt.Printf("%d %s\n", s.Cost, s.Priced)
+		fmt.Printf("%d %s, peak %d\n", s.Cost, s.Priced, peak())
 		os.Exit(0)
 	}
 	goleak.VerifyTestMain(m)

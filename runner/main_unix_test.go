@@ -3,17 +3,27 @@
 package runner
 
 import (
+	"fmt"
 	"os"
 	"runtime"
+	"strings"
 	"syscall"
 )
 
 func apart() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
-// maxRSS is the largest resident set of an ended process, in bytes.
-func maxRSS(s *os.ProcessState) int64 {
-	r, ok := s.SysUsage().(*syscall.Rusage)
-	if !ok {
+// peak is the largest resident set of this process so far, in bytes. On Linux the
+// rusage of a process counts what its parent had at the fork too; VmHWM does not.
+func peak() int64 {
+	status, _ := os.ReadFile("/proc/self/status")
+	for line := range strings.Lines(string(status)) {
+		var kb int64
+		if _, err := fmt.Sscanf(line, "VmHWM: %d kB", &kb); err == nil {
+			return kb << 10
+		}
+	}
+	var r syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &r) != nil {
 		return 0
 	}
 	if runtime.GOOS == "darwin" {

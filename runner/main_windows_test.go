@@ -1,10 +1,7 @@
 package runner
 
-import (
-	"os"
-	"syscall"
-)
+import "syscall"
 
 func apart() *syscall.SysProcAttr { return nil }
 
-func maxRSS(*os.ProcessState) int64 { return 0 }
+func peak() int64 { return 0 }

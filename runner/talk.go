@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -44,18 +43,18 @@ type talk struct {
 func (t *talk) run(ctx context.Context) {
 	t.end = turnEnd{exit: -1, timeout: t.wall, idle: t.idle}
 	t.exit = proc.Exit{Code: -1, Contained: true}
-	out, err := create(t.logDir, streamFile)
+	out, err := t.agent.create(t.logDir, streamFile)
 	if err != nil {
 		t.end.startErr = err
 		return
 	}
-	defer func() { _ = out.Close() }() // its errors were seen by the writes
-	errs, err := create(t.logDir, stderrFile)
+	defer out.close()
+	errs, err := t.agent.create(t.logDir, stderrFile)
 	if err != nil {
 		t.end.startErr = err
 		return
 	}
-	defer func() { _ = errs.Close() }()
+	defer errs.close()
 	opening, err := userTurn(t.prompt)
 	if err != nil {
 		t.end.startErr = err
@@ -97,7 +96,7 @@ func (t *talk) run(ctx context.Context) {
 	close(t.gone)
 	<-read
 	<-written
-	t.conclude(errs.Name())
+	t.conclude(errs.flush())
 }
 
 // watch follows the conversation to the exit of the process.
@@ -267,12 +266,4 @@ func userTurn(prompt string) ([]byte, error) {
 		Message message `json:"message"`
 	}{"user", message{"user", prompt}})
 	return append(line, '\n'), err
-}
-
-// create opens a log file for writing, readable by the owner alone.
-func create(dir, name string) (*os.File, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
-	}
-	return os.OpenFile(filepath.Join(dir, name), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 }

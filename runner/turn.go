@@ -106,11 +106,11 @@ func (t *attempt) record(k *talk) {
 func (t *attempt) command(ctx context.Context) verdict {
 	e := turnEnd{exit: -1}
 	e.timeout, _ = limits(t.req.Settings)
-	out, err := create(t.req.LogDir, outputFile)
+	out, err := t.create(t.req.LogDir, outputFile)
 	if err != nil {
 		return verdict{outcome: Broken, reason: err.Error()}
 	}
-	defer func() { _ = out.Close() }() // the excerpt has what matters
+	defer out.close()
 	ctx, cancel := context.WithTimeoutCause(ctx, e.timeout, ErrTimeout)
 	defer cancel()
 	exit, said, err := verify.Command(ctx, t.req.Dir, t.env, t.req.Shell, out)
@@ -141,7 +141,7 @@ func (a *Agent) Ask(ctx context.Context, q Question) Answer {
 	ans := a.ask(ctx, q)
 	ans.Reason = verify.OneLine(ans.Reason, reasonMax)
 	ans.Duration = a.now().Sub(began)
-	_ = writeJSON(filepath.Join(q.LogDir, resultFile), ans) // the caller has it anyway
+	_ = a.keepJSON(filepath.Join(q.LogDir, resultFile), ans) // the caller has it anyway
 	return ans
 }
 
@@ -168,7 +168,7 @@ func (a *Agent) prepareAsk(q Question, add map[string]string) ([]string, error) 
 	if err := os.MkdirAll(q.LogDir, 0o700); err != nil {
 		return nil, err
 	}
-	if err := os.WriteFile(filepath.Join(q.LogDir, promptFile), []byte(q.Prompt), 0o600); err != nil {
+	if err := a.keep(filepath.Join(q.LogDir, promptFile), []byte(q.Prompt)); err != nil {
 		return nil, err
 	}
 	if err := a.assign(add, q.LogDir, assignment{Task: q.Name, Attempt: 1, Block: q.Rehearse}); err != nil {

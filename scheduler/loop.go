@@ -80,6 +80,11 @@ type Loop struct {
 	// RecoverPanel does the same for a panel.
 	RecoverPanel func(ctx context.Context, e CounselStarted) counsel.Verdict
 
+	// Clean takes out of an event what must not be kept or shown; it returns its argument
+	// or a changed copy. It is called from the loop's goroutine, before the event is
+	// journalled, applied and shown. nil: events stay as they are.
+	Clean func(Body) Body
+
 	Now  func() time.Time
 	Luck func() float64 // in [0, 1); spreads waits
 }
@@ -222,6 +227,9 @@ func (r *running) advance() error {
 
 // stage appends and applies an event. Nobody sees it before flush.
 func (r *running) stage(b Body) error {
+	if r.Clean != nil {
+		b = r.Clean(b)
+	}
 	e := Event{Seq: r.s.Seq + 1, Time: r.Now().UTC(), Body: b}
 	if err := r.Journal.Append(e); err != nil {
 		return err

@@ -41,7 +41,7 @@ func (a *agent) claim(lost bool) error {
 	if err := os.MkdirAll(store, 0o700); err != nil {
 		return fmt.Errorf("wavex agent: remembering the session: %w", err)
 	}
-	f, err := os.OpenFile(filepath.Join(store, a.session), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	f, err := os.OpenFile(filepath.Join(store, a.session), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	switch {
 	case errors.Is(err, fs.ErrExist):
 		return complain("Error: Session ID %s is already in use.", a.session)

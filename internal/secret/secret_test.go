@@ -1,0 +1,245 @@
+package secret
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// Keys that no service ever gave out, put together here so that no scanner finds them.
+var (
+	letters = strings.Repeat("aB3dE5gH", 8)
+	github  = "gh" + "p_" + letters[:36]
+	aws     = "AK" + "IA" + "ABCDEFGH12345678"
+)
+
+func TestForms(t *testing.T) {
+	t.Parallel()
+	r := New(nil)
+	for _, c := range []struct{ in, want string }{
+		{"key sk-" + "ant-api03-" + letters[:40] + ".", "key [redacted: Anthropic key]."},
+		{"sk-" + "proj-" + letters[:40], "[redacted: API key]"},
+		{"task-list-with-a-very-long-name-that-goes-on-and-on", ""},
+		{"sk-learn-with-a-very-long-name-that-goes-on-and-on", ""},
+		{"x=" + github + "\n", "x=[redacted: GitHub token]\n"},
+		{"github" + "_pat_" + letters[:30], "[redacted: GitHub token]"},
+		{"gl" + "pat-" + letters[:20], "[redacted: GitLab token]"},
+		{aws, "[redacted: AWS key id]"},
+		{`{"a":"x\n` + github + `\u001b` + aws + `"}`, `{"a":"x\n[redacted: GitHub token]\u001b[redacted: AWS key id]"}`},
+		{"xo" + "xb-1234567890-abcdefg", "[redacted: Slack token]"},
+		{"https://hooks." + "slack.com/services/T0000/B0000/" + letters[:24], "https://hooks.slack.com/services/[redacted: Slack webhook]"},
+		{"AI" + "za" + letters[:35], "[redacted: Google key]"},
+		{"npm" + "_" + letters[:36], "[redacted: npm token]"},
+		{"ey" + "JhbGciOiJIUzI1NiJ9.ey" + "JzdWIiOiIxMjM0NTY3ODkwIn0.dBjftJeZ4CVPmB92K27uhbUJU1p1r", "[redacted: JWT]"},
+		{`curl -H "Authorization: Bearer abcdef0123456789"`, `curl -H "Authorization: Bearer [redacted: authorization]"`},
+		{`{"command":"curl -H \"authorization: token abcdef0123456789\""}`, `{"command":"curl -H \"authorization: token [redacted: authorization]\""}`},
+		{"postgres://app:s3cr3t@db/x", "postgres://app:[redacted: password]@db/x"},
+		{"http://127.0.0.1:8080/a@b", ""},
+		{"-----BEGIN RSA PRIVATE" + " KEY-----\nAAAA\nBBBB\n-----END RSA PRIVATE KEY-----", "-----BEGIN RSA PRIVATE KEY-----[redacted: private key]-----END RSA PRIVATE KEY-----"},
+		{`{"text":"-----BEGIN PRIVATE` + ` KEY-----\nAAAA","more":1}`, `{"text":"-----BEGIN PRIVATE KEY-----[redacted: private key]","more":1}`},
+		{"commit 98250d9a1c7e4b55f0e9d1f1a0b3c4d5e6f70819, session 2f1c8e0a-77aa-4b6e-9c55-0d6b8c7e9f10", ""},
+	} {
+		if c.want == "" {
+			c.want = c.in
+		}
+		if got := r.String(c.in); got != c.want {
+			t.Errorf("%s:\n got %s\nwant %s", c.in, got, c.want)
+		}
+	}
+}
+
+func TestEnvironment(t *testing.T) {
+	t.Parallel()
+	r := New([]string{
+		"DEPLOY_TOKEN=hunter22", "DB_PASSWORD=p&ss \"w\"\\rd", "TOKEN_FILE=/run/token-file", "API_KEY=anything", "KEYBOARD=qwertz-2000",
+		"SSH_AUTH_SOCK=/run/agent.sock", "LONG_SECRET=hunter22-and-more", "PATH=/usr/bin:/bin", "MY_PAT=short1",
+		"SIGNING_KEY=-----BEGIN\nfirst-line-of-the-key\nsecond-line-of-the-key\n",
+	})
+	for _, c := range []struct{ in, want string }{
+		{"it is hunter22!", "it is [redacted: DEPLOY_TOKEN]!"},
+		{"hunter22-and-more", "[redacted: LONG_SECRET]"},
+		{`p&ss "w"\rd`, "[redacted: DB_PASSWORD]"},
+		{`{"a":"p&ss \"w\"\\rd"}`, `{"a":"[redacted: DB_PASSWORD]"}`},
+		{`{"a":"p\u0026ss \"w\"\\rd"}`, `{"a":"[redacted: DB_PASSWORD]"}`},
+		{"?q=p%26ss+%22w%22%5Crd", "?q=[redacted: DB_PASSWORD]"},
+		{"only second-line-of-the-key here", "only [redacted: SIGNING_KEY] here"},
+		{"anything goes, /run/token-file, qwertz-2000, /run/agent.sock, /usr/bin, short1", ""},
+	} {
+		if c.want == "" {
+			c.want = c.in
+		}
+		if got := r.String(c.in); got != c.want {
+			t.Errorf("%s:\n got %s\nwant %s", c.in, got, c.want)
+		}
+	}
+}
+
+func TestNilChangesNothing(t *testing.T) {
+	t.Parallel()
+	var r *Redactor
+	var out bytes.Buffer
+	w := r.Writer(&out)
+	if _, err := w.Write([]byte(github)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil || out.String() != github || r.String(github) != github ||
+		string(r.Bytes([]byte(github))) != github || r.Value(github) != github {
+		t.Errorf("%q %v", out.String(), err)
+	}
+}
+
+// TestWriterIsString: however the bytes come, what is written is what String makes of
+// the whole, and whole lines do not wait.
+func TestWriterIsString(t *testing.T) {
+	t.Parallel()
+	r := New([]string{"DEPLOY_TOKEN=hunter22"})
+	piece := rapid.SampledFrom([]string{"hunter22", "hunter", "22", github, github[:20], "\n", " text ", `{"a":"b"}`, "sk-", aws, "\n\n"})
+	rapid.Check(t, func(t *rapid.T) {
+		whole := strings.Join(rapid.SliceOfN(piece, 0, 30).Draw(t, "pieces"), "")
+		var out bytes.Buffer
+		w := r.Writer(&out)
+		for rest := whole; rest != ""; {
+			n := rapid.IntRange(1, len(rest)).Draw(t, "bytes")
+			if got, err := w.Write([]byte(rest[:n])); got != n || err != nil {
+				t.Fatal(got, err)
+			}
+			rest = rest[n:]
+			done := whole[:len(whole)-len(rest)]
+			if lines := done[:strings.LastIndexByte(done, '\n')+1]; out.Len() < len(r.String(lines)) {
+				t.Fatalf("%d bytes out after %q", out.Len(), done)
+			}
+		}
+		if err := w.Close(); err != nil || out.String() != r.String(whole) {
+			t.Fatalf("got  %q\nwant %q", out.String(), r.String(whole))
+		}
+	})
+}
+
+// TestWriterOfOneLongLine holds neither the line nor loses a key at any cut.
+func TestWriterOfOneLongLine(t *testing.T) {
+	t.Parallel()
+	r := New([]string{"DEPLOY_TOKEN=hunter22"})
+	line := strings.Repeat(strings.Repeat("x", 997)+" hunter22 ", 300)
+	var out bytes.Buffer
+	w := r.Writer(&out)
+	for b := []byte(line); len(b) > 0; {
+		n := min(len(b), 4099)
+		if _, err := w.Write(b[:n]); err != nil {
+			t.Fatal(err)
+		}
+		b = b[n:]
+		if held := len(line) - len(b) - out.Len(); held > 2*holdMax {
+			t.Fatalf("%d bytes held", held)
+		}
+	}
+	if err := w.Close(); err != nil || out.String() != r.String(line) {
+		t.Errorf("%d bytes, want %d, %v", out.Len(), len(r.String(line)), err)
+	}
+}
+
+func TestWriterKeepsKeyFilesTogether(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	w := New(nil).Writer(&out)
+	for _, line := range []string{"a\n", "-----BEGIN PRIVATE" + " KEY-----\n", "MIIEvQ\n", "AAAA\n", "-----END PRIVATE KEY-----\n", "b\n"} {
+		if _, err := io.WriteString(w, line); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if want := "a\n-----BEGIN PRIVATE KEY-----[redacted: private key]-----END PRIVATE KEY-----\nb\n"; out.String() != want {
+		t.Errorf("%q", out.String())
+	}
+}
+
+func TestWriterTellsErrors(t *testing.T) {
+	t.Parallel()
+	w := New(nil).Writer(failing{})
+	if _, err := w.Write([]byte("line\n")); !errors.Is(err, io.ErrShortBuffer) {
+		t.Error(err)
+	}
+}
+
+type failing struct{}
+
+func (failing) Write([]byte) (int, error) { return 0, io.ErrShortBuffer }
+
+type inner struct {
+	Text  string
+	Raw   json.RawMessage
+	Until time.Time
+}
+
+type outer struct {
+	Name  string
+	List  []inner
+	Map   map[string]string
+	Ptr   *inner
+	Any   any
+	Array [2]string
+	Count int
+	own   string
+}
+
+func TestValue(t *testing.T) {
+	t.Parallel()
+	r := New([]string{"DEPLOY_TOKEN=hunter22"})
+	now := time.Now()
+	make := func(s string) outer {
+		return outer{Name: s, List: []inner{{Text: "plain"}, {Text: s, Raw: json.RawMessage(`"` + s + `"`), Until: now}},
+			Map: map[string]string{"a": s, "b": "plain"}, Ptr: &inner{Text: s}, Any: []string{s}, Array: [2]string{"plain", s}, Count: 3, own: "own"}
+	}
+	in := make("x hunter22")
+	got := r.Value(in).(outer)
+	b, _ := json.Marshal(got)
+	want, _ := json.Marshal(make("x [redacted: DEPLOY_TOKEN]"))
+	if string(b) != string(want) || got.own != "own" {
+		t.Errorf("got  %s\nwant %s", b, want)
+	}
+	b, _ = json.Marshal(in)
+	want, _ = json.Marshal(make("x hunter22"))
+	if string(b) != string(want) {
+		t.Errorf("the original was changed: %s", b)
+	}
+	clean := make("plain")
+	if out := r.Value(&clean); out != any(&clean) {
+		t.Error("a value without secrets was copied")
+	}
+}
+
+func FuzzBytes(f *testing.F) {
+	f.Add([]byte("hunter22 " + github + "\n-----BEGIN PRIVATE" + " KEY-----\n"))
+	f.Add([]byte(`authorization: bearer xxxxxxxxxxxxxxx a://b:ccc@`))
+	r := New([]string{"DEPLOY_TOKEN=hunter22"})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		in := bytes.Clone(b)
+		out := r.Bytes(b)
+		if !bytes.Equal(in, b) {
+			t.Fatal("the input was changed")
+		}
+		if bytes.Contains(out, []byte("hunter22")) {
+			t.Fatalf("%q", out)
+		}
+	})
+}
+
+func BenchmarkWriter(b *testing.B) {
+	r := New([]string{"A_TOKEN=abcdefghij1", "B_TOKEN=abcdefghij2", "C_TOKEN=abcdefghij3", "D_TOKEN=abcdefghij4"})
+	line := []byte(`{"type":"user","message":{"role":"user","content":[{"type":"tool_result","content":"` + strings.Repeat("some words of a file, and more of it; ", 50) + `"}]}}` + "\n")
+	chunk := bytes.Repeat(line, 64)
+	w := r.Writer(io.Discard)
+	b.SetBytes(int64(len(chunk)))
+	for b.Loop() {
+		if _, err := w.Write(chunk); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

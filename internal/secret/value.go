@@ -1,0 +1,115 @@
+package secret
+
+import "reflect"
+
+// Value returns v with the secrets taken out of every string in it, at any depth:
+// fields, elements, map values, raw bytes. What has none is shared with v; what has one
+// is copied, so v itself is never changed. Keys of maps and unexported fields stay.
+func (r *Redactor) Value(v any) any {
+	if r == nil || v == nil {
+		return v
+	}
+	if out, changed := r.walk(reflect.ValueOf(v)); changed {
+		return out.Interface()
+	}
+	return v
+}
+
+// walk returns v, or a changed copy of it.
+func (r *Redactor) walk(v reflect.Value) (reflect.Value, bool) {
+	switch v.Kind() {
+	case reflect.String:
+		s := v.String()
+		if clean := r.String(s); clean != s {
+			return reflect.ValueOf(clean).Convert(v.Type()), true
+		}
+	case reflect.Slice:
+		if v.Type().Elem().Kind() == reflect.Uint8 {
+			b := v.Bytes()
+			if found := r.find(b); len(found) > 0 {
+				return reflect.ValueOf(replace(nil, b, found)).Convert(v.Type()), true
+			}
+			return v, false
+		}
+		return r.elements(v, v.Len(), func() reflect.Value {
+			c := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
+			reflect.Copy(c, v)
+			return c
+		})
+	case reflect.Array:
+		return r.elements(v, v.Len(), func() reflect.Value { return settable(v) })
+	case reflect.Map:
+		var out reflect.Value
+		for it := v.MapRange(); it.Next(); {
+			if e, changed := r.walk(it.Value()); changed {
+				if !out.IsValid() {
+					out = reflect.MakeMapWithSize(v.Type(), v.Len())
+					for all := v.MapRange(); all.Next(); {
+						out.SetMapIndex(all.Key(), all.Value())
+					}
+				}
+				out.SetMapIndex(it.Key(), e)
+			}
+		}
+		if out.IsValid() {
+			return out, true
+		}
+	case reflect.Struct:
+		var out reflect.Value
+		for i := range v.NumField() {
+			if !v.Type().Field(i).IsExported() {
+				continue
+			}
+			if e, changed := r.walk(v.Field(i)); changed {
+				if !out.IsValid() {
+					out = settable(v)
+				}
+				out.Field(i).Set(e)
+			}
+		}
+		if out.IsValid() {
+			return out, true
+		}
+	case reflect.Pointer:
+		if v.IsNil() {
+			return v, false
+		}
+		if e, changed := r.walk(v.Elem()); changed {
+			p := reflect.New(v.Type().Elem())
+			p.Elem().Set(e)
+			return p, true
+		}
+	case reflect.Interface:
+		if v.IsNil() {
+			return v, false
+		}
+		if e, changed := r.walk(v.Elem()); changed {
+			return e, true
+		}
+	}
+	return v, false
+}
+
+// elements walks n elements of v; duplicate makes the copy when the first one changes.
+func (r *Redactor) elements(v reflect.Value, n int, duplicate func() reflect.Value) (reflect.Value, bool) {
+	var out reflect.Value
+	for i := range n {
+		if e, changed := r.walk(v.Index(i)); changed {
+			if !out.IsValid() {
+				out = duplicate()
+			}
+			out.Index(i).Set(e)
+		}
+	}
+	if out.IsValid() {
+		return out, true
+	}
+	return v, false
+}
+
+// settable is a copy of v that can be changed.
+func settable(v reflect.Value) reflect.Value {
+	c := reflect.New(v.Type()).Elem()
+	c.Set(v)
+	return c
+}

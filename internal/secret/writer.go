@@ -1,0 +1,90 @@
+package secret
+
+import (
+	"bytes"
+	"io"
+)
+
+// Sizes of what a Writer holds back, in bytes.
+const (
+	holdMax = 64 << 10 // of a line that does not end
+	overlap = 8 << 10  // of it that stays back: longer than any secret but a key file
+)
+
+// writer passes on whole lines as soon as they end; of a line without end it holds
+// back what may be the beginning of a secret.
+type writer struct {
+	r    *Redactor
+	w    io.Writer
+	held []byte
+	out  []byte // reused
+}
+
+// Writer returns a writer that passes what is written on to w, without its secrets.
+// Whole lines go on at once; Close writes the rest, and does not close w. It is for one
+// goroutine. An error of w is returned by the Write that meets it.
+func (r *Redactor) Writer(w io.Writer) io.WriteCloser {
+	if r == nil {
+		return nopCloser{w}
+	}
+	return &writer{r: r, w: w}
+}
+
+func (w *writer) Write(b []byte) (int, error) {
+	data := b
+	if len(w.held) > 0 {
+		w.held = append(w.held, b...)
+		data = w.held
+	}
+	cut := bytes.LastIndexByte(data, '\n') + 1
+	if begun := bytes.LastIndex(data[:cut], []byte("-----BEGIN ")); begun >= 0 && len(data)-begun < holdMax &&
+		!bytes.Contains(data[begun:cut], []byte("-----END ")) {
+		cut = begun // a key file goes on over several lines
+	}
+	if len(data)-cut > holdMax {
+		cut = len(data) - overlap
+	}
+	rest, err := w.pass(data, cut)
+	w.held = append(w.held[:0], rest...)
+	if err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
+
+// pass writes data[:cut], and a secret that crosses the cut as a whole. It returns what
+// is to be held back.
+func (w *writer) pass(data []byte, cut int) ([]byte, error) {
+	if cut == 0 {
+		return data, nil
+	}
+	found := w.r.find(data)
+	n := 0
+	for _, s := range found {
+		if s.from >= cut {
+			break
+		}
+		cut = max(cut, s.to)
+		n++
+	}
+	if n == 0 {
+		_, err := w.w.Write(data[:cut])
+		return data[cut:], err
+	}
+	w.out = replace(w.out[:0], data[:cut], found[:n])
+	_, err := w.w.Write(w.out)
+	return data[cut:], err
+}
+
+func (w *writer) Close() error {
+	if len(w.held) == 0 {
+		return nil
+	}
+	_, err := w.pass(w.held, len(w.held))
+	w.held = nil
+	return err
+}
+
+type nopCloser struct{ io.Writer }
+
+func (nopCloser) Close() error { return nil }
