@@ -37,6 +37,8 @@ var may = map[string]struct {
 	"internal/report":            {[]string{"budget", "counsel", "internal/plan", "internal/ui/safe", "internal/verify", "runner", "scheduler"}, "a projection"},
 	"internal/report/reporttest": {[]string{"budget", "counsel", "dag", "internal/plan", "internal/verify", "runner", "scheduler"}, "stories for tests of projections"},
 	"internal/intent":            {nil, "judging words needs nothing but words"},
+	"internal/shape":             {nil, "a file's text and nothing else"},
+	"internal/learn":             {nil, "learnings are words; what taught them is others' business"},
 	"cmd":                        {[]string{"*"}, "the command line wires everything"},
 	"cmd/wavex":                  {[]string{"cmd"}, "ten lines"},
 	"e2e":                        {[]string{"*"}, "tests of the whole"},

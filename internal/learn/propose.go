@@ -1,0 +1,79 @@
+package learn
+
+// This file proposes learnings after a run: from retries that counsel turned around,
+// and from deviations that _context.md records (LEDGER S3-12, S3-13). A proposal is
+// only that until somebody accepts it.
+
+import (
+	"strings"
+	"time"
+)
+
+// Turn is a retry that passed after counsel: what had gone wrong, and what helped.
+type Turn struct {
+	Run, Task, Subject string
+	Failure, Signature string
+	Cause, Fix         string
+	Files              []string
+	Time               time.Time
+}
+
+// FromTurns proposes a failure for each task that counsel turned around.
+func FromTurns(turns []Turn) []Learning {
+	var out []Learning
+	for _, t := range turns {
+		if strings.TrimSpace(t.Failure) == "" || strings.TrimSpace(t.Fix) == "" {
+			continue
+		}
+		out = append(out, Learning{Kind: Failure, Context: t.Subject, Failure: t.Failure, Cause: t.Cause, Prevention: t.Fix,
+			Files: t.Files, Signature: t.Signature, Run: t.Run, Task: t.Task, Time: t.Time}.Clean())
+	}
+	return out
+}
+
+// Deviations reads the section "Deviations" of a _context.md: entries of lines
+// "- Before: ...", "- Found: ...", "- Adjustment: ...". An entry without a finding, and one
+// that is still the template's words, is no deviation.
+func Deviations(context, run string, at time.Time) []Learning {
+	var out []Learning
+	var l Learning
+	flush := func() {
+		template := strings.Trim(l.Failure, "XYZ.") == "" || strings.EqualFold(l.Failure, "no deviation")
+		if !template {
+			l.Kind, l.Run, l.Time = Discovery, run, at
+			if l.Context == "" {
+				l.Context = "an assumption of the plan"
+			}
+			out = append(out, l.Clean())
+		}
+		l = Learning{}
+	}
+	in := false
+	for line := range strings.Lines(context) {
+		line = strings.TrimSpace(line)
+		if title, ok := strings.CutPrefix(line, "#"); ok {
+			flush()
+			in = strings.EqualFold(strings.TrimSpace(strings.TrimLeft(title, "#")), "deviations")
+			continue
+		}
+		if !in {
+			continue
+		}
+		key, value, ok := strings.Cut(strings.TrimLeft(line, "-* "), ":")
+		if !ok {
+			continue
+		}
+		value = strings.TrimSpace(value)
+		switch strings.ToLower(strings.Trim(key, "* ")) {
+		case "before", "pre-assumption":
+			flush()
+			l.Context = value
+		case "found", "actual finding":
+			l.Failure = value
+		case "adjustment":
+			l.Prevention = value
+		}
+	}
+	flush()
+	return out
+}

@@ -1,0 +1,268 @@
+// Package shape is what a request must come to: criteria with their evidence, and
+// what must not become true, kept in SHAPE.md for people to read and change. It reads
+// and writes that file's text; it asks no model and starts nothing.
+package shape
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/goccy/go-yaml"
+)
+
+// Item is a criterion or a mustNot.
+type Item struct {
+	Text         string `json:"text" yaml:"text"`
+	Verification string `json:"verification,omitempty" yaml:"verification,omitempty"` // one of Tiers
+	// Run is a command that shows it: of a criterion, it succeeds when it is met; of a
+	// mustNot, it succeeds when it has become true. "": a reviewer or a person judges.
+	Run string `json:"run,omitempty" yaml:"run,omitempty"`
+}
+
+// Tiers are the kinds of evidence, from the strongest to none at all.
+var Tiers = []string{"execution output", "measurement", "observation", "assumption"}
+
+// Shape is the content of SHAPE.md.
+type Shape struct {
+	Criteria []Item `json:"criteria" yaml:"criteria"`
+	MustNot  []Item `json:"mustNot,omitempty" yaml:"mustNot,omitempty"`
+}
+
+// Assumed counts the criteria that rest on no evidence.
+func (s Shape) Assumed() int {
+	n := 0
+	for _, c := range s.Criteria {
+		if c.Verification == "assumption" {
+			n++
+		}
+	}
+	return n
+}
+
+// limits of what is taken over from a model or a file.
+const (
+	maxItems = 40
+	maxText  = 600
+)
+
+// Clean is the shape in order: texts on one line, known tiers, nothing empty, nothing
+// twice. A criterion with a command is shown by its output; one without a tier and a
+// command is an assumption until somebody says otherwise (LEDGER S2-26).
+func (s Shape) Clean() Shape {
+	return Shape{clean(s.Criteria, true), clean(s.MustNot, false)}
+}
+
+func clean(items []Item, criteria bool) []Item {
+	var out []Item
+	for _, it := range items {
+		it.Text = oneLine(it.Text)
+		it.Run = strings.TrimSpace(printable(it.Run))
+		it.Verification = strings.ToLower(oneLine(it.Verification))
+		if it.Text == "" || slices.ContainsFunc(out, func(o Item) bool { return o.Text == it.Text }) || len(out) == maxItems {
+			continue
+		}
+		if !slices.Contains(Tiers, it.Verification) {
+			it.Verification = ""
+		}
+		switch {
+		case !criteria:
+			it.Verification = ""
+		case it.Run != "" && (it.Verification == "" || it.Verification == "assumption"):
+			it.Verification = "execution output"
+		case it.Verification == "":
+			it.Verification = "assumption"
+		}
+		out = append(out, it)
+	}
+	return out
+}
+
+// printable is s without what neither a terminal nor YAML takes; lines stay lines.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' || unicode.IsPrint(r) {
+			return r
+		}
+		if unicode.IsSpace(r) {
+			return ' '
+		}
+		return -1
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+}
+
+func oneLine(s string) string {
+	s = strings.Join(strings.Fields(printable(s)), " ")
+	if len(s) > maxText {
+		s = strings.ToValidUTF8(s[:maxText-3], "") + "..."
+	}
+	return s
+}
+
+// Render writes SHAPE.md.
+func Render(request string, s Shape) string {
+	var b strings.Builder
+	b.WriteString("# Shape\n\n")
+	for line := range strings.Lines(strings.TrimSpace(request) + "\n") {
+		b.WriteString(strings.TrimRight("> "+line, " \n") + "\n")
+	}
+	b.WriteString("\nCriteria are met by evidence: `run` succeeds. A mustNot stops the run when its `run` succeeds.\n")
+	b.WriteString("Change this block and give the command again; it is read before it is made anew.\n\n```yaml\n")
+	list(&b, "criteria", s.Criteria)
+	list(&b, "mustNot", s.MustNot)
+	b.WriteString("```\n")
+	return b.String()
+}
+
+// list writes one key. By hand: the YAML library leaves texts unquoted that it cannot
+// read again, such as "? A".
+func list(b *strings.Builder, key string, items []Item) {
+	if len(items) == 0 {
+		return
+	}
+	b.WriteString(key + ":\n")
+	for _, it := range items {
+		b.WriteString("  - text: " + scalar(it.Text) + "\n")
+		if it.Verification != "" {
+			b.WriteString("    verification: " + scalar(it.Verification) + "\n")
+		}
+		if it.Run != "" {
+			b.WriteString("    run: " + scalar(it.Run) + "\n")
+		}
+	}
+}
+
+// scalar is s plain where that cannot be misread, else as JSON, which YAML includes.
+func scalar(s string) string {
+	if regexp.MustCompile(`^[A-Za-z][A-Za-z0-9,.()/_-]*(?: [A-Za-z0-9,.()/_-]+)+$`).MatchString(s) {
+		return s
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(s); err != nil {
+		return `""` // a string cannot fail
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// Error is a SHAPE.md that cannot be used.
+type Error struct{ Problem string }
+
+func (e *Error) Error() string { return e.Problem }
+
+// Parse reads SHAPE.md: its YAML blocks, and its front matter. An entry is a text or a
+// mapping; "verification" may also be a mapping from criteria to a tier, or to a mapping
+// with type and run. Errors are *Error.
+func Parse(text string) (Shape, error) {
+	var s Shape
+	tiers := map[string]Item{}
+	found := false
+	for _, block := range blocks(text) {
+		var doc struct {
+			Criteria     []entry          `yaml:"criteria"`
+			MustNot      []entry          `yaml:"mustNot"`
+			MustNotToo   []entry          `yaml:"must_not"`
+			Verification map[string]entry `yaml:"verification"`
+		}
+		if err := yaml.Unmarshal([]byte(block), &doc); err != nil {
+			return s, &Error{"a YAML block cannot be read: " + oneLine(yaml.FormatError(err, false, false))}
+		}
+		for _, e := range doc.Criteria {
+			s.Criteria = append(s.Criteria, e.Item)
+		}
+		for _, e := range append(doc.MustNot, doc.MustNotToo...) {
+			s.MustNot = append(s.MustNot, e.Item)
+		}
+		for name, e := range doc.Verification {
+			tiers[oneLine(name)] = e.Item
+		}
+		found = found || len(doc.Criteria) > 0
+	}
+	if !found {
+		return s, &Error{"there are no criteria; write a block ```yaml with a list criteria:"}
+	}
+	for i := range s.Criteria {
+		c := &s.Criteria[i]
+		if t, ok := tiers[oneLine(c.Text)]; ok {
+			c.Verification = cmp.Or(c.Verification, t.Verification, t.Text)
+			c.Run = cmp.Or(c.Run, t.Run)
+		}
+	}
+	s = s.Clean()
+	if len(s.Criteria) == 0 {
+		return s, &Error{"every criterion is empty"}
+	}
+	return s, nil
+}
+
+// entry is an item as people write it.
+type entry struct{ Item }
+
+// UnmarshalYAML takes a text, or a mapping with a few spellings of its keys.
+func (e *entry) UnmarshalYAML(read func(any) error) error {
+	var text string
+	if read(&text) == nil {
+		e.Text = text
+		return nil
+	}
+	var m struct {
+		Text         string `yaml:"text"`
+		Criterion    string `yaml:"criterion"`
+		Verification string `yaml:"verification"`
+		Type         string `yaml:"type"`
+		Tier         string `yaml:"tier"`
+		Run          string `yaml:"run"`
+		Command      string `yaml:"command"`
+	}
+	if err := read(&m); err != nil {
+		return err
+	}
+	e.Item = Item{cmp.Or(m.Text, m.Criterion), cmp.Or(m.Verification, m.Type, m.Tier), cmp.Or(m.Run, m.Command)}
+	return nil
+}
+
+// blocks are the YAML of a markdown text: front matter and fenced blocks.
+func blocks(text string) []string {
+	lines := strings.Split(strings.TrimPrefix(strings.ReplaceAll(text, "\r\n", "\n"), "\ufeff"), "\n")
+	var out []string
+	start, fence := -1, ""
+	for i, line := range lines {
+		word := strings.TrimSpace(line)
+		switch {
+		case start < 0 && i == 0 && word == "---":
+			start, fence = 1, "---"
+		case start < 0 && (word == "```yaml" || word == "```yml"):
+			start, fence = i+1, "```"
+		case start >= 0 && word == fence:
+			out = append(out, strings.Join(lines[start:i], "\n"))
+			start = -1
+		}
+	}
+	return out
+}
+
+// Schema is the JSON Schema of a model's answer; small, because every call pays for it.
+const Schema = `{"type":"object","properties":{` +
+	`"criteria":{"type":"array","minItems":1,"maxItems":12,"items":{"type":"object","properties":{"text":{"type":"string"},` +
+	`"verification":{"enum":["execution output","measurement","observation","assumption"]},"run":{"type":"string"}},` +
+	`"required":["text","verification"],"additionalProperties":false}},` +
+	`"mustNot":{"type":"array","maxItems":12,"items":{"type":"object","properties":{"text":{"type":"string"},"run":{"type":"string"}},` +
+	`"required":["text"],"additionalProperties":false}}},` +
+	`"required":["criteria","mustNot"],"additionalProperties":false}`
+
+// Read takes a model's answer of that schema. Errors are *Error.
+func Read(answer json.RawMessage) (Shape, error) {
+	var s Shape
+	if err := json.Unmarshal(answer, &s); err != nil {
+		return s, &Error{"the answer is not the JSON asked for"}
+	}
+	if s = s.Clean(); len(s.Criteria) == 0 {
+		return s, &Error{"the answer has no criterion"}
+	}
+	return s, nil
+}
