@@ -14,6 +14,7 @@ import (
 
 	"wavex/budget"
 	"wavex/internal/journal"
+	"wavex/internal/notify"
 	"wavex/internal/plan"
 	"wavex/internal/secret"
 	"wavex/internal/ui"
@@ -38,6 +39,7 @@ type session struct {
 	secrets *secret.Redactor
 
 	reports []reportFile
+	hooks   []notify.Hook
 	seen    int // records of the journal when it was decided what to do
 }
 
@@ -47,6 +49,9 @@ func prepare(ctx context.Context, o runOptions, std Stdio) (*session, error) {
 	r := &session{opts: o, std: std, secrets: secret.New(os.Environ())}
 	var err error
 	if r.reports, err = parseReports(o.reports); err != nil {
+		return nil, err
+	}
+	if r.hooks, err = parseHooks(o.webhooks); err != nil {
 		return nil, err
 	}
 	past, err := r.load()

@@ -50,7 +50,8 @@ type runOptions struct {
 	ascii  bool
 	status bool
 
-	reports []string // KIND=FILE
+	reports  []string // KIND=FILE
+	webhooks []string // URL or slack=URL
 
 	changed func(name string) bool // was the flag given
 }
@@ -144,6 +145,7 @@ func runFlags(c *cobra.Command, o *runOptions) {
 	f.BoolVar(&o.plain, "plain", false, "timestamped lines, also on a terminal")
 	f.BoolVar(&o.ascii, "ascii", false, "no character beyond ASCII")
 	f.StringArrayVar(&o.reports, "report", nil, "KIND=FILE: also write a report when the run ends, however it ends (junit, json, md; repeatable)")
+	f.StringArrayVar(&o.webhooks, "webhook", nil, "URL or slack=URL: told of a breaker and of the end (repeatable)")
 	f.BoolVar(&o.status, "status-block", false, "print the status block after each iteration")
 }
 

@@ -86,6 +86,7 @@ func TestScripts(t *testing.T) {
 			"lacks":    lacks,
 			"clean":    clean,
 			"private":  private,
+			"catch":    catch,
 			"outcomes": outcomes,
 			"events":   func(ts *testscript.TestScript, neg bool, args []string) { events(ts, neg, args, schema) },
 		},

@@ -47,6 +47,10 @@ func (r *session) run(ctx context.Context) error {
 		}
 		loop.Panel = panel
 	}
+	hooks, told := r.notifier(ctx)
+	if hooks != nil {
+		loop.Views = append(loop.Views, hooks)
+	}
 	stopSignals, abandoned := r.signals(loop)
 	defer stopSignals()
 	guard := r.contain()
@@ -63,7 +67,9 @@ func (r *session) run(ctx context.Context) error {
 	}()
 	select {
 	case out := <-done:
-		return r.reported(r.finish(out.end, out.err))
+		end := r.reported(r.finish(out.end, out.err))
+		told()
+		return end
 	case code := <-abandoned:
 		// The third signal: the user wants out now. The journal is whole as it is, and a
 		// resume settles what is left open.

@@ -1,0 +1,43 @@
+//go:build unix
+
+package cmd_test
+
+// Words of scripts about what wavex tells others over the network.
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"sync"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// catch VAR FILE starts a server on loopback that answers 500 to the first request, then
+// appends each body, and its signature, to FILE. Its URL goes into the variable VAR.
+func catch(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: catch VAR FILE")
+	}
+	path := ts.MkAbs(args[1])
+	var mu sync.Mutex
+	first := true
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		b, err := io.ReadAll(q.Body)
+		if first || err != nil {
+			first = false
+			w.WriteHeader(http.StatusInternalServerError)
+			return
+		}
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		if err == nil {
+			_, _ = f.WriteString(string(b) + "\n" + q.Header.Get("X-Wavex-Signature") + "\n")
+			_ = f.Close()
+		}
+	}))
+	ts.Defer(srv.Close)
+	ts.Setenv(args[0], srv.URL)
+}

@@ -1,0 +1,94 @@
+package notify
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"wavex/internal/ui/safe"
+	"wavex/scheduler"
+)
+
+// Message is what a hook is told, version 1: fields are added, never changed.
+type Message struct {
+	V     int       `json:"v"`
+	Event string    `json:"event"` // "run_ended", "run_paused" (it can be continued), "breaker"
+	Time  time.Time `json:"time"`  // RFC 3339, UTC
+	Run   string    `json:"run"`
+	Plan  string    `json:"plan"`
+
+	Status     string           `json:"status"` // as in the run_ended event; "draining" for a breaker
+	ExitCode   int              `json:"exit_code"`
+	Reason     string           `json:"reason,omitempty"`
+	Breaker    string           `json:"breaker,omitempty"`
+	Limit      string           `json:"limit,omitempty"` // money, iterations, tokens, wall-clock
+	ResumeAt   time.Time        `json:"resume_at,omitzero"`
+	Resume     string           `json:"resume,omitempty"` // the command that continues
+	Tasks      scheduler.Counts `json:"tasks"`
+	CostUSD    float64          `json:"cost_usd"`
+	Iterations int              `json:"iterations"`
+}
+
+// about makes a message of an event, if it is worth one.
+func about(e scheduler.Event, s *scheduler.State) (Message, bool) {
+	m := Message{V: 1, Time: e.Time, Run: s.Config.Run}
+	switch b := e.Body.(type) {
+	case scheduler.RunEnded:
+		m.Event = "run_ended"
+		if b.Status != "complete" && b.Status != "failed" {
+			m.Event = "run_paused"
+		}
+		m.Status, m.ExitCode, m.Reason = b.Status, b.ExitCode, b.Reason
+		m.ResumeAt, m.Resume = b.ResumeAt, b.Resume
+		m.Tasks, m.CostUSD, m.Iterations = b.Tasks, b.CostUSD, b.Iterations
+		if s.Stop != nil {
+			m.Breaker, m.Limit = s.Stop.Breaker, s.Stop.Limit
+		}
+		return m, true
+	case scheduler.Draining:
+		return m.tripped(&b.Stop, s)
+	case scheduler.AttemptEnded:
+		return m.tripped(b.Stop, s)
+	}
+	return m, false
+}
+
+// tripped is about a breaker that stops the run: what still runs may finish.
+func (m Message) tripped(stop *scheduler.Stop, s *scheduler.State) (Message, bool) {
+	if stop == nil || stop.Breaker == "" {
+		return m, false
+	}
+	m.Event, m.Status, m.ExitCode, m.Reason, m.Breaker = "breaker", "draining", stop.ExitCode, stop.Reason, stop.Breaker
+	m.Tasks, m.CostUSD, m.Iterations = s.Counts, s.Ledger.Spent().Float(), s.Ledger.Iterations()
+	return m, true
+}
+
+// Text is the message for people: one paragraph, as Slack shows it.
+func (m Message) Text() string {
+	name := m.Plan
+	if name == "" {
+		name = m.Run
+	}
+	var b strings.Builder
+	switch {
+	case m.Event == "breaker":
+		fmt.Fprintf(&b, "wavex: %s: breaker %s tripped, nothing more starts", name, m.Breaker)
+	case m.Status == "complete":
+		fmt.Fprintf(&b, "wavex: %s is complete", name)
+	default:
+		fmt.Fprintf(&b, "wavex: %s: %s (exit code %d)", name, m.Status, m.ExitCode)
+	}
+	c := m.Tasks
+	all := c.Completed + c.Failed + c.Blocked + c.Pending
+	fmt.Fprintf(&b, "\n%d of %d tasks completed, %d failed, %d blocked | $%.2f | %d iterations", c.Completed, all, c.Failed, c.Blocked, m.CostUSD, m.Iterations)
+	if m.Reason != "" && m.Status != "complete" {
+		fmt.Fprintf(&b, "\n%s", safe.Line(m.Reason))
+	}
+	if m.Resume != "" {
+		fmt.Fprintf(&b, "\nContinue with: %s", m.Resume)
+		if !m.ResumeAt.IsZero() {
+			fmt.Fprintf(&b, " (from %s)", m.ResumeAt.UTC().Format(time.RFC3339))
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,203 @@
+// Package notify tells webhooks how a run goes: that a breaker tripped, and how a
+// session of the run ended. It reads events; it never delays or fails the run: what
+// cannot be delivered in time is given up, and Close says so.
+package notify
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/hashicorp/go-retryablehttp"
+
+	"wavex/scheduler"
+)
+
+// Hook is an address that is told.
+type Hook struct {
+	URL   string
+	Slack bool // it takes {"text": "..."} as Slack's incoming webhooks do
+}
+
+// ParseHook reads "URL" or "slack=URL". Addresses at hooks.slack.com are Slack's either
+// way. The error does not quote the address, which may be a secret.
+func ParseHook(s string) (Hook, error) {
+	rest, slack := strings.CutPrefix(s, "slack=")
+	u, err := url.Parse(rest)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return Hook{}, errors.New("a webhook is an http or https URL, or slack=URL")
+	}
+	return Hook{URL: rest, Slack: slack || u.Hostname() == "hooks.slack.com"}, nil
+}
+
+// String is the address without what may be secret in it.
+func (h Hook) String() string {
+	u, err := url.Parse(h.URL)
+	if err != nil {
+		return "a webhook"
+	}
+	return u.Scheme + "://" + u.Host
+}
+
+// Options are how a Sender works. The zero value is sensible.
+type Options struct {
+	Secret string // signs each body; "": unsigned
+	// Timeout is of one try; 0: 5 s. Last is how long Close waits for what is not yet
+	// delivered; 0: 15 s.
+	Timeout, Last time.Duration
+	// Retries is how often a try that failed is repeated, with a growing wait from Wait on;
+	// 0: 3 times, from 500 ms.
+	Retries int
+	Wait    time.Duration
+}
+
+// queueMax is how many messages wait for one slow hook; a session sends few.
+const queueMax = 16
+
+// Sender is a scheduler.View that tells hooks.
+type Sender struct {
+	name  string // of the plan
+	hooks []*hookQueue
+	stop  context.CancelCauseFunc
+	opts  Options
+}
+
+type hookQueue struct {
+	Hook
+	queue chan Message
+	done  chan struct{}
+	err   error // the first; read after done is closed
+}
+
+// errLate is why a delivery is given up at the end.
+var errLate = errors.New("no answer in time")
+
+// New starts a Sender; ctx bounds all it does. Close must be called. plan is what
+// messages call the plan.
+func New(ctx context.Context, plan string, hooks []Hook, o Options) *Sender {
+	ctx, stop := context.WithCancelCause(context.WithoutCancel(ctx))
+	s := &Sender{name: plan, stop: stop, opts: o}
+	for _, h := range hooks {
+		q := &hookQueue{Hook: h, queue: make(chan Message, queueMax), done: make(chan struct{})}
+		s.hooks = append(s.hooks, q)
+		go func() {
+			defer close(q.done)
+			client := s.client()
+			defer client.HTTPClient.CloseIdleConnections()
+			for m := range q.queue {
+				if err := s.deliver(ctx, client, q.Hook, m); err != nil && q.err == nil {
+					q.err = err
+				}
+			}
+		}()
+	}
+	return s
+}
+
+// client is for one hook. The requests are few and far between.
+func (s *Sender) client() *retryablehttp.Client {
+	c := retryablehttp.NewClient()
+	c.Logger = nil // the default writes to stderr
+	c.RetryMax, c.RetryWaitMin, c.RetryWaitMax = cmp.Or(s.opts.Retries, 3), cmp.Or(s.opts.Wait, 500*time.Millisecond), 5*time.Second
+	c.HTTPClient.Timeout = cmp.Or(s.opts.Timeout, 5*time.Second)
+	c.ErrorHandler = retryablehttp.PassthroughErrorHandler // its own quotes the address
+	return c
+}
+
+// Event queues what the event is worth telling. It never blocks.
+func (s *Sender) Event(e scheduler.Event, st *scheduler.State) {
+	m, ok := about(e, st)
+	if !ok {
+		return
+	}
+	m.Plan = s.name
+	for _, h := range s.hooks {
+		select {
+		case h.queue <- m:
+		default: // it has not answered for a long time; the end is told in any case by its queue
+		}
+	}
+}
+
+// Close waits until everything is delivered or given up, and says what was not. The
+// Sender must not be used after it.
+func (s *Sender) Close() error {
+	for _, h := range s.hooks {
+		close(h.queue)
+	}
+	late := time.AfterFunc(cmp.Or(s.opts.Last, 15*time.Second), func() { s.stop(errLate) })
+	defer late.Stop()
+	var errs []error
+	for _, h := range s.hooks {
+		<-h.done
+		if h.err != nil {
+			errs = append(errs, fmt.Errorf("telling %s: %w", h.Hook, h.err))
+		}
+	}
+	s.stop(nil)
+	return errors.Join(errs...)
+}
+
+// deliver posts a message, again after 429, 5xx and errors of the network.
+func (s *Sender) deliver(ctx context.Context, c *retryablehttp.Client, h Hook, m Message) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	body, err := h.body(m)
+	if err != nil {
+		return err
+	}
+	req, err := retryablehttp.NewRequestWithContext(ctx, http.MethodPost, h.URL, bytes.NewReader(body))
+	if err != nil {
+		return errors.New("the address is not a URL") // its error quotes it
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("User-Agent", "wavex")
+	req.Header.Set("X-Wavex-Event", m.Event)
+	req.Header.Set("X-Wavex-Delivery", uuid.NewString())
+	if s.opts.Secret != "" {
+		req.Header.Set("X-Wavex-Signature", Sign(s.opts.Secret, body))
+	}
+	res, err := c.Do(req)
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		return cause
+	}
+	var u *url.Error
+	if errors.As(err, &u) {
+		err = u.Err // it quotes the address
+	}
+	if err != nil {
+		return err
+	}
+	_ = res.Body.Close() // nothing of it is read
+	if res.StatusCode/100 != 2 {
+		return fmt.Errorf("it answered %s", res.Status)
+	}
+	return nil
+}
+
+// Sign is the signature of a body: "sha256=" and the HMAC in hex, as GitHub's webhooks
+// have it.
+func Sign(secret string, body []byte) string {
+	h := hmac.New(sha256.New, []byte(secret))
+	_, _ = h.Write(body) // never fails
+	return "sha256=" + hex.EncodeToString(h.Sum(nil))
+}
+
+func (h Hook) body(m Message) ([]byte, error) {
+	if h.Slack {
+		return json.Marshal(map[string]string{"text": m.Text()})
+	}
+	return json.Marshal(m)
+}

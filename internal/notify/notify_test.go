@@ -1,0 +1,222 @@
+package notify
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"wavex/budget"
+	"wavex/internal/plan"
+	"wavex/runner"
+	"wavex/scheduler"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var at = time.Date(2026, 11, 21, 6, 30, 0, 0, time.UTC)
+
+// state is that of a run which was paused by a breaker.
+func state(t *testing.T) (*scheduler.State, []scheduler.Event) {
+	t.Helper()
+	p, diags := plan.Parse("plan.json", []byte(`{"version":1,"tasks":[{"id":"A","subject":"a","verify":["true"]}]}`), plan.Options{})
+	if p == nil {
+		t.Fatal(diags)
+	}
+	s := scheduler.NewState(p)
+	c := scheduler.DefaultConfig()
+	c.Run, c.Limits = "R-1", budget.Limits{USD: 5e6, Iterations: 10}
+	stop := scheduler.Stop{Status: "paused", ExitCode: 4, Reason: "same\x1b[31m error\nthree times", Breaker: "same-error"}
+	bodies := []scheduler.Body{
+		scheduler.RunStarted{Config: c, Plan: "plan.json", Tasks: 1, Waves: 1},
+		scheduler.Draining{Stop: stop},
+		scheduler.RunEnded{Status: "paused", ExitCode: 4, Reason: stop.Reason, Resume: "wavex resume plan.json",
+			Tasks: scheduler.Counts{Pending: 1}, CostUSD: 1.25, Iterations: 3},
+	}
+	var events []scheduler.Event
+	for i, b := range bodies {
+		events = append(events, scheduler.Event{Seq: int64(i + 1), Time: at, Body: b})
+	}
+	if err := s.Replay(events); err != nil {
+		t.Fatal(err)
+	}
+	return s, events
+}
+
+func send(t *testing.T, o Options, hooks ...Hook) error {
+	t.Helper()
+	st, events := state(t)
+	s := New(t.Context(), "demo", hooks, o)
+	for _, e := range events {
+		s.Event(e, st)
+	}
+	return s.Close()
+}
+
+func TestDelivers(t *testing.T) {
+	t.Parallel()
+	type got struct {
+		header http.Header
+		body   string
+	}
+	var tries atomic.Int64
+	came := make(chan got, 10)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		b, _ := io.ReadAll(q.Body)
+		if tries.Add(1) < 3 {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		came <- got{q.Header, string(b)}
+	}))
+	defer srv.Close()
+	if err := send(t, Options{Secret: "s3cret", Wait: time.Millisecond}, Hook{URL: srv.URL + "/path?token=x"}); err != nil {
+		t.Fatal(err)
+	}
+	close(came)
+	var all []Message
+	for g := range came {
+		var m Message
+		if err := json.Unmarshal([]byte(g.body), &m); err != nil {
+			t.Fatal(err)
+		}
+		if want := Sign("s3cret", []byte(g.body)); g.header.Get("X-Wavex-Signature") != want || g.header.Get("X-Wavex-Event") != m.Event ||
+			g.header.Get("X-Wavex-Delivery") == "" || g.header.Get("Content-Type") != "application/json" {
+			t.Errorf("headers: %v", g.header)
+		}
+		all = append(all, m)
+	}
+	if len(all) != 2 || tries.Load() != 4 {
+		t.Fatalf("%d messages in %d tries", len(all), tries.Load())
+	}
+	if m := all[0]; m.Event != "breaker" || m.Breaker != "same-error" || m.Run != "R-1" || m.Plan != "demo" || m.ExitCode != 4 {
+		t.Errorf("%+v", m)
+	}
+	if m := all[1]; m.Event != "run_paused" || m.Status != "paused" || m.CostUSD != 1.25 || m.Tasks.Pending != 1 || !m.Time.Equal(at) {
+		t.Errorf("%+v", m)
+	}
+}
+
+// TestSignature is the one of GitHub's documentation, so that receivers can use what
+// they have.
+func TestSignature(t *testing.T) {
+	t.Parallel()
+	if got := Sign("It's a Secret to Everybody", []byte("Hello, World!")); got != "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17" {
+		t.Error(got)
+	}
+}
+
+func TestSlack(t *testing.T) {
+	t.Parallel()
+	var bodies []string
+	srv := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, q *http.Request) {
+		b, _ := io.ReadAll(q.Body)
+		bodies = append(bodies, string(b)) // one hook is told one after the other
+	}))
+	defer srv.Close()
+	h, err := ParseHook("slack=" + srv.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := send(t, Options{}, h); err != nil {
+		t.Fatal(err)
+	}
+	if len(bodies) != 2 {
+		t.Fatal(bodies)
+	}
+	var m map[string]string
+	if err := json.Unmarshal([]byte(bodies[1]), &m); err != nil || len(m) != 1 {
+		t.Fatal(err, bodies[1])
+	}
+	if want := "wavex: demo: paused (exit code 4)\n0 of 1 tasks completed, 0 failed, 0 blocked | $1.25 | 3 iterations\nsame error three times\nContinue with: wavex resume plan.json"; m["text"] != want {
+		t.Errorf("%q", m["text"])
+	}
+}
+
+// TestHangs: a hook that never answers holds up neither the events nor, for long, the
+// end, and is told without its address.
+func TestHangs(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	srv := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, q *http.Request) {
+		_, _ = io.Copy(io.Discard, q.Body)
+		select {
+		case <-release:
+		case <-q.Context().Done():
+		}
+	}))
+	defer srv.Close()
+	defer close(release)
+	st, events := state(t)
+	s := New(t.Context(), "demo", []Hook{{URL: srv.URL + "/hidden"}}, Options{Last: 20 * time.Millisecond})
+	for range 100 {
+		for _, e := range events {
+			s.Event(e, st)
+		}
+	}
+	err := s.Close()
+	if err == nil || !strings.Contains(err.Error(), errLate.Error()) || strings.Contains(err.Error(), "hidden") {
+		t.Error(err)
+	}
+}
+
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	srv := httptest.NewServer(http.NotFoundHandler())
+	closed := httptest.NewServer(http.NotFoundHandler())
+	closed.Close()
+	defer srv.Close()
+	err := send(t, Options{Retries: 1, Wait: time.Millisecond}, Hook{URL: srv.URL + "/hidden"}, Hook{URL: closed.URL + "/hidden"})
+	if err == nil || !strings.Contains(err.Error(), "404") || !strings.Contains(err.Error(), "refused") || strings.Contains(err.Error(), "hidden") {
+		t.Error(err)
+	}
+}
+
+func TestWhatIsTold(t *testing.T) {
+	t.Parallel()
+	st := &scheduler.State{}
+	for _, c := range []struct {
+		body scheduler.Body
+		want string
+	}{
+		{scheduler.RunEnded{Status: "complete"}, "run_ended"},
+		{scheduler.RunEnded{Status: "failed", ExitCode: 1}, "run_ended"},
+		{scheduler.RunEnded{Status: "limited", ExitCode: 6}, "run_paused"},
+		{scheduler.AttemptEnded{Result: runner.Result{}, Stop: &scheduler.Stop{Breaker: "same-file"}}, "breaker"},
+		{scheduler.AttemptEnded{Stop: &scheduler.Stop{Limit: "money"}}, ""},
+		{scheduler.AttemptEnded{}, ""},
+		{scheduler.Notice{}, ""},
+	} {
+		m, ok := about(scheduler.Event{Time: at, Body: c.body}, st)
+		if ok != (c.want != "") || ok && m.Event != c.want {
+			t.Errorf("%+v: %q %t", c.body, m.Event, ok)
+		}
+	}
+}
+
+func TestParseHook(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]Hook{
+		"https://example.org/a":       {URL: "https://example.org/a"},
+		"slack=http://127.0.0.1:1/x":  {URL: "http://127.0.0.1:1/x", Slack: true},
+		"https://hooks.slack.com/s/x": {URL: "https://hooks.slack.com/s/x", Slack: true},
+	} {
+		if got, err := ParseHook(in); err != nil || got != want {
+			t.Errorf("%s: %+v %v", in, got, err)
+		}
+	}
+	for _, in := range []string{"", "example.org", "ftp://x/y", "https://", "slack=", "http://[::1", "teams=https://x/secret"} {
+		if _, err := ParseHook(in); err == nil || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%q: %v", in, err)
+		}
+	}
+	if got := (Hook{URL: "https://u:p@example.org/secret"}).String(); got != "https://example.org" {
+		t.Error(got)
+	}
+}
