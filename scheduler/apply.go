@@ -32,7 +32,7 @@ func (s *State) clear() {
 	s.Tasks = make([]Task, len(p.Tasks))
 	s.queue = newQueue(total)
 	s.frontier = dag.NewFrontier(p.Graph)
-	s.files = newFileLocks(func(i int) []string { return writes(&p.Tasks[i]) }, len(p.Tasks))
+	s.files = newFileLocks(func(i int) []string { return holds(&p.Tasks[i]) }, len(p.Tasks))
 	s.slots = slots{}
 	s.open = map[string]Body{}
 	s.Counts = Counts{Pending: len(p.Tasks)}
@@ -45,14 +45,19 @@ func (s *State) clear() {
 	}
 }
 
-func writes(t *plan.Task) []string {
-	var paths []string
+// holds lists what a running task keeps from others: the files that it declares, and
+// what it asks for alone.
+func holds(t *plan.Task) []string {
+	var list []string
 	for _, f := range t.Files {
 		if f.Writes() {
-			paths = append(paths, f.Path)
+			list = append(list, f.Path)
 		}
 	}
-	return paths
+	for _, name := range t.Exclusive {
+		list = append(list, "\x00"+name) // no path has that
+	}
+	return list
 }
 
 // apply changes the state by one event. It is the only code that does, live or

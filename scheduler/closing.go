@@ -149,7 +149,7 @@ func (s *State) grow(before int) {
 			s.frontier.Complete(i)
 		}
 	}
-	s.files = newFileLocks(func(i int) []string { return writes(&p.Tasks[i]) }, len(p.Tasks))
+	s.files = newFileLocks(func(i int) []string { return holds(&p.Tasks[i]) }, len(p.Tasks))
 	for i := range s.Tasks {
 		if s.Tasks[i].Status == InProgress {
 			s.files.take(i)

@@ -175,6 +175,41 @@ func TestSameFileTasksTakeTurns(t *testing.T) {
 	<-done
 }
 
+func TestWhatIsExclusiveIsUsedByOneAtATime(t *testing.T) {
+	t.Parallel()
+	p := mustPlan(t, `{"version":1,"schedule":"eager","tasks":[
+		{"id":"a","subject":"a","verify":["true"],"exclusive":["db","gpu"]},
+		{"id":"b","subject":"b","verify":["true"],"exclusive":"db"},
+		{"id":"c","subject":"c","verify":["true"],"exclusive":["gpu"],"files":["db"]},
+		{"id":"d","subject":"d","verify":["true"],"files":["db2"]}]}`)
+	b := newBundle(t, p, testConfig())
+	for _, id := range []string{"a", "b", "c", "d"} {
+		b.runner.gates[id] = make(chan struct{})
+	}
+	b.runner.started = make(chan string)
+	done := make(chan RunEnded)
+	go func() { end, _ := b.Run(t.Context()); done <- end }()
+	pair := func() []string {
+		got := []string{<-b.runner.started, <-b.runner.started}
+		slices.Sort(got)
+		return got
+	}
+	if got := pair(); !slices.Equal(got, []string{"a", "d"}) {
+		t.Fatalf("%v started together; a keeps b and c from db and gpu", got)
+	}
+	close(b.runner.gates["a"])
+	// b and c have no name in common: a file called db is not the db that b has alone.
+	if got := pair(); !slices.Equal(got, []string{"b", "c"}) {
+		t.Fatalf("%v started after a", got)
+	}
+	for _, id := range []string{"b", "c", "d"} {
+		close(b.runner.gates[id])
+	}
+	if end := <-done; end.Status != "complete" {
+		t.Fatalf("ended as %+v", end)
+	}
+}
+
 func TestFirstFailureConvenesThePanelOnceBeforeTheRetry(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, mustPlan(t, planText(task("a"))), testConfig())

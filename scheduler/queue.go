@@ -54,8 +54,9 @@ func (q *queue) convened(task int) {
 	}
 }
 
-// fileLocks keeps tasks that declare the same file from running side by side. Only
-// files that more than one task declares take part.
+// fileLocks keeps tasks that declare the same file, or ask for the same thing alone, from
+// running side by side. Only what more than one task names takes part; a task takes all
+// that it needs or nothing, so no two wait for each other.
 type fileLocks struct {
 	of   [][]int32 // shared files of each task; nil for most
 	held []int32   // by file: the task that holds it plus one; 0 free

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -50,7 +51,11 @@ func genPlan(t *rapid.T) *plan.Plan {
 				by = append(by, fmt.Sprintf("t%d", j))
 			}
 		}
-		tasks = append(tasks, task(fmt.Sprintf("t%d", i), by...))
+		line := task(fmt.Sprintf("t%d", i), by...)
+		if name := rapid.SampledFrom([]string{"", "", "db", "gpu"}).Draw(t, "exclusive"); name != "" {
+			line = strings.TrimSuffix(line, "}") + fmt.Sprintf(`,"exclusive":[%q]}`, name)
+		}
+		tasks = append(tasks, line)
 	}
 	p, diags := plan.Parse("plan.json", []byte(planText(tasks...)), plan.Options{})
 	if p == nil {
@@ -117,6 +122,18 @@ func (b bound) Event(e Event, s *State) {
 	}
 	if !l.NoIterations && s.Ledger.Iterations() > l.Iterations {
 		b.t.Fatalf("record %d: %d iterations of %d", e.Seq, s.Ledger.Iterations(), l.Iterations)
+	}
+	alone := map[string]string{}
+	for i := range s.Tasks {
+		if s.Tasks[i].Status != InProgress {
+			continue
+		}
+		for _, name := range s.Plan.Tasks[i].Exclusive {
+			if other := alone[name]; other != "" {
+				b.t.Fatalf("record %d: %s and %s both use %s", e.Seq, other, s.Plan.Tasks[i].ID, name)
+			}
+			alone[name] = s.Plan.Tasks[i].ID
+		}
 	}
 	if s.Running() > s.Config.Parallel {
 		b.t.Fatalf("record %d: %d run with -j %d", e.Seq, s.Running(), s.Config.Parallel)

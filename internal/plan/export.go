@@ -27,6 +27,8 @@ func (l *lost) plan(p *Plan) {
 	l.add(!p.Defaults.none(), "the defaults")
 	l.add(len(p.MustNot) > 0, "mustNot")
 	l.add(p.Rehearse != nil, "rehearse blocks")
+	l.add(p.Isolation+p.Setup != "" || p.Share != nil, "isolation")
+	l.add(p.ProtectPaths != nil || p.ProtectBranches != nil, "what is protected")
 	for _, c := range p.Criteria {
 		l.add(c.Check != nil || c.Verification != "", "checks and verifications of criteria")
 	}
@@ -37,6 +39,7 @@ func (l *lost) plan(p *Plan) {
 		l.add(t.BudgetUSD != 0, "budgets of tasks")
 		l.add(t.Estimate != Estimate{}, "estimates")
 		l.add(t.Reversibility != "2A", "reversibility")
+		l.add(len(t.Exclusive) > 0, "what tasks use alone")
 		l.add(len(t.Aspects) > 0, "aspects")
 		l.add(t.ActiveForm != "", "active forms")
 		l.add(t.Rehearse != nil, "rehearse blocks")

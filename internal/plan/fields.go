@@ -13,7 +13,7 @@ import (
 const version = 1
 
 func planFields() []field[Plan] {
-	return []field[Plan]{
+	return append([]field[Plan]{
 		{"$schema", func(d *decoder, _ *Plan, t token) { d.str(t) }},
 		{"version", func(d *decoder, p *Plan, t token) {
 			if (t.kind != kindNumber && t.kind != kindString) || t.text != "1" {
@@ -38,7 +38,7 @@ func planFields() []field[Plan] {
 			d.list(t, "a list of tasks", func(i int, e token) { d.readTask(i, e) })
 		}},
 		{"rehearse", func(d *decoder, p *Plan, t token) { p.Rehearse = d.src.raw(t) }},
-	}
+	}, isolationFields()...)
 }
 
 func limitFields() []field[Limits] {
@@ -101,6 +101,7 @@ func taskFields() []field[Task] {
 		field[Task]{"verify", func(d *decoder, task *Task, t token) { task.Verify = d.verify(t) }},
 		field[Task]{"criteria", func(d *decoder, task *Task, t token) { d.conditions(&task.Criteria, t) }},
 		field[Task]{"aspects", func(d *decoder, task *Task, t token) { d.words(&task.Aspects, t) }},
+		field[Task]{"exclusive", func(d *decoder, task *Task, t token) { d.words(&task.Exclusive, t) }},
 		field[Task]{"reversibility", func(d *decoder, task *Task, t token) {
 			if t.kind == kindNumber {
 				t.kind = kindString // 1 is as good as "1"

@@ -38,13 +38,15 @@ func TestFull(t *testing.T) {
 		Defaults: Settings{Model: "sonnet", FallbackModel: "haiku", PermissionMode: "acceptEdits", AllowedTools: []string{"Bash(go test:*)"},
 			DisallowedTools: []string{"WebSearch"}, Timeout: 30 * time.Minute, IdleTimeout: 90 * time.Second, MaxRetries: &two, MaxTurns: 40,
 			Agent: "builder", AppendSystemPrompt: "Be brief.", MCPConfig: "mcp.json", SettingSources: "user,project", Dir: "sub/dir"},
-		Criteria: []Condition{{Text: "It builds."}, {Text: "It is fast.", Check: &Check{Run: "make bench", Timeout: time.Minute}, Verification: "measurement"}},
-		MustNot:  []Condition{{Text: "No new dependency.", Check: &Check{Run: "git diff --exit-code go.mod"}}},
+		Criteria:  []Condition{{Text: "It builds."}, {Text: "It is fast.", Check: &Check{Run: "make bench", Timeout: time.Minute}, Verification: "measurement"}},
+		MustNot:   []Condition{{Text: "No new dependency.", Check: &Check{Run: "git diff --exit-code go.mod"}}},
+		Isolation: "worktree", Share: []string{"node_modules", "copy:.env"}, Setup: "npm ci",
+		ProtectPaths: []string{"go.mod", "testdata/*.golden"}, ProtectBranches: []string{"release/*"},
 		Rehearse: json.RawMessage(`{"speed": 10}`),
 		Tasks: []Task{
 			{ID: "T-001", Subject: "Write the parser", Description: "Write it.\nVerify: `go vet ./...`", ActiveForm: "Writing the parser",
 				Files: []File{{Path: "a.go"}, {Path: "b.go", Action: "create or modify"}}, Verify: []Check{{Run: "go vet ./..."}},
-				Criteria: []Condition{{Text: "Errors have lines."}}, Aspects: []string{"parsing", "errors"}, Reversibility: "2B",
+				Criteria: []Condition{{Text: "Errors have lines."}}, Aspects: []string{"parsing", "errors"}, Exclusive: []string{"database"}, Reversibility: "2B",
 				BudgetUSD: 1_500_000, Estimate: Estimate{Seconds: 120, USD: 400_000},
 				Metadata: map[string]json.RawMessage{"wave": json.RawMessage("1"), "loopId": json.RawMessage(`"x"`), "deep": json.RawMessage(`{"a": [1, null, true, "é"]}`)},
 				Rehearse: json.RawMessage(`{"duration": "1s"}`)},
@@ -64,7 +66,7 @@ func TestFull(t *testing.T) {
 	if wave, total := p.Waves(); total != 4 || !reflect.DeepEqual(wave, []int{1, 2, 3, 4}) {
 		t.Errorf("waves %v of %d", wave, total)
 	}
-	if p.Path != "testdata/full.json" || len(p.Digest) != 64 || p.Tasks[1].Pos != (Pos{28, 5}) {
+	if p.Path != "testdata/full.json" || len(p.Digest) != 64 || p.Tasks[1].Pos != (Pos{29, 5}) {
 		t.Errorf("path %q digest %q place %v", p.Path, p.Digest, p.Tasks[1].Pos)
 	}
 	for id, want := range map[string]int{"1": 0, "01": 0, "T1": 0, "t-0001": 0, "2": 1, "T-7": 2, "docs": 3} {
@@ -75,6 +77,27 @@ func TestFull(t *testing.T) {
 	for _, id := range []string{"", "T", "T-", "8", "Docs", "doc", "-1", "99999999999999999999"} {
 		if i, ok := p.Lookup(id); ok {
 			t.Errorf("Lookup(%q) = %d", id, i)
+		}
+	}
+}
+
+func TestProtects(t *testing.T) {
+	t.Parallel()
+	p, ds := Parse("plan.json", []byte(whole(`"protect":["go.mod","docs/","test*/*.golden","branch:main"]`)), Options{})
+	if p == nil {
+		t.Fatal(ds)
+	}
+	for name, want := range map[string]bool{
+		"go.mod": true, "go.mod/x": true, "sub/go.mod": false, "go.modx": false, "docs": true, "docs/a/b.md": true, "docsx/a": false,
+		"testdata/a.golden": true, "testdata/sub/a.golden": false, "testdata/a.txt": false, "main": false, "branch:main": false,
+	} {
+		if got := p.Protects(name); got != want {
+			t.Errorf("Protects(%q) = %v", name, got)
+		}
+	}
+	for list, want := range map[string]bool{`["."]`: true, `[]`: false} {
+		if p, _ := Parse("plan.json", []byte(whole(`"protect":`+list)), Options{}); p.Protects("a/b") != want {
+			t.Errorf("protect %s does not give %v", list, want)
 		}
 	}
 }
@@ -99,7 +122,9 @@ func words(t *testing.T, p *Plan) string {
 		Budget                            Limits
 		Defaults                          Settings
 		Criteria, MustNot, Rehearse, Task any
-	}{p.Version, p.Parallel, p.Name, p.Request, p.Schedule, p.Budget, p.Defaults, p.Criteria, p.MustNot, p.Rehearse, nil}
+		Isolation, Share, Setup, Protect  any
+	}{p.Version, p.Parallel, p.Name, p.Request, p.Schedule, p.Budget, p.Defaults, p.Criteria, p.MustNot, p.Rehearse, nil,
+		p.Isolation, p.Share, p.Setup, [][]string{p.ProtectPaths, p.ProtectBranches}}
 	var list []Task
 	for _, task := range p.Tasks {
 		task.Pos = Pos{}
@@ -125,7 +150,7 @@ func TestYAMLIsTheSame(t *testing.T) {
 			t.Errorf("blockers of task %d differ", i)
 		}
 	}
-	if got := y.Tasks[3].Pos; got != (Pos{68, 5}) {
+	if got := y.Tasks[3].Pos; got != (Pos{76, 5}) {
 		t.Errorf("place of docs: %v", got)
 	}
 	data, err := os.ReadFile("testdata/full.yaml")

@@ -19,6 +19,11 @@ func task(fields string) string {
 	return tasks(`{"id":"a","subject":"A","verify":"true",` + fields + `}`)
 }
 
+// whole is a good plan but for the fields given.
+func whole(fields string) string {
+	return `{` + fields + `,"tasks":[{"id":"a","subject":"A","verify":"true"}]}`
+}
+
 func TestMistakes(t *testing.T) {
 	t.Parallel()
 	deep := strings.Repeat("[", 300) + strings.Repeat("]", 300)
@@ -28,6 +33,9 @@ func TestMistakes(t *testing.T) {
 		want []string // "line:column severity code path: part of the message"
 	}{
 		{"good", tasks(ok), nil},
+		{"isolation", whole(`"isolation":"own","share":["copy:/a","../b"],"protect":["[a","branch:[","branch:"],"setup":" "`), []string{
+			`bad-value isolation: "own" is not allowed here; use "auto", "shared" or "worktree"`, `bad-path share[0]: "/a" is absolute`, `bad-path share[1]: "../b" leaves the directory`,
+			`bad-pattern protect[0]: "[a" is no pattern`, `bad-pattern protect[1]: "[" is no pattern`, `bad-value protect[2]: must not be empty`, `bad-value setup: must not be empty`}},
 		{"bom", "\ufeff" + tasks(ok), nil},
 		{"crlf", "{\r\n\"tasks\":\r\n[" + ok + "],\r\n\"x\":1}", []string{`4:1 error unknown-field x: unknown field "x" in the plan`}},
 		{"empty file", " \n", []string{"1:1 error empty-plan : the file is empty"}},

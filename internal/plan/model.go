@@ -26,9 +26,17 @@ type Plan struct {
 	Defaults Settings
 	Criteria []Condition
 	MustNot  []Condition
-	Declared []Wave // what the plan says of single waves, in the order of the file
-	Tasks    []Task
-	Rehearse json.RawMessage // plan-level block for the rehearsal agent; opaque here
+	// Isolation is where tasks work: "auto", "shared" or "worktree"; "": not given. Share
+	// lists what worktrees need and git does not have, as paths of the project, with "copy:"
+	// before what is copied; Setup is a shell command for each worktree.
+	Isolation, Setup string
+	Share            []string
+	// ProtectPaths no task may change; ProtectBranches no delivery moves. Both are patterns
+	// of path.Match; see Protects.
+	ProtectPaths, ProtectBranches []string
+	Declared                      []Wave // what the plan says of single waves, in the order of the file
+	Tasks                         []Task
+	Rehearse                      json.RawMessage // plan-level block for the rehearsal agent; opaque here
 
 	// Graph holds the tasks' edges; its node i is Tasks[i].
 	Graph *dag.Graph
@@ -62,6 +70,7 @@ type Task struct {
 	Verify        []Check
 	Criteria      []Condition
 	Aspects       []string
+	Exclusive     []string   // names of what only one running task may use at a time
 	Reversibility string     // "2A" (default), "2B" or "1"
 	BudgetUSD     budget.USD // cap for one attempt; 0: derived from the run's budget
 	Estimate      Estimate

@@ -92,7 +92,11 @@ func TestSchemaAgrees(t *testing.T) {
 		task(`"timeout":"1h30m","idleTimeout":0.5,"budgetUSD":"$2","reversibility":"1","files":["..a","a/b.c",".x"]`),
 		`{"version":"1","budget":{"usd":0},"tasks":[` + ok + `]}`,
 		`{"waves":[{"wave":1},{"wave":2,"title":"x","parallel":false}],"tasks":[` + ok + `]}`, task(`"wave":3`),
+		whole(`"isolation":"auto","share":"copy:a","protect":"branch:main","setup":"x"`), whole(`"share":[],"protect":["a/*","branch:x y"]`),
+		task(`"exclusive":["a","b"]`), task(`"exclusive":"a"`),
 		// One mistake each.
+		whole(`"isolation":"both"`), whole(`"share":["/a"]`), whole(`"share":["copy:"]`), whole(`"share":["copy:../a"]`), whole(`"share":[1]`), whole(`"share":{}`),
+		whole(`"setup":""`), whole(`"protect":["branch: "]`), whole(`"protect":["~/x"]`), whole(`"protect":""`), task(`"exclusive":[""]`), task(`"exclusive":1`),
 		task(`"wave":0`), task(`"wave":"1"`), task(`"wave":100001`), `{"waves":[{}],"tasks":[` + ok + `]}`, `{"waves":[{"wave":1,"parallel":1}],"tasks":[` + ok + `]}`,
 		`{"waves":[{"wave":1,"title":""}],"tasks":[` + ok + `]}`, `{"waves":{},"tasks":[` + ok + `]}`,
 		`{}`, `[]`, tasks(), tasks(`"x"`), tasks(`{"subject":"x"}`), tasks(`{"id":1}`), tasks(`{"id":1,"command":"x","prompt":"y"}`),

@@ -1,0 +1,102 @@
+package plan
+
+// This file reads what a plan says of isolation: where tasks work, what their worktrees
+// need, what must not be touched, and what only one task may use at a time. It knows no
+// git and does not look whether anything is there.
+
+import (
+	"path"
+	"strings"
+)
+
+// The prefixes of entries in share and protect.
+const (
+	copyPrefix   = "copy:"
+	branchPrefix = "branch:"
+)
+
+// isolationFields are those of a plan.
+func isolationFields() []field[Plan] {
+	return []field[Plan]{
+		{"isolation", func(d *decoder, p *Plan, t token) { d.enum(&p.Isolation, t, "auto", "shared", "worktree") }},
+		{"share", func(d *decoder, p *Plan, t token) { d.prefixed(&p.Share, t, copyPrefix, d.local) }},
+		{"setup", func(d *decoder, p *Plan, t token) { d.word(&p.Setup, t) }},
+		{"protect", func(d *decoder, p *Plan, t token) {
+			var all []string
+			d.prefixed(&all, t, branchPrefix, d.pathPattern)
+			for _, s := range all {
+				if branch, ok := strings.CutPrefix(s, branchPrefix); ok {
+					p.ProtectBranches = append(p.ProtectBranches, branch)
+				} else {
+					p.ProtectPaths = append(p.ProtectPaths, s)
+				}
+			}
+		}},
+	}
+}
+
+// prefixed reads a list of paths, or of other things that begin with prefix; one string
+// counts as a list of one.
+func (d *decoder) prefixed(dst *[]string, t token, prefix string, read func(*string, token)) {
+	one := func(t token) {
+		rest, has := strings.CutPrefix(t.text, prefix)
+		if t.kind == kindString && has {
+			t.text = rest
+		}
+		var s string
+		if has && prefix == branchPrefix {
+			d.pattern(&s, t)
+		} else {
+			read(&s, t)
+		}
+		if s == "" {
+			return
+		}
+		if has {
+			s = prefix + s
+		}
+		*dst = append(*dst, s)
+	}
+	if t.kind == kindString {
+		one(t)
+		return
+	}
+	d.list(t, "a list of paths", func(_ int, e token) { one(e) })
+}
+
+// pathPattern reads a path inside the project whose parts may have wildcards.
+func (d *decoder) pathPattern(dst *string, t token) {
+	var s string
+	if d.local(&s, t); s != "" && d.matchable(s, t) {
+		*dst = s
+	}
+}
+
+// pattern reads words with wildcards.
+func (d *decoder) pattern(dst *string, t token) {
+	var s string
+	if d.word(&s, t); s != "" && d.matchable(s, t) {
+		*dst = s
+	}
+}
+
+func (d *decoder) matchable(s string, t token) bool {
+	if _, err := path.Match(s, ""); err != nil {
+		d.errorf(t.at, CodeBadPattern, "%s is no pattern: close the bracket, or put a \\ before it", quote(s))
+		return false
+	}
+	return true
+}
+
+// Protects tells whether no task may change a path: it, or a folder that it is in, matches
+// an entry of ProtectPaths. The path is relative to the project, with slashes, and clean.
+func (p *Plan) Protects(name string) bool {
+	for _, pattern := range p.ProtectPaths {
+		for part := name; part != "." && part != "/" && part != ""; part = path.Dir(part) {
+			if ok, err := path.Match(pattern, part); err != nil || ok || pattern == "." {
+				return true // what cannot be read protects everything
+			}
+		}
+	}
+	return false
+}
