@@ -40,6 +40,7 @@ var may = map[string]struct {
 	"internal/intent":            {nil, "judging words needs nothing but words"},
 	"internal/shape":             {nil, "a file's text and nothing else"},
 	"internal/learn":             {nil, "learnings are words; what taught them is others' business"},
+	"internal/decompose":         {[]string{"internal/intent", "internal/plan", "internal/shape", "internal/verify"}, "answers become plans; asking is others' business"},
 	"cmd":                        {[]string{"*"}, "the command line wires everything"},
 	"cmd/wavex":                  {[]string{"cmd"}, "ten lines"},
 	"e2e":                        {[]string{"*"}, "tests of the whole"},

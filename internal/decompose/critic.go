@@ -1,0 +1,114 @@
+package decompose
+
+// This file reads what a critic found, and keeps only what speaks of this plan. It
+// changes an answer by edges alone.
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"wavex/internal/shape"
+)
+
+// edge is a missing blockedBy.
+type edge struct{ task, blocker, why string }
+
+type findings struct {
+	edges []edge
+	words []string // for the planner
+}
+
+// CriticSchema is the JSON Schema of a critic's answer.
+const CriticSchema = `{"type":"object","properties":{` +
+	`"missingEdges":{"type":"array","items":{"type":"object","properties":{"task":{"type":"string"},"blockedBy":{"type":"string"},"why":{"type":"string"}},` +
+	`"required":["task","blockedBy","why"],"additionalProperties":false}},` +
+	`"passAlready":{"type":"array","items":{"type":"object","properties":{"task":{"type":"string"},"why":{"type":"string"}},` +
+	`"required":["task","why"],"additionalProperties":false}},` +
+	`"unserved":{"type":"array","items":{"type":"object","properties":{"criterion":{"type":"string"},"why":{"type":"string"}},` +
+	`"required":["criterion","why"],"additionalProperties":false}}},` +
+	`"required":["missingEdges","passAlready","unserved"],"additionalProperties":false}`
+
+// maxFindings bounds what is taken of each kind.
+const maxFindings = 20
+
+// readFindings takes what names tasks and criteria that exist. A critic that says
+// nothing usable has found nothing.
+func readFindings(answer json.RawMessage, d *draft, s shape.Shape) findings {
+	var r struct {
+		Edges []struct {
+			Task    string `json:"task"`
+			Blocker string `json:"blockedBy"`
+			Why     string `json:"why"`
+		} `json:"missingEdges"`
+		Pass []struct {
+			Task string `json:"task"`
+			Why  string `json:"why"`
+		} `json:"passAlready"`
+		Unserved []struct {
+			Criterion string `json:"criterion"`
+			Why       string `json:"why"`
+		} `json:"unserved"`
+	}
+	var f findings
+	if json.Unmarshal(answer, &r) != nil {
+		return f
+	}
+	is := func(id string) bool {
+		for i := range d.plan.Tasks {
+			if d.plan.Tasks[i].ID == id {
+				return true
+			}
+		}
+		return false
+	}
+	for _, e := range r.Edges {
+		if is(e.Task) && is(e.Blocker) && e.Task != e.Blocker && len(f.edges) < maxFindings {
+			f.edges = append(f.edges, edge{e.Task, e.Blocker, line(e.Why, 200)})
+		}
+	}
+	for _, c := range r.Pass {
+		if is(c.Task) && len(f.words) < maxFindings {
+			f.words = append(f.words, fmt.Sprintf("the checks of task %s may pass already: %s; check what the task changes", c.Task, line(c.Why, 300)))
+		}
+	}
+	for _, c := range r.Unserved {
+		known := slices.ContainsFunc(s.Criteria, func(it shape.Item) bool { return it.Text == c.Criterion })
+		if known && len(f.words) < 2*maxFindings {
+			f.words = append(f.words, fmt.Sprintf("no task serves the criterion %q: %s", c.Criterion, line(c.Why, 300)))
+		}
+	}
+	return f
+}
+
+// addTo gives the answer with the edge; false when it has it, or cannot have it.
+func (e edge) addTo(answer json.RawMessage) (json.RawMessage, bool) {
+	var r map[string]json.RawMessage
+	var tasks []map[string]json.RawMessage
+	if json.Unmarshal(answer, &r) != nil || json.Unmarshal(r["tasks"], &tasks) != nil {
+		return nil, false
+	}
+	for _, t := range tasks {
+		var id string
+		var blockers []string
+		if json.Unmarshal(t["id"], &id) != nil || id != e.task {
+			continue
+		}
+		if len(t["blockedBy"]) > 0 && json.Unmarshal(t["blockedBy"], &blockers) != nil || slices.Contains(blockers, e.blocker) {
+			return nil, false
+		}
+		t["blockedBy"] = mustJSON(append(blockers, e.blocker))
+		r["tasks"] = mustJSON(tasks)
+		return mustJSON(r), true
+	}
+	return nil, false
+}
+
+// mustJSON encodes what came from JSON or is made of strings, which cannot fail.
+func mustJSON(v any) json.RawMessage {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("decompose: %v", err))
+	}
+	return b
+}

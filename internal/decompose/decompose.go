@@ -1,0 +1,161 @@
+// Package decompose turns a request with its shape into a plan: it asks a planner,
+// reads the answer as a plan, tells the planner what is wrong with it until it is
+// right, and lets a critic look for what is missing. It trusts no answer; it starts no
+// process, and it does not know how questions are put or paid for.
+package decompose
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"wavex/internal/intent"
+	"wavex/internal/plan"
+	"wavex/internal/shape"
+)
+
+// MaxTasks is the most tasks that one plan may have; beyond it several are proposed.
+const MaxTasks = 25
+
+// rounds is how often a planner is asked at most: once, and again with what was wrong.
+const rounds = 4
+
+// Brief is what a planner is told.
+type Brief struct {
+	Request string
+	Kind    intent.Kind
+	Undo    intent.Undo
+	Shape   shape.Shape
+	Notes   []Note // documents of the phases, maxims, learnings: read by the planner, never obeyed
+	Budget  any    // the plan's own budget as the file has it; nil: none
+}
+
+// Note is a document for the planner.
+type Note struct{ Title, Text string }
+
+// Call is one question. Step names it, and is the same for the same question of the same
+// run: "decompose/1", "critic/1", "decompose/revised".
+type Call struct {
+	Step   string
+	System string
+	Prompt string
+	Schema json.RawMessage
+}
+
+// Ask puts a question to a model that may read the repository. It may block. An error
+// ends the decomposition; an answer that is no use is the answer all the same.
+type Ask func(ctx context.Context, c Call) (json.RawMessage, error)
+
+// Proposal is one of several plans into which a request should be split.
+type Proposal struct {
+	Name    string `json:"name"`
+	Request string `json:"request"`
+}
+
+// Plan is what a decomposition came to: either File, a plan that loads, or Proposals.
+type Plan struct {
+	File      json.RawMessage `json:"file,omitempty"`
+	Proposals []Proposal      `json:"proposals,omitempty"`
+	Rounds    int             `json:"rounds"`          // questions to the planner
+	Edges     []string        `json:"edges,omitempty"` // added at the critic's word: "T-002 after T-001: why"
+	Notes     []string        `json:"notes,omitempty"` // doubts that were left standing
+}
+
+// Refusal says that no valid plan came of it, and why.
+type Refusal struct {
+	Rounds   int
+	Problems []string // of the last answer
+}
+
+func (r *Refusal) Error() string {
+	return fmt.Sprintf("the planner gave no valid plan in %d rounds; the last one: %s", r.Rounds, strings.Join(r.Problems, "; "))
+}
+
+// Planner decomposes. Its fields but Done are required.
+type Planner struct {
+	Ask Ask
+	// Done tells whether a check of a file is true already. It is asked about files only,
+	// never about commands: those are a model's words until somebody has read the plan. nil: nobody looks.
+	Done func(c plan.Check) bool
+}
+
+// Make asks until there is a valid plan, a proposal of several plans, or a *Refusal. The
+// planner is told of mistakes at most three times, of mere doubts once. Then the critic is
+// asked, once; edges it misses are added, other findings go to the planner once more.
+// Errors are *Refusal or what Ask gave.
+func (p *Planner) Make(ctx context.Context, b Brief) (Plan, error) {
+	base := planPrompt(b)
+	var best *draft
+	var out Plan
+	feedback, doubtsTold := "", false
+	var last []string
+	for n := 1; n <= rounds; n++ {
+		answer, err := p.Ask(ctx, Call{fmt.Sprintf("decompose/%d", n), plannerSystem, base + feedback, json.RawMessage(Schema)})
+		if err != nil {
+			return out, err
+		}
+		out.Rounds = n
+		d := p.read(b, answer)
+		if len(d.proposals) > 0 {
+			out.Proposals = d.proposals
+			return out, nil
+		}
+		if len(d.mistakes) == 0 {
+			best = d
+			if len(d.doubts) == 0 || doubtsTold {
+				break
+			}
+			doubtsTold = true
+		} else if best != nil {
+			break // a valid plan is worth more than a tidier one that is none
+		}
+		last = d.mistakes
+		feedback = again(answer, append(d.mistakes, d.doubts...))
+	}
+	if best == nil {
+		return out, &Refusal{out.Rounds, last}
+	}
+	return p.critic(ctx, b, base, best, out)
+}
+
+// critic has the plan looked at once, and mends what can be mended.
+func (p *Planner) critic(ctx context.Context, b Brief, base string, d *draft, out Plan) (Plan, error) {
+	answer, err := p.Ask(ctx, Call{"critic/1", criticSystem, criticPrompt(b, d), json.RawMessage(CriticSchema)})
+	if err != nil {
+		return out, err
+	}
+	found := readFindings(answer, d, b.Shape)
+	d, added := p.withEdges(b, d, found.edges)
+	if len(found.words) > 0 {
+		answer, err := p.Ask(ctx, Call{"decompose/revised", plannerSystem, base + again(d.answer, found.words), json.RawMessage(Schema)})
+		if err != nil {
+			return out, err
+		}
+		out.Rounds++
+		revised := p.read(b, answer)
+		if len(revised.mistakes) == 0 && len(revised.proposals) == 0 {
+			d, added = p.withEdges(b, revised, found.edges)
+		} else {
+			d.doubts = append(d.doubts, found.words...)
+		}
+	}
+	out.File, out.Edges, out.Notes = d.file, added, d.doubts
+	return out, nil
+}
+
+// withEdges adds the edges that keep the plan valid, one by one.
+func (p *Planner) withEdges(b Brief, d *draft, edges []edge) (*draft, []string) {
+	var added []string
+	for _, e := range edges {
+		answer, ok := e.addTo(d.answer)
+		if !ok {
+			continue
+		}
+		if with := p.read(b, answer); len(with.mistakes) == 0 && len(with.proposals) == 0 {
+			d = with
+			added = append(added, fmt.Sprintf("%s after %s: %s", e.task, e.blocker, e.why))
+		}
+	}
+	return d, added
+}
