@@ -135,6 +135,9 @@ func (l *Ledger) Available() USD {
 // that still run.
 func (l *Ledger) Iterations() int { return l.charged + l.running() }
 
+// Charged counts the iterations that have ended as such; Iterations adds those under way.
+func (l *Ledger) Charged() int { return l.charged }
+
 // IterationsLeft is how many more attempts can begin, never negative; math.MaxInt
 // without a limit.
 func (l *Ledger) IterationsLeft() int {

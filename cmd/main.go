@@ -56,6 +56,7 @@ itself, and stops with everything on record.`,
 	root.AddCommand(
 		newRun(std), newResume(std), newStatus(std), newReport(std),
 		newCheck(std), newImport(std), newExport(std), newDoctor(std), newGraph(std), newSchema(std), newVersion(std),
+		newHook(std),
 		newAgent(std), newGuard(std),
 	)
 	return root

@@ -239,14 +239,14 @@ func (r *session) openLoop(ctx context.Context, past []scheduler.Event) error {
 	if past == nil {
 		r.state.Seq = int64(len(events)) // a further run in the same journal
 		r.open = scheduler.RunStarted{Config: r.config, Plan: planPath(r.plan), Digest: r.plan.Digest, Name: r.plan.Name,
-			Tasks: len(r.plan.Tasks), Waves: r.state.Waves, Wavex: versionText()}
+			Tasks: len(r.plan.Tasks), Waves: r.state.Waves, Wavex: versionText(), Owner: owner()}
 		return nil
 	}
 	if err := r.state.Replay(events); err != nil {
 		return err
 	}
 	r.open = scheduler.Resumed{Config: r.config, Plan: planPath(r.plan), Digest: r.plan.Digest,
-		Tasks: len(r.plan.Tasks), Waves: r.state.Waves}
+		Tasks: len(r.plan.Tasks), Waves: r.state.Waves, Owner: owner()}
 	return nil
 }
 

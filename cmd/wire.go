@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"wavex/internal/hook"
 	"wavex/internal/journal"
 	"wavex/internal/proc"
 	"wavex/internal/prompt"
@@ -27,9 +28,15 @@ func (r *session) run(ctx context.Context) error {
 	if g := r.opts.grace; g > 0 {
 		who.Grace, who.StopWait = g, runner.StopWait{Interrupt: g, Close: g, Terminate: g}
 	}
+	card := hook.NewMirror(r.config.Loop, "")
+	defer func() {
+		if err := card.Close(); err != nil {
+			fmt.Fprintln(r.std.Err, "wavex: hooks cannot speak of this run:", err)
+		}
+	}()
 	loop := &scheduler.Loop{
 		State: r.state, Open: r.open, Journal: eventLog{r.log}, Runner: who,
-		Views: []scheduler.View{r.view}, Request: r.request, Case: r.panelCase,
+		Views: []scheduler.View{r.view, card}, Request: r.request, Case: r.panelCase,
 		Recover: func(ctx context.Context, e scheduler.AttemptStarted) runner.Result {
 			return r.recover(ctx, r.prices, e)
 		},

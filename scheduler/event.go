@@ -33,7 +33,8 @@ type RunStarted struct {
 	Name   string `json:"name,omitempty"`
 	Tasks  int    `json:"tasks"`
 	Waves  int    `json:"waves"`
-	Wavex  string `json:"wavex"` // version of wavex
+	Wavex  string `json:"wavex"`           // version of wavex
+	Owner  string `json:"owner,omitempty"` // Claude Code session whose command started wavex; "": none
 }
 
 // Resumed opens a further session of the same run, maybe under other limits and
@@ -44,6 +45,7 @@ type Resumed struct {
 	Digest string `json:"digest"`
 	Tasks  int    `json:"tasks"`
 	Waves  int    `json:"waves"`
+	Owner  string `json:"owner,omitempty"` // as in RunStarted; the last one owns the run
 }
 
 // WaveStarted says that a wave's tasks may start. Vain repetitions after a resume

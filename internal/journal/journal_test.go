@@ -257,3 +257,47 @@ func FuzzScan(f *testing.F) {
 		}
 	})
 }
+
+// Last gives what Read gives last, whatever of the end was torn off, and reads no more
+// than it is allowed to.
+func TestLast(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "j")
+	whole := fill(t, path, 3)
+	for cut := range len(whole) {
+		if err := os.WriteFile(path, whole[:len(whole)-cut], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		records, err := Read(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last, err := Last(path, 1<<20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(records) == 0 && last != nil || len(records) > 0 && !bytes.Equal(last, records[len(records)-1]) {
+			t.Fatalf("%d bytes short: last is %q of %q", cut, last, records)
+		}
+	}
+	if err := os.WriteFile(path, whole, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	line := int64(len(whole) - bytes.LastIndexByte(whole[:len(whole)-1], '\n') - 1)
+	if rec, err := Last(path, line); rec != nil || err != nil {
+		t.Errorf("from %d bytes: %q, %v", line, rec, err)
+	}
+	if rec, err := Last(path, line+1); string(rec) != `{"n":2,"text":"ü\n"}` || err != nil {
+		t.Errorf("from %d bytes: %q, %v", line+1, rec, err)
+	}
+	if rec, err := Last(path+"x", 10); rec != nil || err != nil {
+		t.Errorf("without a journal: %q, %v", rec, err)
+	}
+	whole[len(whole)-5] ^= 1
+	if err := os.WriteFile(path, whole, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if rec, err := Last(path, 1<<20); err == nil {
+		t.Errorf("a damaged record: %q", rec)
+	}
+}

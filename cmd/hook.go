@@ -1,0 +1,153 @@
+package cmd
+
+import (
+	"cmp"
+	"fmt"
+
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"wavex/internal/hook"
+	"wavex/internal/proc"
+)
+
+// newHook is the command that Claude Code calls. It never fails: an exit code of 2
+// would hold a session for a wrong flag (observed on claude 2.1.197).
+func newHook(std Stdio) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "hook",
+		Short: "Answer a hook of Claude Code",
+		Long: `hook answers the hooks of an interactive Claude Code session, so that the
+session stays with a run that it started until the run has ended. Claude Code
+calls it; wavex hooks install puts it into the settings. It reads the hook's
+JSON from stdin, else from ARGUMENTS in the environment, and looks for .loop
+upwards of the session's directory. Whatever goes wrong lets the session go.
+
+Exit status: always 0.`,
+		Example: "  wavex hook stop < input.json\n  wavex hook session-start < input.json",
+		Args:    cobra.ArbitraryArgs,
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				fmt.Fprintf(std.Err, "wavex: there is no hook %q\n", args[0])
+				return nil
+			}
+			return c.Help()
+		},
+	}
+	c.AddCommand(newHookStop(std), newHookSessionStart(std))
+	for _, sub := range append(c.Commands(), c) {
+		sub.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+			fmt.Fprintln(std.Err, "wavex:", err)
+			return nil
+		})
+	}
+	return c
+}
+
+func newHookStop(std Stdio) *cobra.Command {
+	var format string
+	var limit int
+	c := &cobra.Command{
+		Use:   "stop",
+		Short: "Hold a session until its run has ended",
+		Long: `stop answers the Stop hook. A session is held when wavex was started from it and
+the run is neither over nor paused: wavex was killed or interrupted, or is still
+at work outside of the session's background commands. It is let go when it was
+held --stop-active-limit times in a row without a further task completed.
+
+Exit status: always 0.`,
+		Example: "  wavex hook stop < input.json\n  wavex hook stop --format ok < input.json",
+		Args:    cobra.ArbitraryArgs,
+		RunE: func(_ *cobra.Command, args []string) error {
+			safely(std, func() { hookStop(std, strings.Join(args, " "), format, limit) })
+			return nil
+		},
+	}
+	choiceFlag(c, &format, "format", "claude", hook.Formats(), "contract of the answer")
+	c.Flags().IntVar(&limit, "stop-active-limit", 3, "times in a row, 1 to 8")
+	return c
+}
+
+func newHookSessionStart(std Stdio) *cobra.Command {
+	return &cobra.Command{
+		Use:     "session-start",
+		Short:   "Tell a new session of the run in its folder",
+		Long:    "session-start answers the SessionStart hook: it tells the session of a run that\nis under way or can go on.\n\nExit status: always 0.",
+		Example: "  wavex hook session-start < input.json",
+		Args:    cobra.ArbitraryArgs,
+		RunE: func(_ *cobra.Command, args []string) error {
+			safely(std, func() { hookSessionStart(std, strings.Join(args, " ")) })
+			return nil
+		},
+	}
+}
+
+// safely keeps a bug of ours from holding a session.
+func safely(std Stdio, f func()) {
+	defer func() {
+		if p := recover(); p != nil {
+			fmt.Fprintln(std.Err, "wavex: a bug in wavex:", p)
+		}
+	}()
+	f()
+}
+
+func hookStop(std Stdio, args, format string, limit int) {
+	in, run, err := hookInput(std, args)
+	v := hook.Verdict{}
+	if err != nil {
+		v.Why = err.Error()
+	} else {
+		v = hook.Stop(in, run, limit, func() (int, bool) { return hook.Count(in, run) })
+		if !v.Hold {
+			hook.Forget(in, run)
+		}
+	}
+	if !v.Hold {
+		fmt.Fprintln(std.Err, "wavex: let go:", v.Why)
+	}
+	_, _ = std.Out.Write(hook.Render(v, format)) // a CLI that does not listen goes its own way
+}
+
+func hookSessionStart(std Stdio, args string) {
+	_, run, err := hookInput(std, args)
+	if err != nil {
+		fmt.Fprintln(std.Err, "wavex: nothing to tell:", err)
+		return
+	}
+	_, _ = std.Out.Write(hook.RenderContext(hook.Announcement(run)))
+}
+
+// hookInput reads the input and the run it is about. A process of wavex's own has
+// none, whatever is in its folder.
+func hookInput(std Stdio, args string) (in hook.Input, run hook.Run, err error) {
+	if f, ok := std.In.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		std.In = strings.NewReader("")
+	}
+	if in, err = hook.ReadInput(std.In, cmp.Or(args, os.Getenv("ARGUMENTS"))); err != nil {
+		return in, run, err
+	}
+	if slices.ContainsFunc([]string{proc.RunVar, proc.AttemptVar}, func(name string) bool { return os.Getenv(name) != "" }) {
+		return in, run, errOurs
+	}
+	here, _ := os.Getwd()
+	loop := cmp.Or(hook.Find(in.Dir), hook.Find(os.Getenv("CLAUDE_PROJECT_DIR")))
+	if loop == "" && in.Dir == "" {
+		loop = hook.Find(here)
+	}
+	if loop == "" {
+		return in, run, hook.ErrNoRun
+	}
+	run, err = hook.Read(loop)
+	return in, run, err
+}
+
+var errOurs = fmt.Errorf("this session is a child of wavex")
+
+// owner is the Claude Code session that wavex was started from: the CLI puts it into
+// the environment of every tool command (observed on claude 2.1.197).
+func owner() string { return os.Getenv("CLAUDE_CODE_SESSION_ID") }

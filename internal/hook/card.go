@@ -1,0 +1,149 @@
+package hook
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"wavex/internal/journal"
+	"wavex/scheduler"
+)
+
+// CardVersion is the version of the file that Card is.
+const CardVersion = 1
+
+// cardFile is its name in the loop folder.
+const cardFile = "hook.json"
+
+// Bounds of what a hook reads, in bytes.
+const (
+	maxCard = 1 << 20
+	maxTail = 1 << 18 // the last record of a journal; that of an end is far smaller
+)
+
+// Card is what hooks know of a run, in .loop/hook.json: a projection whose size does
+// not grow with the plan.
+type Card struct {
+	V       int    `json:"v"`
+	Run     string `json:"run"`
+	Owner   string `json:"owner,omitempty"` // session that started wavex last; "": none did
+	Dir     string `json:"dir"`             // project directory, absolute
+	Plan    string `json:"plan"`            // plan file, absolute
+	Name    string `json:"name"`            // of the plan, else of its file
+	Context string `json:"context,omitempty"`
+	Seq     int64  `json:"seq"` // of the last event in it
+
+	Tasks     int    `json:"tasks"`
+	Completed int    `json:"completed"`
+	Current   []Task `json:"current,omitempty"` // under way, else the next to start; the first few
+
+	Iterations int             `json:"iterations"`     // ended; those under way may be given back
+	MaxIter    int             `json:"max_iterations"` // 0: no limit
+	Same       int             `json:"same_unmet"`     // stuck attempts in a row with the same unmet checks
+	MaxSame    int             `json:"breaker_same_unmet"`
+	Stop       *scheduler.Stop `json:"stop,omitempty"` // decided, while what runs may finish
+	Announce   []string        `json:"announce"`       // LEDGER S0-67
+}
+
+// Task is one task of a card.
+type Task struct {
+	ID      string           `json:"id"`
+	Subject string           `json:"subject,omitempty"`
+	Content string           `json:"content,omitempty"` // of the first only
+	Status  scheduler.Status `json:"status"`
+}
+
+// Run is what a hook finds in a loop folder.
+type Run struct {
+	Card  Card
+	Ended *scheduler.RunEnded // nil: wavex is at work, or was killed
+	Live  bool                // a wavex holds the folder
+	Loop  string              // the folder
+}
+
+// ErrNoRun says that there is no run that a hook could speak of.
+var ErrNoRun = errors.New("no loop here")
+
+// Find walks up from dir to the nearest folder whose .loop has a journal, and gives
+// that .loop; "" when there is none.
+func Find(dir string) string {
+	if !filepath.IsAbs(dir) {
+		return ""
+	}
+	for dir = filepath.Clean(dir); ; dir = filepath.Dir(dir) {
+		loop := filepath.Join(dir, ".loop")
+		if st, err := os.Stat(filepath.Join(loop, "journal.jsonl")); err == nil && st.Mode().IsRegular() {
+			return loop
+		}
+		if filepath.Dir(dir) == dir {
+			return ""
+		}
+	}
+}
+
+// Read reads a loop folder for a hook. Its time does not depend on how long the run
+// or the plan is.
+func Read(loop string) (Run, error) {
+	r := Run{Loop: loop}
+	rec, err := journal.Last(filepath.Join(loop, "journal.jsonl"), maxTail)
+	if err != nil {
+		return r, err
+	}
+	if rec == nil {
+		return r, ErrNoRun
+	}
+	if r.Ended, err = ending(rec); err != nil {
+		return r, err
+	}
+	r.Card, err = readCard(filepath.Join(loop, cardFile))
+	if err != nil {
+		return r, err
+	}
+	var held *journal.LockedError
+	r.Live = errors.As(journal.Free(loop), &held)
+	return r, nil
+}
+
+// ending decodes a record if it closes a run. Other records are not looked into: a
+// newer wavex may know more of them.
+func ending(rec []byte) (*scheduler.RunEnded, error) {
+	var body struct {
+		Data scheduler.RunEnded `json:"data"`
+	}
+	var kind struct {
+		Type string `json:"type"`
+	}
+	if err := json.Unmarshal(rec, &kind); err != nil {
+		return nil, fmt.Errorf("the journal's last record: %w", err)
+	}
+	if kind.Type != (scheduler.RunEnded{}).Type() {
+		return nil, nil
+	}
+	if err := json.Unmarshal(rec, &body); err != nil {
+		return nil, fmt.Errorf("the journal's last record: %w", err)
+	}
+	return &body.Data, nil
+}
+
+func readCard(path string) (Card, error) {
+	var c Card
+	f, err := os.Open(path)
+	if err != nil {
+		return c, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxCard))
+	if err != nil {
+		return c, fmt.Errorf("reading %s: %w", path, err)
+	}
+	if err := json.Unmarshal(b, &c); err != nil {
+		return c, fmt.Errorf("reading %s: %w", path, err)
+	}
+	if c.V != CardVersion {
+		return c, fmt.Errorf("%s has version %d, not %d", path, c.V, CardVersion)
+	}
+	return c, nil
+}

@@ -1,0 +1,207 @@
+package hook
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"wavex/budget"
+	"wavex/internal/journal"
+	"wavex/internal/plan"
+	"wavex/internal/report/reporttest"
+	"wavex/scheduler"
+)
+
+// kept tells a story to a mirror and a journal in a folder, as a run does.
+func kept(t *testing.T, tell func(testing.TB, func(scheduler.Event, *scheduler.State)) *reporttest.Story) (loop string) {
+	t.Helper()
+	loop = filepath.Join(t.TempDir(), ".loop")
+	must(t, os.MkdirAll(loop, 0o755))
+	log, _, err := journal.Open(filepath.Join(loop, "journal.jsonl"))
+	must(t, err)
+	m := NewMirror(loop, "")
+	tell(t, func(e scheduler.Event, s *scheduler.State) {
+		b, err := json.Marshal(e)
+		must(t, err)
+		must(t, log.Append(b))
+		m.Event(e, s)
+	})
+	must(t, errors.Join(log.Sync(), log.Close(), m.Close()))
+	return loop
+}
+
+func TestMirror(t *testing.T) {
+	t.Parallel()
+	loop := kept(t, func(t testing.TB, show func(scheduler.Event, *scheduler.State)) *reporttest.Story {
+		s := reporttest.New(t, "shop", reporttest.Tasks{{ID: "T-1", Subject: "First"}, {ID: "T-2", Subject: "Second"}, {ID: "T-3", Subject: "Third", Blockers: []int{0}}})
+		s.S.Plan.Tasks[1].Description = "What to do.\nVerify: make"
+		s.Show = show
+		s.Tell(scheduler.RunStarted{Config: reporttest.Config(), Plan: "/project/plan.json", Name: "shop", Tasks: 3, Waves: 2, Owner: "s1"})
+		s.Wave(1).Run("T-1", 0).Run("T-2", 1).After(time.Second)
+		return s.End("T-1", reporttest.Good(10_000), scheduler.Completed, nil)
+	})
+	r, err := Read(loop)
+	must(t, err)
+	c := r.Card
+	if r.Ended != nil || r.Live || c.Run != "r-1" || c.Owner != "s1" || c.Tasks != 3 || c.Completed != 1 || c.Iterations != 1 || c.MaxIter != 25 || c.Name != "shop" {
+		t.Errorf("read %+v", r)
+	}
+	if want := []Task{{ID: "T-2", Subject: "Second", Content: "What to do.\nVerify: make", Status: scheduler.InProgress}}; fmt.Sprint(c.Current) != fmt.Sprint(want) {
+		t.Errorf("current %+v, want %+v", c.Current, want)
+	}
+	if want := "[LOOP RESUME] Active loop detected|Stage: executing|Progress: 1/3 tasks | Wave: 1|Next: T-3 Third"; !inOrder(strings.Join(c.Announce, "|"), want) {
+		t.Errorf("announces %q, want %q", c.Announce, want)
+	}
+}
+
+// inOrder tells whether the parts of want, between bars, come in text in this order.
+func inOrder(text, want string) bool {
+	for _, part := range strings.Split(want, "|") {
+		_, after, found := strings.Cut(text, part)
+		if !found {
+			return false
+		}
+		text = after
+	}
+	return true
+}
+
+// Whatever a story's end is, a hook reads that end.
+func TestReadEnds(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		tell   func(testing.TB, func(scheduler.Event, *scheduler.State)) *reporttest.Story
+		status string // "": not ended
+	}{
+		"complete": {reporttest.Complete, "complete"},
+		"mixed":    {reporttest.Mixed, "failed"},
+		"resumed":  {reporttest.Paused, ""},
+		"hostile":  {reporttest.Hostile, "paused"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			loop := kept(t, c.tell)
+			r, err := Read(loop)
+			must(t, err)
+			status := ""
+			if r.Ended != nil {
+				status = r.Ended.Status
+			}
+			if status != c.status {
+				t.Errorf("ended %q, want %q", status, c.status)
+			}
+			if text := Announcement(r); (text == "") != (c.status == "complete") || strings.Contains(text, "\x1b") {
+				t.Errorf("announces %q", text)
+			}
+		})
+	}
+}
+
+func TestReadRefuses(t *testing.T) {
+	t.Parallel()
+	for name, spoil := range map[string]func(loop string) error{
+		"no journal":       func(loop string) error { return os.Remove(filepath.Join(loop, "journal.jsonl")) },
+		"an empty journal": func(loop string) error { return os.Truncate(filepath.Join(loop, "journal.jsonl"), 0) },
+		"a damaged end": func(loop string) error {
+			path := filepath.Join(loop, "journal.jsonl")
+			b, err := os.ReadFile(path)
+			b[len(b)-20] ^= 1
+			return errors.Join(err, os.WriteFile(path, b, 0o600))
+		},
+		"no card":                   func(loop string) error { return os.Remove(filepath.Join(loop, cardFile)) },
+		"half a card":               func(loop string) error { return os.Truncate(filepath.Join(loop, cardFile), 30) },
+		"a card of another version": func(loop string) error { return os.WriteFile(filepath.Join(loop, cardFile), []byte(`{"v":2}`), 0o600) },
+		"a card without end": func(loop string) error {
+			return os.WriteFile(filepath.Join(loop, cardFile), []byte(`{"v":1,"run":"`+strings.Repeat("x", 2*maxCard)+`"}`), 0o600)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			loop := kept(t, reporttest.Paused)
+			must(t, spoil(loop))
+			if r, err := Read(loop); err == nil {
+				t.Errorf("read %+v", r)
+			}
+		})
+	}
+}
+
+func TestFind(t *testing.T) {
+	t.Parallel()
+	top := t.TempDir()
+	loop := filepath.Join(top, "p", ".loop")
+	deep := filepath.Join(top, "p", "a", "b")
+	must(t, os.MkdirAll(filepath.Join(deep, ".loop"), 0o755)) // without a journal it is nobody's
+	must(t, os.MkdirAll(loop, 0o755))
+	must(t, os.WriteFile(filepath.Join(loop, "journal.jsonl"), nil, 0o600))
+	for dir, want := range map[string]string{
+		filepath.Join(top, "p"): loop, deep: loop, deep + "/../b/": loop, filepath.Join(deep, "not", "there"): loop,
+		top: "", "": "", "relative/p": "", "p\x00": "",
+	} {
+		if got := Find(dir); got != want {
+			t.Errorf("Find(%q) = %q, want %q", dir, got, want)
+		}
+	}
+}
+
+// A run of ten thousand tasks costs a hook no more than one of ten: it reads the end of
+// the journal and a card of bounded size.
+func TestBoundedRead(t *testing.T) {
+	t.Parallel()
+	const n = 10_000
+	loop := kept(t, func(t testing.TB, show func(scheduler.Event, *scheduler.State)) *reporttest.Story {
+		tasks := make(reporttest.Tasks, n)
+		for i := range tasks {
+			tasks[i].ID, tasks[i].Subject = fmt.Sprintf("T-%d", i), "Change one of many things"
+		}
+		s := reporttest.New(t, "large", tasks)
+		for i := range s.S.Plan.Tasks {
+			s.S.Plan.Tasks[i].Prompt = strings.Repeat("do it ", 1000)
+		}
+		c := reporttest.Config()
+		c.Limits = budget.Limits{NoUSD: true, NoIterations: true}
+		s.Show = show
+		s.Tell(scheduler.RunStarted{Config: c, Plan: "/project/plan.json", Tasks: n, Waves: 1, Owner: "s1"})
+		for i := range n / 2 {
+			id := tasks[i].ID
+			s.Run(id, 0).End(id, reporttest.Good(10_000), scheduler.Completed, nil)
+		}
+		return s.Run("T-9999", 0).Run("T-5000", 1)
+	})
+	journal, err := os.Stat(filepath.Join(loop, "journal.jsonl"))
+	must(t, err)
+	card, err := os.Stat(filepath.Join(loop, cardFile))
+	must(t, err)
+	if journal.Size() < 1<<20 || card.Size() > 32<<10 {
+		t.Fatalf("the journal has %d bytes, the card %d", journal.Size(), card.Size())
+	}
+	// The least of several, since other tests run beside this one.
+	least := time.Hour
+	for range 10 {
+		began := time.Now()
+		r, err := Read(loop)
+		must(t, err)
+		v := Stop(Input{Event: "Stop", Session: "s1"}, r, 3, func() (int, bool) { return Count(Input{Session: "s1"}, r) })
+		least = min(least, time.Since(began))
+		if !v.Hold || !strings.Contains(v.Reason, "[5000/10000] completed") || !strings.Contains(v.Reason, "**Current task**: #T-5000") || !strings.Contains(v.Reason, "**Beside it**: #T-9999") {
+			t.Fatalf("held %t: %.500s", v.Hold, v.Reason)
+		}
+	}
+	t.Logf("a hook read and decided in %v; journal of %d bytes", least, journal.Size())
+	if least > 50*time.Millisecond {
+		t.Errorf("it took %v", least)
+	}
+}
+
+func TestSummaryOfTask(t *testing.T) {
+	t.Parallel()
+	got := content(&plan.Task{Description: " ", Prompt: strings.Repeat("ü", 10_000), Command: "make"})
+	if len(got) > maxContent+100 || !strings.HasSuffix(got, "Command: make") {
+		t.Errorf("%d bytes: %q", len(got), got)
+	}
+}

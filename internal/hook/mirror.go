@@ -1,0 +1,181 @@
+package hook
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/google/renameio/v2/maybe"
+
+	"wavex/internal/plan"
+	"wavex/internal/prompt"
+	"wavex/internal/ui"
+	"wavex/scheduler"
+)
+
+// What a card says of tasks.
+const (
+	maxCurrent = 4    // tasks
+	maxSubject = 200  // bytes
+	maxContent = 4096 // bytes
+)
+
+// Mirror keeps the card of a run while it goes on. Event belongs to the scheduler's
+// goroutine and never waits for the disk; cards that come while one is written
+// replace each other.
+type Mirror struct {
+	path    string
+	context string
+	words   ui.Announcer
+
+	owner string
+	plan  string
+	order []int // tasks by wave
+	at    int   // everything before is settled
+
+	box  chan Card     // holds the newest card that is not written yet
+	quit chan struct{} // closed by Close
+	done chan struct{} // closed when the goroutine has ended
+	stop func()
+	err  error // of the last write; read after done
+}
+
+// NewMirror starts to keep the card in the loop folder. context is the absolute path
+// of the run's context file, or "".
+func NewMirror(loop, context string) *Mirror {
+	m := &Mirror{path: filepath.Join(loop, cardFile), context: context,
+		box: make(chan Card, 1), quit: make(chan struct{}), done: make(chan struct{})}
+	m.stop = sync.OnceFunc(func() { close(m.quit) })
+	go m.write()
+	return m
+}
+
+func (m *Mirror) write() {
+	defer close(m.done)
+	for {
+		select {
+		case c := <-m.box:
+			m.err = write(m.path, c)
+			continue
+		case <-m.quit:
+		}
+		select {
+		case c := <-m.box:
+			m.err = write(m.path, c)
+		default:
+			return
+		}
+	}
+}
+
+func write(path string, c Card) error {
+	b, err := json.MarshalIndent(c, "", "  ")
+	if err == nil {
+		err = maybe.WriteFile(path, append(b, '\n'), 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("writing the card for hooks: %w", err)
+	}
+	return nil
+}
+
+// Event is told of each event (scheduler.View).
+func (m *Mirror) Event(e scheduler.Event, s *scheduler.State) {
+	switch b := e.Body.(type) {
+	case scheduler.RunStarted:
+		m.owner, m.plan, m.order = b.Owner, b.Plan, nil
+	case scheduler.Resumed:
+		m.owner, m.plan, m.order = b.Owner, b.Plan, nil
+	}
+	c := m.card(e.Seq, s)
+	select {
+	case <-m.box: // older, and not written yet
+	default:
+	}
+	select {
+	case m.box <- c: // there is room, since nobody else puts anything in
+	default:
+	}
+}
+
+// Close writes the last card, ends the goroutine and says whether that went well.
+// Events that come later, from a run that was abandoned, are not written.
+func (m *Mirror) Close() error {
+	m.stop()
+	<-m.done
+	return m.err
+}
+
+func (m *Mirror) card(seq int64, s *scheduler.State) Card {
+	l := s.Ledger.Limits()
+	c := Card{V: CardVersion, Run: s.Config.Run, Owner: m.owner, Dir: s.Config.Dir, Plan: m.plan, Name: s.Plan.Name,
+		Context: m.context, Seq: seq, Tasks: len(s.Tasks), Completed: s.Counts.Completed, Current: m.current(s),
+		Iterations: s.Ledger.Charged(), Same: s.Same, MaxSame: s.Config.SameUnmet, Stop: s.Stop, Announce: m.words.Lines(s)}
+	if !l.NoIterations {
+		c.MaxIter = l.Iterations
+	}
+	if c.Name == "" {
+		c.Name = filepath.Base(filepath.ToSlash(m.plan))
+	}
+	return c
+}
+
+// current are the tasks under way, else the one that comes next, without looking at
+// every task each time.
+func (m *Mirror) current(s *scheduler.State) []Task {
+	if len(m.order) != len(s.Tasks) {
+		m.order, m.at = make([]int, len(s.Tasks)), 0
+		for i := range m.order {
+			m.order[i] = i
+		}
+		slices.SortStableFunc(m.order, func(a, b int) int { return s.Tasks[a].Wave - s.Tasks[b].Wave })
+	}
+	for m.at < len(m.order) && s.Tasks[m.order[m.at]].Status.Settled() {
+		m.at++
+	}
+	var under []int
+	next, seen := -1, 0
+	for _, i := range m.order[m.at:] {
+		switch s.Tasks[i].Status {
+		case scheduler.InProgress, scheduler.Advising:
+			if seen++; len(under) < maxCurrent {
+				under = append(under, i)
+			}
+		case scheduler.Pending:
+			if next < 0 {
+				next = i
+			}
+		}
+		if seen >= s.Running() && next >= 0 || len(under) == maxCurrent {
+			break
+		}
+	}
+	if len(under) == 0 && next >= 0 {
+		under = append(under, next)
+	}
+	out := make([]Task, len(under))
+	for n, i := range under {
+		out[n] = brief(s, i)
+		if n == 0 {
+			out[n].Content = content(&s.Plan.Tasks[i])
+		}
+	}
+	return out
+}
+
+func brief(s *scheduler.State, i int) Task {
+	t := &s.Plan.Tasks[i]
+	return Task{ID: prompt.Clip(maxSubject, t.ID), Subject: prompt.Clip(maxSubject, t.Subject), Status: s.Tasks[i].Status}
+}
+
+func content(t *plan.Task) string {
+	parts := []string{t.Description, t.Prompt}
+	if t.Command != "" {
+		parts = append(parts, "Command: "+t.Command)
+	}
+	parts = slices.DeleteFunc(parts, func(p string) bool { return strings.TrimSpace(p) == "" })
+	return prompt.Clip(maxContent, strings.Join(parts, "\n\n"))
+}

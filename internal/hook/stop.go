@@ -1,0 +1,73 @@
+package hook
+
+import "strings"
+
+// MaxStreak is the most that a limit of consecutive evaluations can be: the CLI itself
+// overrides a hook that held a turn eight times (claude 2.1.197; it lets
+// CLAUDE_CODE_STOP_HOOK_BLOCK_CAP change that).
+const MaxStreak = 8
+
+// Verdict is the answer to a Stop hook.
+type Verdict struct {
+	Hold   bool
+	Why    string // why the session is let go, or held, in a line
+	Reason string // what the session is told when it is held
+}
+
+func letGo(why string) Verdict { return Verdict{Why: why} }
+
+// Stop decides whether a session may stop. tell counts the evaluations in a row in
+// which a hook had held the turn already, this one included, and the run had not come
+// further; it is asked last, and false means that it cannot count.
+//
+// The order is that of LEDGER H: no run, not this session's, decided (complete,
+// cancelled, paused, a breaker, a limit), the runaway guard, then hold.
+func Stop(in Input, r Run, limit int, tell func() (int, bool)) Verdict {
+	c := &r.Card
+	switch {
+	case in.Event != "" && in.Event != "Stop":
+		return letGo("not a Stop hook: " + in.Event)
+	case c.Run == "":
+		return letGo(ErrNoRun.Error())
+	case in.Session == "" || c.Owner != in.Session:
+		return letGo("the loop is not this session's")
+	}
+	if e := r.Ended; e != nil && e.Status != "interrupted" {
+		return letGo("the run is " + e.Status)
+	}
+	if s := c.Stop; r.Ended == nil && s != nil && s.Status != "interrupted" {
+		return letGo("the run stops: " + s.Reason)
+	}
+	switch {
+	case c.MaxSame > 0 && c.Same >= c.MaxSame:
+		return letGo("the circuit breaker is open")
+	case !r.Live && c.MaxIter > 0 && c.Iterations >= c.MaxIter:
+		return letGo("the iterations are spent")
+	case r.Live && background(in.Background):
+		return letGo("wavex runs in the background; the CLI goes on when it ends")
+	}
+	if n, ok := tell(); !ok {
+		return letGo("how often the session was held cannot be counted")
+	} else if n >= min(max(limit, 1), MaxStreak) {
+		return letGo("held often enough without progress")
+	}
+	return Verdict{Hold: true, Why: progress(c), Reason: reinforcement(in, r)}
+}
+
+// background tells whether a command that goes on is a run of ours.
+func background(list []Background) bool {
+	for _, b := range list {
+		if b.Status != "" && b.Status != "running" && b.Status != "pending" {
+			continue
+		}
+		words := strings.Fields(b.Command)
+		for i, w := range words[:max(0, len(words)-1)] {
+			w = strings.Trim(w, `"'`)
+			name := strings.TrimSuffix(w[strings.LastIndexAny(w, `/\`)+1:], ".exe")
+			if verb := words[i+1]; name == "wavex" && (verb == "run" || verb == "resume") {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,225 @@
+package hook
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"wavex/scheduler"
+)
+
+// held is a run that was cut off, and the session that owns it.
+func held() (Input, Run) {
+	return Input{Event: "Stop", Session: "s1", Dir: "/p"}, Run{Loop: "/p/.loop", Card: Card{V: CardVersion, Run: "r", Owner: "s1", Dir: "/p",
+		Name: "develop", Tasks: 5, Completed: 2, Iterations: 2, MaxIter: 10, MaxSame: 5,
+		Current: []Task{{ID: "3", Subject: "Implement user login", Content: "Add the form.\nVerify: make test"}}}}
+}
+
+// The order of LEDGER H, one row a case that only it decides.
+func TestStop(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change func(in *Input, r *Run)
+		streak int
+		limit  int
+		lost   bool // the count cannot be kept
+		held   bool
+		why    string
+	}{
+		"cut off":                         {held: true, limit: 3, why: "[2/5] completed"},
+		"another hook":                    {change: func(in *Input, _ *Run) { in.Event = "SubagentStop" }, why: "not a Stop hook"},
+		"no event named":                  {change: func(in *Input, _ *Run) { in.Event = "" }, held: true, limit: 3},
+		"no run":                          {change: func(_ *Input, r *Run) { r.Card = Card{} }, why: "no loop"},
+		"another session":                 {change: func(in *Input, _ *Run) { in.Session = "s2" }, why: "not this session's"},
+		"no session":                      {change: func(in *Input, r *Run) { in.Session, r.Card.Owner = "", "" }, why: "not this session's"},
+		"started from a shell":            {change: func(_ *Input, r *Run) { r.Card.Owner = "" }, why: "not this session's"},
+		"complete":                        {change: ended("complete"), why: "the run is complete"},
+		"cancelled":                       {change: ended("cancelled"), why: "the run is cancelled"},
+		"paused":                          {change: ended("paused"), why: "the run is paused"},
+		"limited":                         {change: ended("limited"), why: "the run is limited"},
+		"blocked":                         {change: ended("blocked"), why: "the run is blocked"},
+		"failed":                          {change: ended("failed"), why: "the run is failed"},
+		"interrupted":                     {change: ended("interrupted"), held: true, limit: 3},
+		"a breaker tripped before a kill": {change: stopping("paused"), why: "the run stops: b"},
+		"a signal before a kill":          {change: stopping("interrupted"), held: true, limit: 3},
+		"the circuit is open":             {change: func(_ *Input, r *Run) { r.Card.Same = 5 }, why: "circuit breaker"},
+		"the circuit is off":              {change: func(_ *Input, r *Run) { r.Card.Same, r.Card.MaxSame = 9, 0 }, held: true, limit: 3},
+		"iterations spent":                {change: func(_ *Input, r *Run) { r.Card.Iterations = 10 }, why: "iterations"},
+		"no limit of iterations":          {change: func(_ *Input, r *Run) { r.Card.Iterations, r.Card.MaxIter = 99, 0 }, held: true, limit: 3},
+		"spent, but at work":              {change: func(_ *Input, r *Run) { r.Card.Iterations, r.Live = 10, true }, held: true, limit: 3},
+		"at work in the background":       {change: background1("cd x && /opt/wavex run plan.json", "running", true), why: "in the background"},
+		"on Windows":                      {change: background1(`"C:\bin\wavex.exe" resume`, "running", true), why: "in the background"},
+		"it was in the background":        {change: background1("wavex run plan.json", "running", false), held: true, limit: 3},
+		"ended in the background":         {change: background1("wavex run plan.json", "completed", true), held: true, limit: 3},
+		"other work in the background":    {change: background1("tail -f wavex.log", "running", true), held: true, limit: 3},
+		"held twice":                      {streak: 2, limit: 3, held: true},
+		"held three times":                {streak: 3, limit: 3, why: "held often enough"},
+		"at once, as LEDGER S0-54":        {streak: 1, limit: 1, why: "held often enough"},
+		"first, as LEDGER S0-54":          {streak: 0, limit: 1, held: true},
+		"a limit of none":                 {streak: 1, limit: -7, why: "held often enough"},
+		"never more than the CLI allows":  {streak: 8, limit: 100, why: "held often enough"},
+		"it cannot be counted":            {lost: true, limit: 3, why: "cannot be counted"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			in, r := held()
+			if c.change != nil {
+				c.change(&in, &r)
+			}
+			v := Stop(in, r, c.limit, func() (int, bool) { return c.streak, !c.lost })
+			if v.Hold != c.held || !strings.Contains(v.Why, c.why) {
+				t.Errorf("held %t because %q, want %t because %q", v.Hold, v.Why, c.held, c.why)
+			}
+			if v.Hold == (v.Reason == "") {
+				t.Errorf("held %t and told %q", v.Hold, v.Reason)
+			}
+		})
+	}
+}
+
+func ended(status string) func(*Input, *Run) {
+	return func(_ *Input, r *Run) { r.Ended = &scheduler.RunEnded{Status: status} }
+}
+
+func stopping(status string) func(*Input, *Run) {
+	return func(_ *Input, r *Run) { r.Card.Stop = &scheduler.Stop{Status: status, Reason: "b"} }
+}
+
+func background1(command, status string, live bool) func(*Input, *Run) {
+	return func(in *Input, r *Run) { in.Background, r.Live = []Background{{status, command}}, live }
+}
+
+// However a session goes on stopping, it is let go within the limit, and each task
+// that gets done meanwhile gives it that much again.
+func TestHeldOnlySoOften(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	rapid.Check(t, func(t *rapid.T) {
+		in, r := held()
+		in.Session = rapid.StringN(1, 20, -1).Draw(t, "session")
+		r.Card.Owner, r.Loop = in.Session, dir
+		limit := rapid.IntRange(1, 8).Draw(t, "limit")
+		defer Forget(in, r)
+		vain, most := 0, limit
+		for i := 0; ; i++ {
+			in.StopActive = i > 0
+			if i > 0 && i < 4 && rapid.Bool().Draw(t, "a task is done") {
+				r.Card.Completed++
+				vain, most = 0, max(1, limit-1) // the evaluation that sees it is the first of a row
+			}
+			v := Stop(in, r, limit, func() (int, bool) { return Count(in, r) })
+			if !v.Hold {
+				break
+			}
+			if vain++; vain > most {
+				t.Fatalf("held %d times in a row with a limit of %d", vain, limit)
+			}
+		}
+		in.StopActive = false
+		if v := Stop(in, r, limit, func() (int, bool) { return Count(in, r) }); !v.Hold {
+			t.Fatalf("the next turn is let go: %s", v.Why)
+		}
+	})
+}
+
+func TestReinforcement(t *testing.T) {
+	t.Parallel()
+	in, r := held()
+	r.Card.Context = "/p/.claude/pensieve/loop/2026-01-02-login/_context.md"
+	got := Stop(in, r, 3, func() (int, bool) { return 0, true }).Reason
+	want := `## Loop Continue
+
+**Pipeline**: develop
+**Progress**: [2/5] completed
+**Current task**: #3 Implement user login
+
+---
+
+## Task Content
+Add the form.
+Verify: make test
+
+---
+
+**Execution requirements**:
+1. Complete the task, and those after it: run ` + "`wavex resume`" + `. It continues where the run was cut off.
+2. wavex marks a task completed when its checks pass; do neither the work nor the marking by hand.
+3. If intervention occurs, record it in /p/.claude/pensieve/loop/2026-01-02-login/_context.md.
+4. To leave the loop instead: ` + "`wavex cancel`" + `.
+`
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	in.Dir, r.Live = "/p/sub", true
+	r.Card.Current = append(r.Card.Current, Task{ID: "4", Subject: "B\x1b[31m"})
+	got = Stop(in, r, 3, func() (int, bool) { return 0, true }).Reason
+	for _, part := range []string{"Let the run complete the task", "`wavex status` in /p", "**Beside it**: #4 B"} {
+		if !strings.Contains(got, part) {
+			t.Errorf("lacks %q:\n%s", part, got)
+		}
+	}
+	if strings.Contains(got, "\x1b") {
+		t.Errorf("passes an escape sequence on: %q", got)
+	}
+}
+
+func TestRender(t *testing.T) {
+	t.Parallel()
+	hold, free := Verdict{Hold: true, Why: "w", Reason: "a \"b\"\n"}, Verdict{Why: "w"}
+	for _, c := range []struct {
+		v            Verdict
+		format, want string
+	}{
+		{hold, "claude", `{"decision":"block","reason":"a \"b\"\n","systemMessage":"wavex: w; the session goes on"}`},
+		{free, "claude", ""},
+		{hold, "ok", `{"ok":false,"reason":"a \"b\"\n"}`},
+		{free, "ok", `{"ok":true,"reason":"w"}`},
+		{hold, "gsd", `{"decision":"block","prompt":"a \"b\"\n"}`},
+		{free, "gsd", `{"decision":"allow"}`},
+	} {
+		if got := strings.TrimSuffix(string(Render(c.v, c.format)), "\n"); got != c.want {
+			t.Errorf("%s, held %t: %s, want %s", c.format, c.v.Hold, got, c.want)
+		}
+	}
+	if got := string(RenderContext("x")); got != `{"hookSpecificOutput":{"hookEventName":"SessionStart","additionalContext":"x"}}`+"\n" {
+		t.Errorf("session start: %s", got)
+	}
+	if got := RenderContext(""); got != nil {
+		t.Errorf("nothing to tell: %q", got)
+	}
+}
+
+func TestAnnouncement(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change func(*Input, *Run)
+		last   string // of the lines; "": nothing is told
+	}{
+		"cut off": {nil, "Status: cut off | Continue: wavex resume (in /p)"},
+		"at work": {func(_ *Input, r *Run) { r.Live = true }, "Status: running | Look: wavex status (in /p)"},
+		"paused": {func(_ *Input, r *Run) {
+			r.Ended = &scheduler.RunEnded{Status: "paused", Reason: "money", Resume: "wavex resume --budget +5"}
+		}, "Status: paused (money) | Continue: wavex resume --budget +5 (in /p)"},
+		"failed":    {ended("failed"), "Status: failed | Continue: wavex resume (in /p)"},
+		"complete":  {ended("complete"), ""},
+		"cancelled": {ended("cancelled"), ""},
+		"no run":    {func(_ *Input, r *Run) { r.Card = Card{} }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			in, r := held()
+			r.Card.Announce = []string{"[LOOP RESUME] Active loop detected", "Next: x"}
+			if c.change != nil {
+				c.change(&in, &r)
+			}
+			want := ""
+			if c.last != "" {
+				want = "[LOOP RESUME] Active loop detected\nNext: x\n" + c.last + "\n"
+			}
+			if got := Announcement(r); got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
+	}
+}

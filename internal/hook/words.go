@@ -1,0 +1,101 @@
+package hook
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"wavex/internal/ui/safe"
+)
+
+// This file has what sessions are told. Texts of the plan pass through package safe.
+
+func progress(c *Card) string {
+	return fmt.Sprintf("[%d/%d] completed", c.Completed, c.Tasks)
+}
+
+// reinforcement is what a held session is told (LEDGER S3-17).
+func reinforcement(in Input, r Run) string {
+	c := &r.Card
+	var b strings.Builder
+	fmt.Fprintf(&b, "## Loop Continue\n\n**Pipeline**: %s\n**Progress**: %s\n", safe.Line(c.Name), progress(c))
+	content := ""
+	if len(c.Current) == 0 {
+		b.WriteString("**Current task**: none; what remains is the end of the run\n")
+	}
+	for i, t := range c.Current {
+		if i == 0 {
+			fmt.Fprintf(&b, "**Current task**: %s\n", title(t))
+			content = t.Content
+			continue
+		}
+		fmt.Fprintf(&b, "**Beside it**: %s\n", title(t))
+	}
+	if content = strings.TrimSpace(content); content != "" {
+		fmt.Fprintf(&b, "\n---\n\n## Task Content\n%s\n", safe.Block(content))
+	}
+	b.WriteString("\n---\n\n**Execution requirements**:\n")
+	for i, l := range requirements(in, r) {
+		fmt.Fprintf(&b, "%d. %s\n", i+1, l)
+	}
+	return b.String()
+}
+
+func title(t Task) string {
+	s := "#" + safe.Line(t.ID)
+	if t.Subject != "" {
+		s += " " + safe.Line(t.Subject)
+	}
+	return s
+}
+
+func requirements(in Input, r Run) []string {
+	c := &r.Card
+	where := ""
+	if filepath.Clean(in.Dir) != filepath.Clean(c.Dir) {
+		where = " in " + safe.Line(c.Dir)
+	}
+	do := fmt.Sprintf("Complete the task, and those after it: run `wavex resume`%s. It continues where the run was cut off.", where)
+	if r.Live {
+		do = fmt.Sprintf("Let the run complete the task, and those after it: wavex is at work. Look with `wavex status`%s until it has ended.", where)
+	}
+	list := []string{do,
+		"wavex marks a task completed when its checks pass; do neither the work nor the marking by hand."}
+	note := "If intervention occurs, say so when you report."
+	if c.Context != "" {
+		note = "If intervention occurs, record it in " + safe.Line(c.Context) + "."
+	}
+	return append(list, note, fmt.Sprintf("To leave the loop instead: `wavex cancel`%s.", where))
+}
+
+// Announcement is what a new session is told of a run that can go on (LEDGER S0-67);
+// "" when there is nothing to tell.
+func Announcement(r Run) string {
+	c := &r.Card
+	if c.Run == "" || len(c.Announce) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	for _, l := range c.Announce {
+		b.WriteString(safe.Line(l) + "\n")
+	}
+	switch e := r.Ended; {
+	case e == nil && r.Live:
+		fmt.Fprintf(&b, "Status: running | Look: wavex status (in %s)\n", safe.Line(c.Dir))
+	case e == nil:
+		fmt.Fprintf(&b, "Status: cut off | Continue: wavex resume (in %s)\n", safe.Line(c.Dir))
+	case e.Status == "complete" || e.Status == "cancelled":
+		return ""
+	default:
+		fmt.Fprintf(&b, "Status: %s", safe.Line(e.Status))
+		if e.Reason != "" {
+			fmt.Fprintf(&b, " (%s)", safe.Fit(e.Reason, 300, false))
+		}
+		how := e.Resume
+		if how == "" {
+			how = "wavex resume"
+		}
+		fmt.Fprintf(&b, " | Continue: %s (in %s)\n", safe.Line(how), safe.Line(c.Dir))
+	}
+	return b.String()
+}
