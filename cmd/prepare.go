@@ -14,6 +14,7 @@ import (
 
 	"wavex/budget"
 	"wavex/internal/journal"
+	"wavex/internal/loopdir"
 	"wavex/internal/notify"
 	"wavex/internal/plan"
 	"wavex/internal/secret"
@@ -208,11 +209,8 @@ func (r *session) openLoop(ctx context.Context, past []scheduler.Event) error {
 	if err := os.MkdirAll(loop, 0o755); err != nil {
 		return err
 	}
-	ignore := filepath.Join(loop, ".gitignore")
-	if _, err := os.Stat(ignore); errors.Is(err, os.ErrNotExist) {
-		if err := os.WriteFile(ignore, []byte("*\n"), 0o644); err != nil {
-			return err
-		}
+	if err := loopdir.Ignore(loop); err != nil {
+		return err
 	}
 	host, _ := os.Hostname()
 	var err error

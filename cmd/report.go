@@ -123,7 +123,9 @@ func pastRun(args []string) (*scheduler.State, []scheduler.Event, error) {
 		return nil, nil, &planError{diags}
 	}
 	s := scheduler.NewState(p)
-	return s, events, s.Replay(events)
+	err = s.Replay(events)
+	s.Config.Loop = filepath.Join(dir, ".loop") // the project may have been moved since
+	return s, events, err
 }
 
 // reportFile is one --report KIND=FILE.

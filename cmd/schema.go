@@ -3,6 +3,7 @@ package cmd
 import (
 	"github.com/spf13/cobra"
 
+	"wavex/internal/loopdir"
 	"wavex/internal/plan"
 	"wavex/internal/rehearse"
 	"wavex/internal/ui"
@@ -13,17 +14,20 @@ func newSchema(std Stdio) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of plans, events or scenarios",
-		Long: `schema prints a JSON Schema (2020-12) for editors and validators.
+		Long: `schema prints a JSON Schema (2020-12) for editors and validators: of plans, of
+the lines of --output json, of scenarios, and of .loop/workflow-state.json and
+.loop/state.json.
 
 Exit status: 0.`,
 		Example: "  wavex schema > plan.schema.json\n  wavex schema --of events",
 		Args:    noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			text := map[string]func() []byte{"plan": plan.Schema, "events": ui.EventSchema, "scenario": rehearse.Schema}[what]()
+			text := map[string]func() []byte{"plan": plan.Schema, "events": ui.EventSchema, "scenario": rehearse.Schema,
+				"workflow-state": loopdir.WorkflowSchema, "state": loopdir.LinearSchema}[what]()
 			_, err := std.Out.Write(text)
 			return err
 		},
 	}
-	choiceFlag(c, &what, "of", "plan", []string{"plan", "events", "scenario"}, "which schema")
+	choiceFlag(c, &what, "of", "plan", []string{"plan", "events", "scenario", "workflow-state", "state"}, "which schema")
 	return c
 }

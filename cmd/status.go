@@ -11,6 +11,7 @@ import (
 
 func newStatus(std Stdio) *cobra.Command {
 	var output string
+	var again bool
 	c := &cobra.Command{
 		Use:   "status [PLAN]",
 		Short: "Show where the run stands",
@@ -18,19 +19,28 @@ func newStatus(std Stdio) *cobra.Command {
 project directory) and shows each task, what was spent, and what comes next. It
 may be called from anywhere while a run is under way, and changes nothing.
 
-Exit status: 0 shown, 2 there is no run here.`,
-		Example: "  wavex status\n  wavex status --output json",
+With --rebuild it also writes workflow-state.json, state.json and PROGRESS.md in
+.loop again, from the journal; a run under way does so itself.
+
+Exit status: 0 shown, 2 there is no run here, 5 --rebuild could not write.`,
+		Example: "  wavex status\n  wavex status --output json\n  wavex status --rebuild",
 		Args:    maybeArg("a plan file"),
-		RunE:    func(_ *cobra.Command, args []string) error { return runStatus(args, output, std) },
+		RunE:    func(_ *cobra.Command, args []string) error { return runStatus(args, output, again, std) },
 	}
+	c.Flags().BoolVar(&again, "rebuild", false, "write the files in .loop again from the journal")
 	outputFlag(c, &output)
 	return c
 }
 
-func runStatus(args []string, output string, std Stdio) error {
+func runStatus(args []string, output string, again bool, std Stdio) error {
 	s, events, err := pastRun(args)
 	if err != nil {
 		return err
+	}
+	if again {
+		if err := rebuild(s, events); err != nil {
+			return &blockedError{err}
+		}
 	}
 	sum := report.Of(s, events)
 	if output == "json" {

@@ -28,6 +28,8 @@ func (r *session) run(ctx context.Context) error {
 	if g := r.opts.grace; g > 0 {
 		who.Grace, who.StopWait = g, runner.StopWait{Interrupt: g, Close: g, Terminate: g}
 	}
+	files := r.projections()
+	defer func() { _ = files.Close() }() // what went wrong it has said itself
 	card := hook.NewMirror(r.config.Loop, "")
 	defer func() {
 		if err := card.Close(); err != nil {
@@ -36,7 +38,7 @@ func (r *session) run(ctx context.Context) error {
 	}()
 	loop := &scheduler.Loop{
 		State: r.state, Open: r.open, Journal: eventLog{r.log}, Runner: who,
-		Views: []scheduler.View{r.view, card}, Request: r.request, Case: r.panelCase,
+		Views: []scheduler.View{r.view, card, files}, Request: r.request, Case: r.panelCase,
 		Recover: func(ctx context.Context, e scheduler.AttemptStarted) runner.Result {
 			return r.recover(ctx, r.prices, e)
 		},
@@ -74,6 +76,7 @@ func (r *session) run(ctx context.Context) error {
 	}()
 	select {
 	case out := <-done:
+		_ = files.Close() // before the end is told
 		end := r.reported(r.finish(out.end, out.err))
 		told()
 		return end

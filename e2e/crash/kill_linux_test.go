@@ -125,12 +125,14 @@ func killed(t *testing.T, luck *rand.Rand, whole time.Duration, left *atomic.Int
 		at = append(at, moment)
 		left.Add(-1)
 		p.mustBeGone(2*time.Second, fmt.Sprint("the kill at ", moment))
+		p.mustProject()
 	}
 	if _, end := lastRun(p.events()); end == nil || end.Status != "complete" {
 		p.mustComplete()
 		p.mustBeGone(time.Second, "the end")
 	}
 	priced = p.mustAddUp()
+	p.mustRebuild()
 	if t.Failed() {
 		t.Logf("killed at %s of %s; journal:\n%s", at, whole, p.dump())
 	}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -72,4 +73,17 @@ func Plural(n int, one, many string) string {
 		return "1 " + one
 	}
 	return fmt.Sprintf("%d %s", n, many)
+}
+
+// DisplayID is a task's id as lists for people have it (LEDGER S0-69): "T-001" for ids
+// that are a number, as they are in other tools' lists; any other as it is.
+func DisplayID(id string) string {
+	digits := id
+	if len(id) > 1 && (id[0] == 'T' || id[0] == 't') {
+		digits = strings.TrimPrefix(id[1:], "-")
+	}
+	if n, err := strconv.ParseUint(digits, 10, 32); err == nil && digits[0] != '+' {
+		return fmt.Sprintf("T-%03d", n)
+	}
+	return id
 }

@@ -1,0 +1,35 @@
+package cmd
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"wavex/internal/journal"
+	"wavex/internal/loopdir"
+	"wavex/scheduler"
+)
+
+// This file drives the projections in .loop: while a run goes on, and again from its
+// journal.
+
+// projections starts to keep the files up to date. That they cannot be written is a
+// warning; the run has its journal.
+func (r *session) projections() *loopdir.Writer {
+	return loopdir.NewWriter(r.config.Loop, func(err error) {
+		fmt.Fprintln(r.std.Err, "wavex: warning: the files in .loop are behind the journal; `wavex status --rebuild` writes them again:", err)
+	})
+}
+
+// rebuild writes the projections of the last run again. A run under way is refused: it
+// writes them itself.
+func rebuild(s *scheduler.State, events []scheduler.Event) error {
+	loop := s.Config.Loop
+	host, _ := os.Hostname() // for people; unknown is ""
+	lock, err := journal.TryLock(loop, journal.Holder{PID: os.Getpid(), Host: host, Run: s.Config.Run, Since: time.Now().UTC()})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = lock.Unlock() }()
+	return loopdir.Rebuild(loop, s, events)
+}

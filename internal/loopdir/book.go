@@ -1,0 +1,180 @@
+package loopdir
+
+import (
+	"slices"
+	"time"
+
+	"wavex/budget"
+	"wavex/internal/plan"
+	"wavex/internal/report"
+	"wavex/scheduler"
+)
+
+// This file keeps what the projections say, apart from the state, which belongs to
+// the scheduler's goroutine. It knows events and states, nothing of files.
+
+// book is a copy of what the projections need of a state. Slices in it are replaced,
+// never written to, so that a shallow copy is a snapshot once rows are cloned.
+type book struct {
+	at   time.Time // of the last event
+	seq  int64
+	rows []row
+
+	run, name, request string
+	plan               string // path of the plan file, as the journal has it
+	phased             bool   // waves have barriers
+
+	opened     time.Time
+	wave       int // open; 0 before the first
+	waves      int
+	iterations int
+	limits     budget.Limits
+	spent      budget.USD
+	notional   bool
+	counts     scheduler.Counts
+	same       int
+	unmet      []string
+	criteria   []report.Criterion
+	exit       bool // the exit signal
+	stop       *scheduler.Stop
+	ended      *scheduler.RunEnded
+}
+
+// row is one task.
+type row struct {
+	id, subject string
+	blockers    []int32
+	status      scheduler.Status
+	wave        int
+	attempts    int
+	tries       int
+	stuck       int
+	panels      int
+	root        string
+}
+
+// bookOf is the book of a state and the events that led to it.
+func bookOf(s *scheduler.State, events []scheduler.Event) *book {
+	b := &book{}
+	for _, e := range events {
+		b.head(s, e)
+	}
+	b.all(s)
+	return b
+}
+
+// update brings the book up to an event. It costs as much as the event concerns
+// tasks; an event that it does not know concerns all of them.
+func (b *book) update(e scheduler.Event, s *scheduler.State) {
+	b.head(s, e)
+	ids, known := concerns(e.Body)
+	if !known || len(b.rows) != len(s.Tasks) {
+		b.all(s)
+		return
+	}
+	for _, id := range ids {
+		if i, ok := s.Index(id); ok {
+			b.rows[i].set(s, i)
+		}
+	}
+}
+
+func (b *book) head(s *scheduler.State, e scheduler.Event) {
+	switch body := e.Body.(type) {
+	case scheduler.RunStarted:
+		b.plan = body.Plan
+	case scheduler.Resumed:
+		b.plan = body.Plan
+	}
+	b.at, b.seq = e.Time.UTC(), s.Seq
+	b.run, b.name, b.request = s.Config.Run, s.Plan.Name, s.Plan.Request
+	b.phased = s.Config.Schedule != "eager"
+	b.opened, b.wave, b.waves = s.Opened.UTC(), s.Wave, s.Waves
+	b.iterations, b.limits, b.spent, b.notional = s.Ledger.Iterations(), s.Ledger.Limits(), s.Ledger.Spent(), s.Notional
+	b.counts, b.same, b.unmet = s.Counts, s.Same, s.Unmet
+	b.criteria, b.exit = report.Criteria(s), report.Complete(s)
+	b.stop, b.ended = s.Stop, s.Ended
+}
+
+func (b *book) all(s *scheduler.State) {
+	b.rows = make([]row, len(s.Tasks))
+	for i := range s.Tasks {
+		t := &s.Plan.Tasks[i]
+		b.rows[i] = row{id: t.ID, subject: subject(t), blockers: s.Plan.Graph.Blockers(i)}
+		b.rows[i].set(s, i)
+	}
+}
+
+func (r *row) set(s *scheduler.State, i int) {
+	t := &s.Tasks[i]
+	r.status, r.wave, r.attempts, r.tries, r.stuck, r.panels, r.root = t.Status, t.Wave, t.Attempts, t.Tries, t.Stuck, t.Panels, t.Root
+}
+
+// snapshot is a copy that later updates leave alone.
+func (b *book) snapshot() *book {
+	c := *b
+	c.rows = slices.Clone(b.rows)
+	return &c
+}
+
+func subject(t *plan.Task) string {
+	switch {
+	case t.Subject != "":
+		return t.Subject
+	case t.Command != "":
+		return t.Command
+	}
+	return t.ID
+}
+
+// concerns names the tasks that an event may have changed; known is false where that
+// may be any. Events that come later in the same batch have been applied already,
+// which does no harm: they are shown as well.
+func concerns(b scheduler.Body) (ids []string, known bool) {
+	switch b := b.(type) {
+	case scheduler.AttemptStarted:
+		return []string{b.Task}, true
+	case scheduler.AttemptEnded:
+		return append([]string{b.Task}, b.Blocked...), true
+	case scheduler.CounselStarted:
+		return []string{b.Task}, true
+	case scheduler.CounselEnded:
+		return []string{b.Task}, true
+	case scheduler.CounselSkipped:
+		return []string{b.Task}, true
+	case scheduler.WaveStarted, scheduler.Notice, scheduler.Draining, scheduler.RunEnded:
+		return nil, true
+	}
+	return nil, false
+}
+
+// stage is where the workflow stands (LEDGER S0-42). The stages before the waves are
+// not wavex's: with a plan it begins at executing.
+func (b *book) stage() string {
+	if b.exit {
+		return "complete"
+	}
+	return "executing"
+}
+
+// status is the run's, in the words of the linear state file (LEDGER S1-12).
+func (b *book) status() string {
+	switch {
+	case b.exit:
+		return "completed"
+	case b.ended != nil:
+		return "paused"
+	}
+	return "in_progress"
+}
+
+// task is what was asked for: the request, else the nearest thing to it.
+func (b *book) task() string {
+	switch {
+	case b.request != "":
+		return b.request
+	case b.name != "":
+		return b.name
+	}
+	return b.plan
+}

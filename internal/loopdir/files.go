@@ -1,0 +1,108 @@
+package loopdir
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+
+	"github.com/google/renameio/v2/maybe"
+
+	"wavex/scheduler"
+)
+
+// This file puts the projections on disk. It knows their names and how a file is
+// replaced, nothing of when.
+
+// The names of the projections, in the order in which they are written.
+const (
+	WorkflowFile = "workflow-state.json"
+	LinearFile   = "state.json"
+	ProgressFile = "PROGRESS.md"
+)
+
+// Ignore makes sure that the folder keeps itself out of version control: its
+// .gitignore says so, unless there is one already.
+func Ignore(dir string) error {
+	path := filepath.Join(dir, ".gitignore")
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return maybe.WriteFile(path, []byte("*\n"), 0o644)
+}
+
+// Rebuild writes the projections of a replayed state again. events are all that led to
+// it; there is at least one. The error joins what could not be written.
+func Rebuild(dir string, s *scheduler.State, events []scheduler.Event) error {
+	return store{dir: dir}.write(bookOf(s, events))
+}
+
+// store is a folder with projections in it.
+type store struct {
+	dir    string
+	before func(name string) // called before each file is written; nil but in tests
+}
+
+// write replaces all files. A file that cannot be read, rendered or replaced does not
+// keep the others from being written.
+func (s store) write(b *book) error {
+	return errors.Join(
+		s.replace(WorkflowFile, b.workflow),
+		s.replace(LinearFile, b.linear),
+		s.replace(ProgressFile, func([]byte) ([]byte, error) { return b.progress(), nil }),
+	)
+}
+
+// replace renders a file over what is there, and puts it in its place. What is there and is
+// no JSON object is kept under another name, and told.
+func (s store) replace(name string, render func(old []byte) ([]byte, error)) error {
+	path := filepath.Join(s.dir, name)
+	if s.before != nil {
+		s.before(name)
+	}
+	var old []byte
+	var aside error
+	if filepath.Ext(name) == ".json" {
+		text, err := os.ReadFile(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return err
+		default:
+			if _, err := members(text); err != nil {
+				aside = fmt.Errorf("%s could not be read (%w) and was written again; the old one is %s.bad", path, err, path)
+				if err := os.Rename(path, path+".bad"); err != nil {
+					return errors.Join(fmt.Errorf("%s could not be read", path), err)
+				}
+			} else {
+				old = text
+			}
+		}
+	}
+	text, err := render(old)
+	if err != nil {
+		return fmt.Errorf("rendering %s: %w", name, err)
+	}
+	if err := maybe.WriteFile(path, text, 0o644); err != nil {
+		return errors.Join(aside, err)
+	}
+	return aside
+}
+
+// leftover are the temporary files of a wavex that was killed while it wrote.
+var leftover = regexp.MustCompile(`^\.(workflow-state\.json|state\.json|PROGRESS\.md|\.gitignore)[0-9]+$`)
+
+// tidy removes leftovers. The caller holds the run's lock.
+func (s store) tidy() {
+	entries, err := os.ReadDir(s.dir)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		if e.Type().IsRegular() && leftover.MatchString(e.Name()) {
+			_ = os.Remove(filepath.Join(s.dir, e.Name())) // one that stays does no harm
+		}
+	}
+}

@@ -1,0 +1,239 @@
+package loopdir
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"wavex/internal/report/reporttest"
+)
+
+var names = []string{WorkflowFile, LinearFile, ProgressFile}
+
+func read(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for _, name := range names {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[name] = string(text)
+	}
+	return out
+}
+
+func put(t *testing.T, dir, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What a run leaves is what the journal gives again, byte for byte, over nothing and
+// over what is there.
+func TestRebuildIsTheSame(t *testing.T) {
+	t.Parallel()
+	for name, tell := range stories {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir, fresh := t.TempDir(), t.TempDir()
+			w := NewWriter(dir, func(err error) { t.Error(err) })
+			s := tell(t, w.Event)
+			if err := w.Close(); err != nil {
+				t.Fatal(err)
+			}
+			live := read(t, dir)
+			for _, d := range []string{fresh, dir} {
+				if err := Rebuild(d, s.S, s.Events); err != nil {
+					t.Fatal(err)
+				}
+				for file, text := range read(t, d) {
+					if text != live[file] {
+						t.Errorf("%s is\n%s\nwith a run and again\n%s", file, live[file], text)
+					}
+				}
+			}
+		})
+	}
+}
+
+// Others' keys and the scores stay, also over a rebuild; ours win.
+func TestKeepsWhatOthersWrote(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	put(t, dir, WorkflowFile, `{"x-first": [1,  2], "stage": "intent", "spec_score": 7, "fit_score": 35, "shape_chosen": "tool",
+		"recall_surfaced": ["auth edge cases"], "reviews": {"wave_9": {}}, "version": 3, "last": 1e400}`)
+	put(t, dir, LinearFile, `{"maxIterations": 10, "circuitBreaker": {"note": "mine", "stuckCount": 77}, "exit_signal": true}`)
+	s := reporttest.Mixed(t, nil)
+	for range 2 {
+		if err := Rebuild(dir, s.S, s.Events); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files := read(t, dir)
+	valid(t, schema(t, WorkflowSchema()), []byte(files[WorkflowFile]))
+	var w map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(files[WorkflowFile]), &w); err != nil {
+		t.Fatal(err)
+	}
+	for key, want := range map[string]string{"x-first": "[1,2]", "stage": `"executing"`, "spec_score": "7", "fit_score": "35",
+		"shape_chosen": `"tool"`, "recall_surfaced": `["auth edge cases"]`, "reviews": "{}", "version": "1", "last": "1e400"} {
+		var got bytes.Buffer
+		if err := json.Compact(&got, w[key]); err != nil || got.String() != want {
+			t.Errorf("%s is %s, want %s", key, got.String(), want)
+		}
+	}
+	var l map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(files[LinearFile]), &l); err != nil {
+		t.Fatal(err)
+	}
+	var b struct {
+		Note  string
+		Stuck int `json:"stuckCount"`
+	}
+	if err := json.Unmarshal(l["circuitBreaker"], &b); err != nil || b.Note != "mine" || b.Stuck == 77 {
+		t.Errorf("circuitBreaker is %s", l["circuitBreaker"])
+	}
+	if string(l["maxIterations"]) != "10" || string(l["exit_signal"]) != "false" {
+		t.Errorf("state.json is %s", files[LinearFile])
+	}
+}
+
+// What does not fit a score of ours is not one.
+func TestOddScoresAreNotKept(t *testing.T) {
+	t.Parallel()
+	s := reporttest.Complete(t, nil)
+	text, err := bookOf(s.S, s.Events).workflow([]byte(`{"spec_score": "high", "fit_score": [], "shape_chosen": "round", "recall_surfaced": [1]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	valid(t, schema(t, WorkflowSchema()), text)
+}
+
+// A file that is no object is kept beside the new one, and told.
+func TestSetsAsideWhatItCannotRead(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	put(t, dir, LinearFile, `{"spec": "torn`)
+	s := reporttest.Complete(t, nil)
+	err := Rebuild(dir, s.S, s.Events)
+	if err == nil || !strings.Contains(err.Error(), "state.json.bad") {
+		t.Errorf("the error is %v", err)
+	}
+	valid(t, schema(t, LinearSchema()), []byte(read(t, dir)[LinearFile]))
+	if old, err := os.ReadFile(filepath.Join(dir, LinearFile+".bad")); err != nil || string(old) != `{"spec": "torn` {
+		t.Errorf("kept %q, %v", old, err)
+	}
+}
+
+// A file that cannot be replaced does not keep the others from being written.
+func TestOneFailureIsNotAll(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, WorkflowFile), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	s := reporttest.Complete(t, nil)
+	if err := Rebuild(dir, s.S, s.Events); err == nil {
+		t.Error("a directory was replaced")
+	}
+	for _, name := range names[1:] {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestIgnoreAndTidy(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for range 2 {
+		if err := Ignore(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if text, err := os.ReadFile(filepath.Join(dir, ".gitignore")); err != nil || string(text) != "*\n" {
+		t.Errorf(".gitignore has %q, %v", text, err)
+	}
+	put(t, dir, ".gitignore", "mine\n")
+	put(t, dir, ".state.json123", "half")
+	put(t, dir, ".state.json.swp", "an editor's")
+	if err := Ignore(dir); err != nil {
+		t.Fatal(err)
+	}
+	store{dir: dir}.tidy()
+	if text, _ := os.ReadFile(filepath.Join(dir, ".gitignore")); string(text) != "mine\n" {
+		t.Errorf(".gitignore has %q", text)
+	}
+	if _, err := os.Stat(filepath.Join(dir, ".state.json123")); !errors.Is(err, fs.ErrNotExist) {
+		t.Error("a leftover of a killed wavex stayed")
+	}
+	if _, err := os.Stat(filepath.Join(dir, ".state.json.swp")); err != nil {
+		t.Error("a file of an editor was removed")
+	}
+}
+
+// Whatever object is there, keep holds all our values and every other key.
+func TestKeepHoldsEveryKey(t *testing.T) {
+	t.Parallel()
+	object := rapid.Custom(func(t *rapid.T) map[string]any {
+		return rapid.MapOf(rapid.StringMatching(`[a-e]|"\\|é`), rapid.OneOf(rapid.Just[any](nil), rapid.Just[any](true), rapid.Just[any](map[string]any{"z": 1.0}))).Draw(t, "object")
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		old, ours := object.Draw(t, "old"), object.Draw(t, "ours")
+		a, _ := json.Marshal(old)
+		b, _ := json.Marshal(ours)
+		text, err := keep(a, b, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got map[string]any
+		if err := json.Unmarshal(text, &got); err != nil {
+			t.Fatal(err)
+		}
+		for k, v := range ours {
+			g, ok := got[k]
+			x, _ := json.Marshal(g)
+			y, _ := json.Marshal(v)
+			if !ok || !bytes.Equal(x, y) {
+				t.Fatalf("our %q is %s, want %s", k, x, y)
+			}
+		}
+		for k := range old {
+			if _, ok := got[k]; !ok {
+				t.Fatalf("their %q is gone", k)
+			}
+		}
+		if again, err := keep(text, b, nil); err != nil || !bytes.Equal(again, text) {
+			t.Fatalf("a second time it is\n%s\nand was\n%s", again, text)
+		}
+	})
+}
+
+func FuzzMembers(f *testing.F) {
+	for _, s := range []string{`{}`, `{"a":1,"a":2}`, `[]`, `{"a":{"b":[1e999]}} x`, "\xff", `{"":null}`} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		list, err := members([]byte(s))
+		if err != nil {
+			return
+		}
+		text, err := indent(list)
+		if err != nil || !json.Valid(text) {
+			t.Fatalf("%q was read as an object and written as %q, %v", s, text, err)
+		}
+		again, err := members(text)
+		if err != nil || len(again) != len(list) {
+			t.Fatalf("%q has %d keys, then %d, %v", s, len(list), len(again), err)
+		}
+	})
+}

@@ -1,0 +1,53 @@
+//go:build unix
+
+package loopdir
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"wavex/internal/report/reporttest"
+)
+
+// A writer that is killed at any moment leaves files that can be read and are valid:
+// the test binary is the writer, and dies by its own hand before the Nth file, or by
+// ours in the middle of something.
+func TestKilledBetweenWrites(t *testing.T) {
+	t.Parallel()
+	workflow, linear := schema(t, WorkflowSchema()), schema(t, LinearSchema())
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range 7 {
+		dir := t.TempDir()
+		cmd := exec.Command(self)
+		cmd.Env = append(os.Environ(), writerVar+"="+dir, killVar+"="+string(rune('0'+n)))
+		out, err := cmd.CombinedOutput()
+		if st, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || !st.Signaled() {
+			t.Fatalf("the writer was not killed: %v\n%s", err, out)
+		}
+		for i, name := range names {
+			text, err := os.ReadFile(filepath.Join(dir, name))
+			switch {
+			case err != nil && n <= i: // killed before it was written for the first time
+			case err != nil:
+				t.Errorf("killed before write %d: %v", n, err)
+			case name == WorkflowFile:
+				valid(t, workflow, text)
+			case name == LinearFile:
+				valid(t, linear, text)
+			case len(text) == 0:
+				t.Errorf("killed before write %d: %s is empty", n, name)
+			}
+		}
+		// The next wavex puts everything right.
+		s := reporttest.Mixed(t, nil)
+		if err := Rebuild(dir, s.S, s.Events); err != nil {
+			t.Errorf("killed before write %d, then: %v", n, err)
+		}
+	}
+}

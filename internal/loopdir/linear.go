@@ -1,0 +1,135 @@
+package loopdir
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"wavex/internal/report"
+	"wavex/internal/ui/safe"
+	"wavex/scheduler"
+)
+
+// This file is state.json (LEDGER S1-12, S2-16, S2-17): the run as a list of steps and
+// a set of criteria, as linear loops and their stop hooks read it.
+
+//go:embed state.schema.json
+var linearSchema []byte
+
+// LinearSchema is the JSON Schema (2020-12) of state.json.
+func LinearSchema() []byte { return slices.Clone(linearSchema) }
+
+type linear struct {
+	Spec       string   `json:"spec"`
+	Criteria   []string `json:"criteria"`
+	Status     criteria `json:"criteriaStatus"`
+	ExitSignal bool     `json:"exit_signal"`
+	Steps      []string `json:"steps"`
+	Completed  []string `json:"completedSteps"`
+	Remaining  []string `json:"remainingSteps"`
+	Iteration  int      `json:"iteration"`
+	State      string   `json:"status"` // in_progress, paused, completed
+	Breaker    breaker  `json:"circuitBreaker"`
+}
+
+// breaker is the loop's own: how often in a row the same checks stayed unmet.
+type breaker struct {
+	Stuck int    `json:"stuckCount"`
+	Unmet string `json:"lastUnmet"`
+}
+
+// criteria is an object in the order of the criteria, which a map would lose.
+type criteria []criterion
+
+type criterion struct {
+	text string
+	Met  bool   `json:"met"`
+	Kind string `json:"verification"`
+}
+
+// MarshalJSON writes {"text": {"met", "verification"}}.
+func (c criteria) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i := range c {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		key, err := json.Marshal(c[i].text)
+		if err != nil {
+			return nil, err
+		}
+		value, err := json.Marshal(c[i])
+		if err != nil {
+			return nil, err
+		}
+		b.Write(key)
+		b.WriteByte(':')
+		b.Write(value)
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// linear renders the file over what is there already; old is nil for nothing.
+func (b *book) linear(old []byte) ([]byte, error) {
+	w := linear{Spec: b.task(), Criteria: []string{}, ExitSignal: b.exit, Steps: b.steps(), Completed: []string{}, Remaining: []string{},
+		Iteration: b.iterations, State: b.status(), Breaker: breaker{b.same, strings.Join(b.unmet, "; ")}}
+	used := map[string]bool{}
+	for _, c := range b.criteria {
+		text := unique(used, c.Text)
+		w.Criteria = append(w.Criteria, text)
+		w.Status = append(w.Status, criterion{text, c.Met, kind(c)})
+	}
+	for i, step := range w.Steps {
+		if b.rows[i].status == scheduler.Completed {
+			w.Completed = append(w.Completed, step)
+		} else {
+			w.Remaining = append(w.Remaining, step)
+		}
+	}
+	ours, err := json.Marshal(w)
+	if err != nil {
+		return nil, err
+	}
+	return keep(old, safe.JSON(ours), nil, "circuitBreaker")
+}
+
+// steps names the tasks by their subjects, and by their ids too where a subject is
+// not the only one of its kind: steps are told apart by their text alone.
+func (b *book) steps() []string {
+	seen := make(map[string]int, len(b.rows))
+	for i := range b.rows {
+		seen[b.rows[i].subject]++
+	}
+	out := make([]string, len(b.rows))
+	used := make(map[string]bool, len(b.rows))
+	for i := range b.rows {
+		r := &b.rows[i]
+		step := r.subject
+		if seen[step] > 1 {
+			step = fmt.Sprintf("%s: %s", report.DisplayID(r.id), step)
+		}
+		out[i] = unique(used, step)
+	}
+	return out
+}
+
+// unique makes a text differ from those used before.
+func unique(used map[string]bool, text string) string {
+	name := text
+	for n := 2; used[name]; n++ {
+		name = fmt.Sprintf("%s (%d)", text, n)
+	}
+	used[name] = true
+	return name
+}
+
+// kind is what a criterion rests on; nothing but an assumption where there is no
+// evidence yet (LEDGER S2-26).
+func kind(c report.Criterion) string {
+	return "assumption"
+}

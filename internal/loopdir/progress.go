@@ -1,0 +1,131 @@
+package loopdir
+
+import (
+	"fmt"
+	"strings"
+
+	"wavex/internal/report"
+	"wavex/internal/ui/safe"
+	"wavex/scheduler"
+)
+
+// This file is PROGRESS.md (LEDGER S0-66), for people.
+
+// listed bounds one section; in a run of thousands nobody reads them all.
+const listed = 500
+
+// progress renders the file.
+func (b *book) progress() []byte {
+	var out strings.Builder
+	fmt.Fprintf(&out, "# Loop Progress: %s\n\n", safe.Line(b.task()))
+	fmt.Fprintf(&out, "**Status:** %s | Iteration %d | Cost: %s\n", b.where(), b.iterations, report.Paid(b.spent, b.limits, b.notional))
+	if b.ended != nil {
+		fmt.Fprintf(&out, "**Ended:** %s%s\n", b.ended.Status, because(b.ended.Reason))
+	} else if b.stop != nil {
+		fmt.Fprintf(&out, "**Stopping:** %s%s\n", b.stop.Status, because(b.stop.Reason))
+	}
+	b.section(&out, "✅ Completed", "x", scheduler.Completed)
+	b.section(&out, "🔄 In Progress", " ", scheduler.InProgress, scheduler.Advising, scheduler.Verified)
+	b.section(&out, "⏳ Pending", " ", scheduler.Pending)
+	b.section(&out, "❌ Failed", " ", scheduler.Failed)
+	b.section(&out, "⛔ Blocked", " ", scheduler.Blocked)
+	stuck, panels := 0, 0
+	for i := range b.rows {
+		stuck += b.rows[i].stuck
+		panels += b.rows[i].panels
+	}
+	counsel := "No"
+	if panels > 0 {
+		counsel = "Yes"
+	}
+	fmt.Fprintf(&out, "\n## 📊 Metrics\n- Tasks: %d/%d complete\n- Stuck count: %d\n- Counsel consulted: %s\n",
+		b.counts.Completed, len(b.rows), stuck, counsel)
+	return []byte(out.String())
+}
+
+func because(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return ": " + safe.Fit(reason, 300, true)
+}
+
+// where is "Wave 2 of 4"; without barriers there is no open wave.
+func (b *book) where() string {
+	if b.phased {
+		return fmt.Sprintf("Wave %d of %d", max(b.wave, 1), b.waves)
+	}
+	return fmt.Sprintf("%d waves, without barriers", b.waves)
+}
+
+// section lists the tasks of some statuses; it is left out when there are none. What is
+// done or under way has its waves, what waits has the first of them.
+func (b *book) section(out *strings.Builder, title, mark string, statuses ...scheduler.Status) {
+	first, last, n := 0, 0, 0
+	var list strings.Builder
+	for i := range b.rows {
+		r := &b.rows[i]
+		if !has(statuses, r.status) {
+			continue
+		}
+		if first == 0 || r.wave < first {
+			first = r.wave
+		}
+		last = max(last, r.wave)
+		if n++; n <= listed {
+			fmt.Fprintf(&list, "- [%s] %s: %s%s\n", mark, safe.Line(report.DisplayID(r.id)), safe.Line(r.subject), b.note(i))
+		}
+	}
+	if n == 0 {
+		return
+	}
+	wave := fmt.Sprintf("Wave %d", first)
+	switch {
+	case statuses[0] == scheduler.Pending:
+		wave += "+"
+	case last > first:
+		wave = fmt.Sprintf("Waves %d-%d", first, last)
+	}
+	fmt.Fprintf(out, "\n## %s (%s)\n%s", title, wave, list.String())
+	if n > listed {
+		fmt.Fprintf(out, "- and %d more\n", n-listed)
+	}
+}
+
+func has(list []scheduler.Status, s scheduler.Status) bool {
+	for _, one := range list {
+		if one == s {
+			return true
+		}
+	}
+	return false
+}
+
+// note is what a task's line says behind its subject.
+func (b *book) note(i int) string {
+	r := &b.rows[i]
+	switch r.status {
+	case scheduler.InProgress:
+		if r.tries > 1 {
+			return fmt.Sprintf(" (assigned to subagent, try %d)", r.tries)
+		}
+		return " (assigned to subagent)"
+	case scheduler.Advising:
+		return " (counsel)"
+	case scheduler.Verified:
+		return " (verified, to be integrated)"
+	case scheduler.Blocked:
+		if r.root != "" {
+			return fmt.Sprintf(" (blocked by %s)", safe.Line(report.DisplayID(r.root)))
+		}
+	}
+	switch waits := b.waitsFor(i); {
+	case len(waits) > 5:
+		return fmt.Sprintf(" (blocked by %s and %d more)", safe.Line(strings.Join(waits[:5], ", ")), len(waits)-5)
+	case len(waits) > 0:
+		return fmt.Sprintf(" (blocked by %s)", safe.Line(strings.Join(waits, ", ")))
+	case r.status == scheduler.Pending && r.tries > 0:
+		return " (to be tried again)"
+	}
+	return ""
+}

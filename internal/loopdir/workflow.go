@@ -1,0 +1,147 @@
+package loopdir
+
+import (
+	_ "embed"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"wavex/budget"
+	"wavex/internal/report"
+	"wavex/internal/ui/safe"
+	"wavex/scheduler"
+)
+
+// This file is workflow-state.json (LEDGER S0-41 to S0-43).
+
+//go:embed workflow-state.schema.json
+var workflowSchema []byte
+
+// WorkflowSchema is the JSON Schema (2020-12) of workflow-state.json.
+func WorkflowSchema() []byte { return slices.Clone(workflowSchema) }
+
+// workflow is the file; only the key wavex is beyond what others expect.
+type workflow struct {
+	Version   int             `json:"version"`
+	Stage     string          `json:"stage"`
+	Task      string          `json:"task"`
+	SpecScore *int            `json:"spec_score"`   // null: nobody has scored the request
+	FitScore  *int            `json:"fit_score"`    // null: likewise
+	Shape     *string         `json:"shape_chosen"` // null: likewise
+	Started   time.Time       `json:"started_at"`
+	Updated   time.Time       `json:"last_updated"` // when the last event happened
+	Recall    []string        `json:"recall_surfaced"`
+	Reviews   json.RawMessage `json:"reviews"`
+	Wavex     extension       `json:"wavex"`
+}
+
+// extension is what wavex knows beyond it. Dollars are decimal.
+type extension struct {
+	Run           string           `json:"run"`
+	Plan          string           `json:"plan"`
+	Name          string           `json:"name,omitempty"`
+	Seq           int64            `json:"seq"`    // of the last event of the journal
+	Status        string           `json:"status"` // as in run_ended; "running" before the end
+	ExitCode      *int             `json:"exit_code,omitempty"`
+	ExitSignal    bool             `json:"exit_signal"`
+	Reason        string           `json:"reason,omitempty"`
+	Breaker       string           `json:"breaker,omitempty"`
+	Limit         string           `json:"limit,omitempty"`
+	Resume        string           `json:"resume,omitempty"`
+	ResumeAt      time.Time        `json:"resume_at,omitzero"`
+	Wave          int              `json:"wave"`
+	Waves         int              `json:"waves"`
+	Iteration     int              `json:"iteration"`
+	MaxIterations *int             `json:"max_iterations"` // null: no limit
+	CostUSD       float64          `json:"cost_usd"`
+	BudgetUSD     *float64         `json:"budget_usd"` // null: no limit
+	Notional      bool             `json:"notional,omitempty"`
+	Counts        scheduler.Counts `json:"counts"`
+	Tasks         []taskState      `json:"tasks"`
+}
+
+type taskState struct {
+	ID        string           `json:"id"`
+	Status    scheduler.Status `json:"status"`
+	Wave      int              `json:"wave"`
+	Attempts  int              `json:"attempts"`
+	Stuck     int              `json:"stuck_count"`
+	Panels    int              `json:"panels"`
+	BlockedBy []string         `json:"blocked_by,omitempty"` // blockers that are not completed
+}
+
+// workflow renders the file over what is there already; old is nil for nothing.
+func (b *book) workflow(old []byte) ([]byte, error) {
+	w := workflow{Version: 1, Stage: b.stage(), Task: b.task(), Started: b.opened, Updated: b.at, Recall: []string{},
+		Reviews: json.RawMessage("{}"),
+		Wavex: extension{Run: b.run, Plan: b.plan, Name: b.name, Seq: b.seq, Status: "running", ExitSignal: b.exit,
+			Wave: b.wave, Waves: b.waves, Iteration: b.iterations, CostUSD: b.spent.Float(), Notional: b.notional,
+			Counts: b.counts, Tasks: make([]taskState, len(b.rows))}}
+	x := &w.Wavex
+	if !b.limits.NoIterations {
+		x.MaxIterations = &b.limits.Iterations
+	}
+	if !b.limits.NoUSD {
+		x.BudgetUSD = dollars(b.limits.USD)
+	}
+	if st := b.stop; st != nil {
+		x.Reason, x.Breaker, x.Limit, x.ResumeAt = st.Reason, st.Breaker, st.Limit, st.ResumeAt
+	}
+	if e := b.ended; e != nil {
+		x.Status, x.ExitCode, x.Reason, x.Resume, x.ResumeAt = e.Status, &e.ExitCode, e.Reason, e.Resume, e.ResumeAt
+	}
+	for i := range b.rows {
+		r := &b.rows[i]
+		x.Tasks[i] = taskState{r.id, r.status, r.wave, r.attempts, r.stuck, r.panels, b.waitsFor(i)}
+	}
+	ours, err := json.Marshal(w)
+	if err != nil {
+		return nil, err
+	}
+	return keep(old, safe.JSON(ours), scored)
+}
+
+// scored are the keys that others fill: wavex with a plan in hand scores nothing, and
+// a score that is there is never made again (LEDGER S0-46).
+var scored = open{
+	"spec_score":      number,
+	"fit_score":       number,
+	"shape_chosen":    shape,
+	"recall_surfaced": texts,
+}
+
+func number(v json.RawMessage) bool {
+	var n float64
+	return json.Unmarshal(v, &n) == nil
+}
+
+func shape(v json.RawMessage) bool {
+	var s string
+	return json.Unmarshal(v, &s) == nil && slices.Contains([]string{"colleague", "tool-review", "tool-with-review", "tool"}, s)
+}
+
+func texts(v json.RawMessage) bool {
+	var list []string
+	return json.Unmarshal(v, &list) == nil
+}
+
+func dollars(u budget.USD) *float64 {
+	f := u.Float()
+	return &f
+}
+
+// waitsFor lists the blockers of a task that are not completed, for a task that still
+// waits.
+func (b *book) waitsFor(i int) []string {
+	r := &b.rows[i]
+	if r.status != scheduler.Pending && r.status != scheduler.Blocked {
+		return nil
+	}
+	var ids []string
+	for _, j := range r.blockers {
+		if on := &b.rows[j]; on.status != scheduler.Completed {
+			ids = append(ids, report.DisplayID(on.id))
+		}
+	}
+	return ids
+}

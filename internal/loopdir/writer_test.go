@@ -1,0 +1,110 @@
+package loopdir
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"wavex/internal/report/reporttest"
+	"wavex/runner"
+	"wavex/scheduler"
+)
+
+// A long run writes whole files a few times a second, not once an event, and the last
+// state always.
+func TestWritesAreCoalesced(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const n = 10_000
+		tasks := make(reporttest.Tasks, n)
+		for i := range tasks {
+			tasks[i].ID, tasks[i].Subject = fmt.Sprint(i+1), "Work"
+		}
+		var seen []int64
+		w := newWriter(func(b *book) error { seen = append(seen, b.seq); return nil }, pace, func(error) {})
+		s := reporttest.New(t, "long", tasks)
+		s.Show = w.Event
+		c := reporttest.Config()
+		c.Limits.NoIterations, c.Limits.NoUSD = true, true
+		s.Begin(c).Wave(1)
+		began := time.Now()
+		for i := range tasks {
+			s.Run(tasks[i].ID, 0)
+			time.Sleep(time.Millisecond) // of the bubble: no time passes
+			s.End(tasks[i].ID, runner.Result{Outcome: runner.Done}, scheduler.Completed, nil)
+		}
+		most := int(time.Since(began)/pace) + 2
+		synctest.Wait()
+		if len(seen) < 2 || len(seen) > most {
+			t.Errorf("%d writes in %s, want at most %d", len(seen), time.Since(began), most)
+		}
+		time.Sleep(2 * pace)
+		synctest.Wait()
+		if last := seen[len(seen)-1]; last != s.S.Seq {
+			t.Errorf("in a pause the files are at event %d of %d", last, s.S.Seq)
+		}
+		before := len(seen)
+		if err := w.Close(); err != nil || len(seen) != before {
+			t.Errorf("closing wrote %d times although nothing was new, %v", len(seen)-before, err)
+		}
+		if !slices.IsSorted(seen) {
+			t.Errorf("the files went back: %v", seen)
+		}
+	})
+}
+
+// Closing writes what the pace has held back.
+func TestCloseWritesTheLast(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var last int64
+		w := newWriter(func(b *book) error { last = b.seq; return nil }, time.Hour, func(error) {})
+		s := reporttest.Mixed(t, w.Event)
+		if err := w.Close(); err != nil || last != s.S.Seq {
+			t.Errorf("the files are at event %d of %d, %v", last, s.S.Seq, err)
+		}
+	})
+}
+
+// Files that cannot be written are told once, and the writer goes on.
+func TestFailuresAreToldOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		full := errors.New("disk full")
+		fail, told, wrote := true, 0, 0
+		w := newWriter(func(b *book) error {
+			if fail {
+				return full
+			}
+			wrote++
+			return nil
+		}, pace, func(err error) {
+			if !errors.Is(err, full) {
+				t.Errorf("told %v", err)
+			}
+			told++
+		})
+		step := func() { time.Sleep(2 * pace); synctest.Wait() }
+		s := reporttest.New(t, "", reporttest.Tasks{{"1", "", nil}})
+		s.Show = w.Event
+		s.Begin(reporttest.Config())
+		step()
+		s.Wave(1)
+		step()
+		if told != 1 {
+			t.Errorf("told %d times, want once", told)
+		}
+		fail = false
+		s.Run("1", 0)
+		step()
+		fail = true
+		s.End("1", runner.Result{Outcome: runner.Done}, scheduler.Completed, nil)
+		step()
+		if err := w.Close(); !errors.Is(err, full) || told != 2 || wrote != 1 {
+			t.Errorf("closed with %v, told %d times, wrote %d times", err, told, wrote)
+		}
+	})
+}
