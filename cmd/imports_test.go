@@ -37,7 +37,7 @@ var may = map[string]struct {
 	"internal/ui":                {[]string{"budget", "counsel", "internal/plan", "internal/report", "internal/ui/safe", "runner", "scheduler"}, "a projection"},
 	"internal/ui/safe":           {nil, "text for terminals"},
 	"internal/report":            {[]string{"budget", "counsel", "internal/plan", "internal/ui/safe", "internal/verify", "runner", "scheduler"}, "a projection"},
-	"internal/loopdir":           {[]string{"budget", "internal/plan", "internal/report", "internal/ui/safe", "scheduler"}, "a projection, into files"},
+	"internal/loopdir":           {[]string{"budget", "counsel", "internal/plan", "internal/report", "internal/ui/safe", "scheduler"}, "a projection, into files"},
 	"internal/report/reporttest": {[]string{"budget", "counsel", "dag", "internal/plan", "internal/verify", "runner", "scheduler"}, "stories for tests of projections"},
 	"internal/intent":            {nil, "judging words needs nothing but words"},
 	"internal/shape":             {nil, "a file's text and nothing else"},

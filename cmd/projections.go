@@ -7,6 +7,7 @@ import (
 
 	"wavex/internal/journal"
 	"wavex/internal/loopdir"
+	"wavex/internal/secret"
 	"wavex/scheduler"
 )
 
@@ -16,7 +17,7 @@ import (
 // projections starts to keep the files up to date. That they cannot be written is a
 // warning; the run has its journal.
 func (r *session) projections() *loopdir.Writer {
-	return loopdir.NewWriter(r.config.Loop, func(err error) {
+	return loopdir.NewWriter(r.config.Loop, r.secrets.Bytes, func(err error) {
 		fmt.Fprintln(r.std.Err, "wavex: warning: the files in .loop are behind the journal; `wavex status --rebuild` writes them again:", err)
 	})
 }
@@ -31,5 +32,5 @@ func rebuild(s *scheduler.State, events []scheduler.Event) error {
 		return err
 	}
 	defer func() { _ = lock.Unlock() }()
-	return loopdir.Rebuild(loop, s, events)
+	return loopdir.Rebuild(loop, secret.New(os.Environ()).Bytes, s, events)
 }

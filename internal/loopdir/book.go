@@ -35,6 +35,7 @@ type book struct {
 	same       int
 	unmet      []string
 	criteria   []report.Criterion
+	reviews    []review
 	exit       bool // the exit signal
 	stop       *scheduler.Stop
 	ended      *scheduler.RunEnded
@@ -72,6 +73,9 @@ func (b *book) update(e scheduler.Event, s *scheduler.State) {
 		b.all(s)
 		return
 	}
+	if b.ended != nil || len(s.Criteria) == 0 { // else they change by events that concern all
+		b.criteria = report.Criteria(s)
+	}
 	for _, id := range ids {
 		if i, ok := s.Index(id); ok {
 			b.rows[i].set(s, i)
@@ -92,11 +96,12 @@ func (b *book) head(s *scheduler.State, e scheduler.Event) {
 	b.opened, b.wave, b.waves = s.Opened.UTC(), s.Wave, s.Waves
 	b.iterations, b.limits, b.spent, b.notional = s.Ledger.Iterations(), s.Ledger.Limits(), s.Ledger.Spent(), s.Notional
 	b.counts, b.same, b.unmet = s.Counts, s.Same, s.Unmet
-	b.criteria, b.exit = report.Criteria(s), report.Complete(s)
+	b.exit = report.Complete(s)
 	b.stop, b.ended = s.Stop, s.Ended
 }
 
 func (b *book) all(s *scheduler.State) {
+	b.criteria, b.reviews = report.Criteria(s), reviewsOf(s)
 	b.rows = make([]row, len(s.Tasks))
 	for i := range s.Tasks {
 		t := &s.Plan.Tasks[i]
@@ -151,8 +156,11 @@ func concerns(b scheduler.Body) (ids []string, known bool) {
 // stage is where the workflow stands (LEDGER S0-42). The stages before the waves are
 // not wavex's: with a plan it begins at executing.
 func (b *book) stage() string {
-	if b.exit {
+	switch {
+	case b.exit:
 		return "complete"
+	case len(b.rows) > 0 && b.counts.Completed == len(b.rows):
+		return "review" // with what it leads to: the criteria, the gate
 	}
 	return "executing"
 }

@@ -34,15 +34,17 @@ func Ignore(dir string) error {
 }
 
 // Rebuild writes the projections of a replayed state again. events are all that led to
-// it; there is at least one. The error joins what could not be written.
-func Rebuild(dir string, s *scheduler.State, events []scheduler.Event) error {
-	return store{dir: dir}.write(bookOf(s, events))
+// it; there is at least one. clean takes secrets out of what is written; nil for none. The
+// error joins what could not be written.
+func Rebuild(dir string, clean func([]byte) []byte, s *scheduler.State, events []scheduler.Event) error {
+	return store{dir: dir, clean: clean}.write(bookOf(s, events))
 }
 
 // store is a folder with projections in it.
 type store struct {
 	dir    string
-	before func(name string) // called before each file is written; nil but in tests
+	clean  func([]byte) []byte // takes secrets out: plans may hold some; nil for none
+	before func(name string)   // called before each file is written; nil but in tests
 }
 
 // write replaces all files. A file that cannot be read, rendered or replaced does not
@@ -85,7 +87,10 @@ func (s store) replace(name string, render func(old []byte) ([]byte, error)) err
 	if err != nil {
 		return fmt.Errorf("rendering %s: %w", name, err)
 	}
-	if err := maybe.WriteFile(path, text, 0o644); err != nil {
+	if s.clean != nil {
+		text = s.clean(text)
+	}
+	if err := maybe.WriteFile(path, text, 0o600); err != nil { // it may quote an agent
 		return errors.Join(aside, err)
 	}
 	return aside

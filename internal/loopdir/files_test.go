@@ -45,14 +45,14 @@ func TestRebuildIsTheSame(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir, fresh := t.TempDir(), t.TempDir()
-			w := NewWriter(dir, func(err error) { t.Error(err) })
+			w := NewWriter(dir, nil, func(err error) { t.Error(err) })
 			s := tell(t, w.Event)
 			if err := w.Close(); err != nil {
 				t.Fatal(err)
 			}
 			live := read(t, dir)
 			for _, d := range []string{fresh, dir} {
-				if err := Rebuild(d, s.S, s.Events); err != nil {
+				if err := Rebuild(d, nil, s.S, s.Events); err != nil {
 					t.Fatal(err)
 				}
 				for file, text := range read(t, d) {
@@ -74,7 +74,7 @@ func TestKeepsWhatOthersWrote(t *testing.T) {
 	put(t, dir, LinearFile, `{"maxIterations": 10, "circuitBreaker": {"note": "mine", "stuckCount": 77}, "exit_signal": true}`)
 	s := reporttest.Mixed(t, nil)
 	for range 2 {
-		if err := Rebuild(dir, s.S, s.Events); err != nil {
+		if err := Rebuild(dir, nil, s.S, s.Events); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -124,7 +124,7 @@ func TestSetsAsideWhatItCannotRead(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, LinearFile, `{"spec": "torn`)
 	s := reporttest.Complete(t, nil)
-	err := Rebuild(dir, s.S, s.Events)
+	err := Rebuild(dir, nil, s.S, s.Events)
 	if err == nil || !strings.Contains(err.Error(), "state.json.bad") {
 		t.Errorf("the error is %v", err)
 	}
@@ -142,7 +142,7 @@ func TestOneFailureIsNotAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := reporttest.Complete(t, nil)
-	if err := Rebuild(dir, s.S, s.Events); err == nil {
+	if err := Rebuild(dir, nil, s.S, s.Events); err == nil {
 		t.Error("a directory was replaced")
 	}
 	for _, name := range names[1:] {

@@ -100,8 +100,8 @@ func nothing(v json.RawMessage) bool {
 	return s == "null" || s == "[]"
 }
 
-// indent writes an object for people, ending with a newline.
-func indent(list []member) ([]byte, error) {
+// object writes members in their order.
+func object(list []member) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteByte('{')
 	for i, m := range list {
@@ -117,8 +117,17 @@ func indent(list []member) ([]byte, error) {
 		b.Write(m.value)
 	}
 	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// indent writes an object for people, ending with a newline.
+func indent(list []member) ([]byte, error) {
+	text, err := object(list)
+	if err != nil {
+		return nil, err
+	}
 	var out bytes.Buffer
-	if err := json.Indent(&out, b.Bytes(), "", "  "); err != nil {
+	if err := json.Indent(&out, text, "", "  "); err != nil {
 		return nil, err
 	}
 	out.WriteByte('\n')

@@ -46,7 +46,7 @@ func TestKilledBetweenWrites(t *testing.T) {
 		}
 		// The next wavex puts everything right.
 		s := reporttest.Mixed(t, nil)
-		if err := Rebuild(dir, s.S, s.Events); err != nil {
+		if err := Rebuild(dir, nil, s.S, s.Events); err != nil {
 			t.Errorf("killed before write %d, then: %v", n, err)
 		}
 	}

@@ -1,7 +1,6 @@
 package loopdir
 
 import (
-	"bytes"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -52,26 +51,15 @@ type criterion struct {
 
 // MarshalJSON writes {"text": {"met", "verification"}}.
 func (c criteria) MarshalJSON() ([]byte, error) {
-	var b bytes.Buffer
-	b.WriteByte('{')
+	list := make([]member, len(c))
 	for i := range c {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		key, err := json.Marshal(c[i].text)
-		if err != nil {
-			return nil, err
-		}
 		value, err := json.Marshal(c[i])
 		if err != nil {
 			return nil, err
 		}
-		b.Write(key)
-		b.WriteByte(':')
-		b.Write(value)
+		list[i] = member{c[i].text, value}
 	}
-	b.WriteByte('}')
-	return b.Bytes(), nil
+	return object(list)
 }
 
 // linear renders the file over what is there already; old is nil for nothing.
@@ -82,7 +70,7 @@ func (b *book) linear(old []byte) ([]byte, error) {
 	for _, c := range b.criteria {
 		text := unique(used, c.Text)
 		w.Criteria = append(w.Criteria, text)
-		w.Status = append(w.Status, criterion{text, c.Met, kind(c)})
+		w.Status = append(w.Status, criterion{text, c.Met, c.Verification})
 	}
 	for i, step := range w.Steps {
 		if b.rows[i].status == scheduler.Completed {
@@ -126,10 +114,4 @@ func unique(used map[string]bool, text string) string {
 	}
 	used[name] = true
 	return name
-}
-
-// kind is what a criterion rests on; nothing but an assumption where there is no
-// evidence yet (LEDGER S2-26).
-func kind(c report.Criterion) string {
-	return "assumption"
 }

@@ -22,17 +22,17 @@ func WorkflowSchema() []byte { return slices.Clone(workflowSchema) }
 
 // workflow is the file; only the key wavex is beyond what others expect.
 type workflow struct {
-	Version   int             `json:"version"`
-	Stage     string          `json:"stage"`
-	Task      string          `json:"task"`
-	SpecScore *int            `json:"spec_score"`   // null: nobody has scored the request
-	FitScore  *int            `json:"fit_score"`    // null: likewise
-	Shape     *string         `json:"shape_chosen"` // null: likewise
-	Started   time.Time       `json:"started_at"`
-	Updated   time.Time       `json:"last_updated"` // when the last event happened
-	Recall    []string        `json:"recall_surfaced"`
-	Reviews   json.RawMessage `json:"reviews"`
-	Wavex     extension       `json:"wavex"`
+	Version   int       `json:"version"`
+	Stage     string    `json:"stage"`
+	Task      string    `json:"task"`
+	SpecScore *int      `json:"spec_score"`   // null: nobody has scored the request
+	FitScore  *int      `json:"fit_score"`    // null: likewise
+	Shape     *string   `json:"shape_chosen"` // null: likewise
+	Started   time.Time `json:"started_at"`
+	Updated   time.Time `json:"last_updated"` // when the last event happened
+	Recall    []string  `json:"recall_surfaced"`
+	Reviews   reviews   `json:"reviews"`
+	Wavex     extension `json:"wavex"`
 }
 
 // extension is what wavex knows beyond it. Dollars are decimal.
@@ -73,7 +73,7 @@ type taskState struct {
 // workflow renders the file over what is there already; old is nil for nothing.
 func (b *book) workflow(old []byte) ([]byte, error) {
 	w := workflow{Version: 1, Stage: b.stage(), Task: b.task(), Started: b.opened, Updated: b.at, Recall: []string{},
-		Reviews: json.RawMessage("{}"),
+		Reviews: reviews(b.reviews),
 		Wavex: extension{Run: b.run, Plan: b.plan, Name: b.name, Seq: b.seq, Status: "running", ExitSignal: b.exit,
 			Wave: b.wave, Waves: b.waves, Iteration: b.iterations, CostUSD: b.spent.Float(), Notional: b.notional,
 			Counts: b.counts, Tasks: make([]taskState, len(b.rows))}}

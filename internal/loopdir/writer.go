@@ -36,10 +36,11 @@ type Writer struct {
 }
 
 // NewWriter starts a writer for a folder that exists and whose lock the caller holds.
-// warn is told, from any goroutine, when the files can no longer be written, once until
-// they can again; the run never fails for it.
-func NewWriter(dir string, warn func(error)) *Writer {
-	s := store{dir: dir}
+// clean takes secrets out of what is written; nil for none. warn is told, from any
+// goroutine, when the files can no longer be written, once until they can again; the run
+// never fails for it.
+func NewWriter(dir string, clean func([]byte) []byte, warn func(error)) *Writer {
+	s := store{dir: dir, clean: clean}
 	s.tidy()
 	return newWriter(s.write, pace, warn)
 }

@@ -2,29 +2,39 @@ package report
 
 import "wavex/scheduler"
 
-// Criterion is one condition of the run's completion and whether it is met.
+// Criterion is one condition of the run's completion, whether it is met, and by what
+// kind of evidence.
 type Criterion struct {
-	Text string
-	Met  bool
+	Text         string
+	Met          bool
+	Verification string // as in scheduler.Criterion
 }
 
-// Criteria are the plan's criteria in their order, or, where the plan has none, the
-// one that every task is completed. The status block, the state files and the
-// reports all take them from here, so that they cannot disagree (LEDGER S2-35). A
-// plan's criterion counts as met only when the run has ended complete: that is when
-// all of them have been shown to hold.
+// Criteria are the plan's criteria and those of its tasks in their order, or, where there
+// are none, the one that every task is completed. The status block, the state files and
+// the reports all take them from here, so that they cannot disagree (LEDGER S2-35).
 func Criteria(s *scheduler.State) []Criterion {
-	complete := Complete(s)
-	if s.Plan == nil || len(s.Plan.Criteria) == 0 {
-		return []Criterion{{Text: "all tasks completed", Met: s.Counts.Completed == len(s.Tasks)}}
+	if len(s.Criteria) == 0 {
+		done := s.Counts.Completed == len(s.Tasks)
+		return []Criterion{{Text: "all tasks completed", Met: done, Verification: scheduler.Assumption}}
 	}
-	out := make([]Criterion, len(s.Plan.Criteria))
-	for i, c := range s.Plan.Criteria {
-		out[i] = Criterion{Text: c.Text, Met: complete}
+	let := Complete(s) && s.Gate == nil // a journal from before there was a gate
+	out := make([]Criterion, len(s.Criteria))
+	for i, c := range s.Criteria {
+		text := c.Text
+		if c.Task != "" {
+			text = DisplayID(c.Task) + ": " + text
+		}
+		out[i] = Criterion{Text: text, Met: c.Met || let, Verification: c.Verification}
 	}
 	return out
 }
 
 // Complete tells whether the run has ended with everything done and verified: the
 // exit signal.
-func Complete(s *scheduler.State) bool { return s.Ended != nil && s.Ended.Status == "complete" }
+func Complete(s *scheduler.State) bool {
+	if s.Gate == nil {
+		return s.Ended != nil && s.Ended.Status == "complete"
+	}
+	return s.ExitSignal
+}

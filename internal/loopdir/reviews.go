@@ -1,0 +1,63 @@
+package loopdir
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"wavex/counsel"
+	"wavex/scheduler"
+)
+
+// This file is what workflow-state.json says of reviews: a score for each wave, and
+// whether the thorough review lets the work pass.
+
+// reviews are the latest of each; they are written as one object, waves first.
+type reviews []review
+
+type review struct {
+	name  string // "wave_2", "thorough"
+	value any
+}
+
+type lightReview struct {
+	Score    float64 `json:"score"` // 0 to 10
+	Issues   int     `json:"issues"`
+	Blockers int     `json:"blockers"` // not confirmed; they stop nothing
+}
+
+type thoroughReview struct {
+	Passed   bool    `json:"passed"`
+	Blockers int     `json:"blockers_remaining"`
+	Score    float64 `json:"score"`
+	Issues   int     `json:"issues"`
+	Round    int     `json:"round"`
+}
+
+// reviewsOf leaves out reviews that gave no answer, but for the thorough one, whose
+// missing answer is none that passed.
+func reviewsOf(s *scheduler.State) reviews {
+	var out reviews
+	for wave := 1; wave <= s.Waves && len(s.Reviews) > 0; wave++ {
+		if r := s.Light(wave); r != nil && r.Review.Error == "" && r.Review.Nothing == "" {
+			out = append(out, review{fmt.Sprintf("wave_%d", wave),
+				lightReview{r.Review.Score, len(r.Review.Findings), r.Review.Count(counsel.Blocker)}})
+		}
+	}
+	if r := s.Thorough(); r != nil {
+		out = append(out, review{"thorough", thoroughReview{r.Passed, r.Blockers, r.Review.Score, len(r.Review.Findings), r.Round}})
+	}
+	return out
+}
+
+// MarshalJSON writes {"wave_1": …, "thorough": …}.
+func (r reviews) MarshalJSON() ([]byte, error) {
+	list := make([]member, len(r))
+	for i, one := range r {
+		value, err := json.Marshal(one.value)
+		if err != nil {
+			return nil, err
+		}
+		list[i] = member{one.name, value}
+	}
+	return object(list)
+}
