@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,8 +25,20 @@ func TestWritesAreCoalesced(t *testing.T) {
 		for i := range tasks {
 			tasks[i].ID, tasks[i].Subject = fmt.Sprint(i+1), "Work"
 		}
-		var seen []int64
-		w := newWriter(func(b *book) error { seen = append(seen, b.seq); return nil }, pace, func(error) {})
+		var mu sync.Mutex
+		var writes []int64
+		w := newWriter(func(b *book) error {
+			mu.Lock()
+			defer mu.Unlock()
+			writes = append(writes, b.seq)
+			return nil
+		}, pace, func(error) {})
+		done := func() []int64 {
+			synctest.Wait()
+			mu.Lock()
+			defer mu.Unlock()
+			return slices.Clone(writes)
+		}
 		s := reporttest.New(t, "long", tasks)
 		s.Show = w.Event
 		c := reporttest.Config()
@@ -37,18 +51,16 @@ func TestWritesAreCoalesced(t *testing.T) {
 			s.End(tasks[i].ID, runner.Result{Outcome: runner.Done}, scheduler.Completed, nil)
 		}
 		most := int(time.Since(began)/pace) + 2
-		synctest.Wait()
-		if len(seen) < 2 || len(seen) > most {
+		if seen := done(); len(seen) < 2 || len(seen) > most {
 			t.Errorf("%d writes in %s, want at most %d", len(seen), time.Since(began), most)
 		}
 		time.Sleep(2 * pace)
-		synctest.Wait()
+		seen := done()
 		if last := seen[len(seen)-1]; last != s.S.Seq {
 			t.Errorf("in a pause the files are at event %d of %d", last, s.S.Seq)
 		}
-		before := len(seen)
-		if err := w.Close(); err != nil || len(seen) != before {
-			t.Errorf("closing wrote %d times although nothing was new, %v", len(seen)-before, err)
+		if err := w.Close(); err != nil || len(done()) != len(seen) {
+			t.Errorf("closing wrote again although nothing was new, %v", err)
 		}
 		if !slices.IsSorted(seen) {
 			t.Errorf("the files went back: %v", seen)
@@ -74,37 +86,39 @@ func TestFailuresAreToldOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		full := errors.New("disk full")
-		fail, told, wrote := true, 0, 0
+		var fail atomic.Bool
+		var told, wrote atomic.Int32
 		w := newWriter(func(b *book) error {
-			if fail {
+			if fail.Load() {
 				return full
 			}
-			wrote++
+			wrote.Add(1)
 			return nil
 		}, pace, func(err error) {
 			if !errors.Is(err, full) {
 				t.Errorf("told %v", err)
 			}
-			told++
+			told.Add(1)
 		})
 		step := func() { time.Sleep(2 * pace); synctest.Wait() }
 		s := reporttest.New(t, "", reporttest.Tasks{{"1", "", nil}})
 		s.Show = w.Event
+		fail.Store(true)
 		s.Begin(reporttest.Config())
 		step()
 		s.Wave(1)
 		step()
-		if told != 1 {
-			t.Errorf("told %d times, want once", told)
+		if n := told.Load(); n != 1 {
+			t.Errorf("told %d times, want once", n)
 		}
-		fail = false
+		fail.Store(false)
 		s.Run("1", 0)
 		step()
-		fail = true
+		fail.Store(true)
 		s.End("1", runner.Result{Outcome: runner.Done}, scheduler.Completed, nil)
 		step()
-		if err := w.Close(); !errors.Is(err, full) || told != 2 || wrote != 1 {
-			t.Errorf("closed with %v, told %d times, wrote %d times", err, told, wrote)
+		if err := w.Close(); !errors.Is(err, full) || told.Load() != 2 || wrote.Load() != 1 {
+			t.Errorf("closed with %v, told %d times, wrote %d times", err, told.Load(), wrote.Load())
 		}
 	})
 }
