@@ -30,6 +30,7 @@ var may = map[string]struct {
 	"counsel":                    {[]string{"budget", "runner", "internal/verify"}, "a panel is made of lean calls"},
 	"scheduler":                  {[]string{"budget", "counsel", "dag", "internal/plan", "runner"}, "the loop decides; it never starts a process or opens a file itself"},
 	"internal/workspace":         {[]string{"internal/plan", "internal/proc", "internal/verify", "runner"}, "a place for attempts and what becomes of their work; it decides nothing about what runs"},
+	"internal/tasklist":          {[]string{"internal/plan", "scheduler"}, "Claude Code's task lists: a plan's source, and a projection"},
 	"internal/rehearse":          {[]string{"budget", "internal/proc"}, "a stand-in speaks the protocol and knows nothing of us"},
 	"internal/fakeapi":           {[]string{"budget"}, "a scripted API serves only tests"},
 	"internal/hook":              {[]string{"internal/journal", "internal/plan", "internal/prompt", "internal/ui", "internal/ui/safe", "scheduler"}, "a projection, and answers that read it"},

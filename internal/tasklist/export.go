@@ -1,0 +1,150 @@
+package tasklist
+
+// This file puts a plan into a list: words and edges become the task's own fields, what
+// a list has no place for goes into metadata.wavex, from where plan.go takes it back.
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"wavex/internal/plan"
+)
+
+// NotEmptyError refuses to mix a plan with what is in a list already.
+type NotEmptyError struct {
+	List  *List
+	Tasks int // files, also of completed tasks
+}
+
+func (e *NotEmptyError) Error() string {
+	return fmt.Sprintf("the list %s has %d tasks already (%s); take another name, or delete those tasks first", e.List.Name, e.Tasks, e.List.Dir)
+}
+
+// Export puts a plan into the list, which must be empty, and returns what a list cannot
+// carry. native is p as JSON (plan.Import makes it); p has its prompts from files.
+func (l *List) Export(ctx context.Context, p *plan.Plan, native []byte) (lost []string, err error) {
+	if l.Exists() {
+		tasks, bad, err := l.Read(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if n := len(tasks) + len(bad); n > 0 {
+			return nil, &NotEmptyError{l, n}
+		}
+	}
+	var file struct {
+		Defaults json.RawMessage   `json:"defaults"`
+		Tasks    []json.RawMessage `json:"tasks"`
+	}
+	if err := json.Unmarshal(native, &file); err != nil || len(file.Tasks) != len(p.Tasks) {
+		return nil, fmt.Errorf("exporting %s: its JSON is not the plan: %w", p.Path, err)
+	}
+	var defaults Object
+	if len(file.Defaults) > 0 {
+		if defaults, err = parseObject(file.Defaults, 0); err != nil {
+			return nil, err
+		}
+	}
+	tasks := make([]*Task, len(p.Tasks))
+	for i, src := range file.Tasks {
+		if tasks[i], err = exported(p, i, src, defaults); err != nil {
+			return nil, fmt.Errorf("exporting task %s: %w", p.Tasks[i].ID, err)
+		}
+	}
+	_, err = l.Add(ctx, tasks, func(ids []string) {
+		for i, t := range tasks {
+			for _, b := range p.Graph.Blockers(i) {
+				t.BlockedBy = append(t.BlockedBy, ids[b])
+			}
+			if ids[i] != p.Tasks[i].ID {
+				t.Metadata.Set(metaPlanID, quoted(p.Tasks[i].ID))
+			}
+		}
+	})
+	return notCarried(p), err
+}
+
+// exported is a task of a plan as one of a list, without its edges.
+func exported(p *plan.Plan, i int, src json.RawMessage, defaults Object) (*Task, error) {
+	o, err := parseObject(src, 0)
+	if err != nil {
+		return nil, err
+	}
+	t := &Task{Subject: p.Tasks[i].Subject, Description: p.Tasks[i].Description, ActiveForm: p.Tasks[i].ActiveForm, Status: Pending}
+	var rest Object
+	for _, m := range o.fields {
+		switch m.name {
+		case "id", "subject", "description", "activeForm", "blockedBy", "addBlockedBy", "depends", "depends_on", "dependsOn", "dependencies":
+		case "metadata":
+			if t.Metadata, err = parseObject(m.value, 0); err != nil {
+				return nil, err
+			}
+		case "prompt":
+			text := p.Tasks[i].Prompt // of a file, maybe
+			if strings.HasPrefix(text, "@") {
+				text = "@" + text
+			}
+			rest.Set(m.name, quoted(text))
+		default:
+			rest.Set(m.name, m.value)
+		}
+	}
+	for _, m := range defaults.fields {
+		twin := map[string]string{"mcp": "mcpConfig", "mcpConfig": "mcp"}[m.name]
+		if m.name != "dir" && rest.Get(m.name) == nil && rest.Get(twin) == nil {
+			rest.Set(m.name, m.value)
+		}
+	}
+	// One command is where people look for it.
+	if v := p.Tasks[i].Verify; len(v) == 1 && v[0] == (plan.Check{Run: v[0].Run}) && tailed(v[0].Run) {
+		if text := withTail(t.Description, v[0].Run); text != t.Description || rest.Get("verify") == nil {
+			t.Description = text
+			rest.Set("verify", nil)
+		}
+	}
+	if t.Subject == "" {
+		t.Subject = "Task " + p.Tasks[i].ID // the CLI's list shows nothing else
+	}
+	if !rest.Empty() {
+		t.Metadata.Set(metaFields, rest.value())
+	}
+	return t, nil
+}
+
+// tailed tells whether a command comes back from a "Verify:" as it was.
+func tailed(run string) bool {
+	return !strings.ContainsAny(run, "\r\n`") && strings.TrimSpace(run) == run && !strings.Contains(run, "Verify:") && !strings.HasPrefix(run, "*") && !strings.HasPrefix(run, "_")
+}
+
+// withTail is a description that ends in the command that proves the task, unless it
+// speaks of one already.
+func withTail(description, run string) string {
+	if strings.Contains(description, "Verify:") || !tailed(run) {
+		return description
+	}
+	return strings.TrimLeft(strings.TrimRight(description, " \r\n")+"\n\nVerify: "+run, "\n")
+}
+
+// notCarried names what of a plan a list has no place for.
+func notCarried(p *plan.Plan) []string {
+	var lost []string
+	add := func(is bool, what string) {
+		if is {
+			lost = append(lost, what)
+		}
+	}
+	add(p.Request != "", "the request")
+	add(p.Budget != plan.Limits{}, "the budget")
+	add(p.Parallel != 0, "parallel")
+	add(p.Schedule == "eager", "the eager schedule")
+	add(p.Defaults.Dir != "", "defaults.dir")
+	add(len(p.Criteria) > 0, "the plan's criteria")
+	add(len(p.MustNot) > 0, "mustNot")
+	add(slices.ContainsFunc(p.Declared, func(w plan.Wave) bool { return w.Title != "" }), "the titles of waves")
+	add(slices.ContainsFunc(p.Declared, func(w plan.Wave) bool { return w.Sequential }), "that waves are not parallel")
+	add(p.Rehearse != nil, "the plan's rehearse block")
+	return lost
+}

@@ -1,0 +1,347 @@
+package tasklist
+
+// This file is the folder of a list: reading it beside others who write, changing one
+// task, adding tasks. It knows nothing of plans and runs.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/renameio/v2/maybe"
+)
+
+// EnvVar names the list that the Task tools of a session use.
+const EnvVar = "CLAUDE_CODE_TASK_LIST_ID"
+
+// List is the folder of a task list. Its methods may be called from many goroutines and
+// processes at once, also beside sessions of Claude Code.
+type List struct {
+	Name string // as the folder is called
+	Dir  string // absolute
+}
+
+// Open names the list NAME of the user's Claude configuration: CLAUDE_CONFIG_DIR, else
+// .claude in the home folder. The name is spelled as the CLI spells it. The folder need
+// not exist.
+func Open(name string, getenv func(string) string) (*List, error) {
+	config := getenv("CLAUDE_CONFIG_DIR")
+	if config == "" {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return nil, fmt.Errorf("finding the task lists: %w", err)
+		}
+		config = filepath.Join(home, ".claude")
+	}
+	config, err := filepath.Abs(config)
+	if err != nil {
+		return nil, err
+	}
+	name = spelled(name)
+	return &List{Name: name, Dir: filepath.Join(config, "tasks", name)}, nil
+}
+
+// At is the list in a folder.
+func At(dir string) (*List, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	return &List{Name: filepath.Base(abs), Dir: abs}, nil
+}
+
+// spelled is a name as the CLI makes a folder of it.
+func spelled(name string) string {
+	return regexp.MustCompile(`[^a-zA-Z0-9_-]`).ReplaceAllString(name, "-")
+}
+
+// Exists tells whether the list has a folder.
+func (l *List) Exists() bool {
+	info, err := os.Stat(l.Dir)
+	return err == nil && info.IsDir()
+}
+
+// IsList tells whether a folder is a task list: it holds a task, or the CLI's lock.
+func IsList(dir string) bool {
+	entries, err := os.ReadDir(dir)
+	return err == nil && slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+		_, task := taskID(e.Name())
+		return task || e.Name() == ".lock" || e.Name() == ".highwatermark"
+	})
+}
+
+// taskID is the id of the task in a file of that name.
+func taskID(name string) (string, bool) {
+	id, ok := strings.CutSuffix(name, ".json")
+	return id, ok && id != "" && spelled(id) == id
+}
+
+// FileError is a file of a list that is no task.
+type FileError struct {
+	ID   string
+	File string // absolute
+	Src  []byte
+	Err  *Mistake
+}
+
+func (e *FileError) Error() string { return e.File + ": " + e.Err.Text }
+
+// Unwrap gives what is wrong with it.
+func (e *FileError) Unwrap() error { return e.Err }
+
+// ErrGone says that somebody deleted the task.
+var ErrGone = errors.New("the task is no longer in the list")
+
+// Read reads every task, numbers before names, numbers by their size. Files that are no
+// tasks are errors of the second result; the error is about the folder itself.
+func (l *List) Read(ctx context.Context) ([]*Task, []*FileError, error) {
+	entries, err := os.ReadDir(l.Dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	var tasks []*Task
+	var bad []*FileError
+	for _, e := range entries {
+		id, ok := taskID(e.Name())
+		if !ok || e.IsDir() {
+			continue
+		}
+		t, err := l.read(ctx, id)
+		var wrong *FileError
+		switch {
+		case err == nil:
+			tasks = append(tasks, t)
+		case errors.Is(err, ErrGone): // deleted since the folder was listed
+		case errors.As(err, &wrong):
+			bad = append(bad, wrong)
+		default:
+			return nil, nil, err
+		}
+	}
+	slices.SortFunc(tasks, func(a, b *Task) int { return compare(a.ID, b.ID) })
+	slices.SortFunc(bad, func(a, b *FileError) int { return compare(a.ID, b.ID) })
+	return tasks, bad, nil
+}
+
+// compare orders ids: numbers by size, then names.
+func compare(a, b string) int {
+	x, errA := strconv.ParseUint(a, 10, 64)
+	y, errB := strconv.ParseUint(b, 10, 64)
+	switch {
+	case errA == nil && errB == nil && x != y:
+		if x < y {
+			return -1
+		}
+		return 1
+	case errA == nil && errB != nil:
+		return -1
+	case errA != nil && errB == nil:
+		return 1
+	}
+	return strings.Compare(a, b)
+}
+
+func (l *List) file(id string) string { return filepath.Join(l.Dir, id+".json") }
+
+// read reads a task without its lock, as the CLI does. A file that is no JSON may be in
+// the middle of being written: it is read again, for as long as such a write may take,
+// and the last time under its lock.
+func (l *List) read(ctx context.Context, id string) (*Task, error) {
+	for wait := time.Millisecond; ; wait *= 2 {
+		t, err := l.once(id)
+		var m *Mistake
+		if !errors.As(err, &m) || !m.Half {
+			return t, err
+		}
+		if wait > 100*time.Millisecond {
+			break
+		}
+		if err := pause(ctx, wait); err != nil {
+			return nil, err
+		}
+	}
+	held, err := acquire(ctx, l.file(id))
+	if err != nil {
+		return l.once(id) // nobody can be waited for: say what is there
+	}
+	defer held.unlock()
+	return l.once(id)
+}
+
+func (l *List) once(id string) (*Task, error) {
+	file := l.file(id)
+	info, err := os.Stat(file)
+	var src []byte
+	switch {
+	case err == nil && !info.Mode().IsRegular():
+		return nil, &FileError{id, file, nil, &Mistake{Code: "wrong-type", Text: "is no regular file"}}
+	case err == nil && info.Size() > maxTask:
+		src = make([]byte, maxTask+1) // parse says so
+	case err == nil:
+		src, err = os.ReadFile(file)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("task %s: %w", id, ErrGone)
+	}
+	if err != nil {
+		return nil, err
+	}
+	t, err := parse(id, src)
+	var m *Mistake
+	if errors.As(err, &m) {
+		return nil, &FileError{id, file, src, m}
+	}
+	return t, err
+}
+
+// Update changes one task under its lock: change gets it as it is now, and tells
+// whether there is anything to write. ErrGone says that the task was deleted.
+func (l *List) Update(ctx context.Context, id string, change func(*Task) bool) error {
+	if _, ok := taskID(id + ".json"); !ok {
+		return fmt.Errorf("task %q: no id of a task list", id)
+	}
+	held, err := acquire(ctx, l.file(id))
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("task %s: %w", id, ErrGone)
+	}
+	if err != nil {
+		return err
+	}
+	defer held.unlock()
+	t, err := l.once(id)
+	if err != nil {
+		return err
+	}
+	if !change(t) {
+		return nil
+	}
+	return l.write(t)
+}
+
+// write replaces a task's file as a whole (on Windows in place, as the CLI does).
+func (l *List) write(t *Task) error {
+	file, perm := l.file(t.ID), fs.FileMode(0o644)
+	if target, err := filepath.EvalSymlinks(file); err == nil {
+		file = target
+		if info, err := os.Stat(file); err == nil {
+			perm = info.Mode().Perm()
+		}
+	}
+	return maybe.WriteFile(file, t.render(), perm)
+}
+
+// Add creates tasks with new ids, never used before, in order, and returns the ids.
+// BlockedBy may name tasks of the list; name gives the id that each new task gets, so
+// that new tasks can name each other: it is called once, before anything is written.
+// The blockers' own files are brought into line.
+func (l *List) Add(ctx context.Context, tasks []*Task, named func(ids []string)) ([]string, error) {
+	if err := os.MkdirAll(l.Dir, 0o755); err != nil {
+		return nil, err
+	}
+	ids, err := l.create(ctx, tasks, named)
+	if err != nil {
+		return ids, err
+	}
+	for i, t := range tasks {
+		for _, b := range t.BlockedBy {
+			if slices.Contains(ids, b) {
+				continue // written with it
+			}
+			err := l.Update(ctx, b, func(old *Task) bool {
+				if slices.Contains(old.Blocks, ids[i]) {
+					return false
+				}
+				old.Blocks = append(old.Blocks, ids[i])
+				return true
+			})
+			if err != nil && !errors.Is(err, ErrGone) {
+				return ids, err
+			}
+		}
+	}
+	return ids, nil
+}
+
+func (l *List) create(ctx context.Context, tasks []*Task, named func([]string)) ([]string, error) {
+	path := filepath.Join(l.Dir, ".lock")
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o644)
+	if err == nil {
+		err = f.Close()
+	}
+	if err != nil {
+		return nil, err
+	}
+	held, err := acquire(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	defer held.unlock()
+	last, err := l.last()
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]string, len(tasks))
+	at := map[string]int{}
+	for i, t := range tasks {
+		t.ID = strconv.FormatUint(last+uint64(i)+1, 10)
+		ids[i], at[t.ID] = t.ID, i
+	}
+	if named != nil {
+		named(ids)
+	}
+	for _, t := range tasks {
+		for _, b := range t.BlockedBy {
+			if i, ours := at[b]; ours && !slices.Contains(tasks[i].Blocks, t.ID) {
+				tasks[i].Blocks = append(tasks[i].Blocks, t.ID)
+			}
+		}
+	}
+	for _, t := range tasks {
+		if err := l.write(t); err != nil {
+			return ids, err
+		}
+	}
+	return ids, nil
+}
+
+// last is the highest number used so far: of files, whatever is in them, and of tasks
+// that were deleted.
+func (l *List) last() (uint64, error) {
+	entries, err := os.ReadDir(l.Dir)
+	if err != nil {
+		return 0, err
+	}
+	var last uint64
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), ".json") {
+			last = max(last, leading(e.Name()))
+		}
+	}
+	mark, err := os.ReadFile(filepath.Join(l.Dir, ".highwatermark"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return 0, err
+	}
+	return max(last, leading(strings.TrimSpace(string(mark)))), nil
+}
+
+// leading is the number a text begins with, as JavaScript's parseInt has it; 0 when
+// there is none, or none that can be counted on from.
+func leading(s string) uint64 {
+	n := 0
+	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
+		n++
+	}
+	v, err := strconv.ParseUint(s[:n], 10, 53)
+	if err != nil {
+		return 0
+	}
+	return v
+}

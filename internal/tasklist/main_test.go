@@ -1,0 +1,63 @@
+package tasklist
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// folder is a list with these files, by name.
+func folder(t testing.TB, files map[string]string) *List {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "tasks", "l")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	l, err := At(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range files {
+		put(t, l, name, text)
+	}
+	return l
+}
+
+func put(t testing.TB, l *List, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(l.Dir, name), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func content(t testing.TB, l *List, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(l.Dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// whole reads a list in which no file is wrong.
+func whole(t testing.TB, l *List) map[string]*Task {
+	t.Helper()
+	tasks, bad, err := l.Read(t.Context())
+	if err != nil || len(bad) > 0 {
+		t.Fatal(bad, err)
+	}
+	byID := map[string]*Task{}
+	for _, task := range tasks {
+		byID[task.ID] = task
+	}
+	return byID
+}
+
+// pending is the file of a task, as short as the CLI accepts it; more is put in front of its end.
+func pending(id, more string) string {
+	return `{"id":"` + id + `","subject":"Task ` + id + `","description":"do it","status":"pending","blocks":[],"blockedBy":[]` + more + `}`
+}

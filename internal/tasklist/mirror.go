@@ -1,0 +1,313 @@
+package tasklist
+
+// This file shows a run in the list it is made of. It is a projection of the scheduler's
+// events: it never holds up the run and never fails it. It decides nothing.
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+
+	"wavex/internal/plan"
+	"wavex/scheduler"
+)
+
+// Owner is the owner of tasks that a run works on or has completed.
+const Owner = "wavex"
+
+// Mirror writes what becomes of a run's tasks into their list. Event only notes what is
+// to be written; one goroutine writes it, and of several states that came meanwhile only
+// the last.
+type Mirror struct {
+	list   *List
+	base   int // tasks of the list; what is behind them in the run's plan was added by it
+	warn   func(string)
+	cancel context.CancelFunc
+	wake   chan struct{} // holds one: there is something to write
+	done   chan struct{} // closed when the goroutine has ended
+
+	mu   sync.Mutex
+	seen []view           // what was last noted of each task
+	ids  []string         // of the tasks in the plan
+	want map[int]struct{} // tasks whose view is not yet written
+	over bool
+}
+
+// view is what the list shows of a task of a run. The zero value: the run has not
+// touched the task, and leaves it alone.
+type view struct {
+	status   Status
+	run      string
+	wave     int
+	stuck    int
+	evidence string     // what its completion rests on
+	added    *plan.Task // a task that the run made up
+}
+
+// NewMirror shows a run of p, the plan that was made of l, until Close. warn is told of
+// what cannot be written, each thing once, from the mirror's goroutine. ctx ends it all.
+func NewMirror(ctx context.Context, l *List, p *plan.Plan, warn func(string)) *Mirror {
+	ctx, cancel := context.WithCancel(ctx)
+	m := &Mirror{list: l, base: len(p.Tasks), warn: warn, cancel: cancel,
+		wake: make(chan struct{}, 1), done: make(chan struct{}), want: map[int]struct{}{}}
+	w := &writer{Mirror: m, told: map[string]bool{}}
+	go func() {
+		defer close(m.done)
+		w.run(ctx)
+	}()
+	return m
+}
+
+// Event notes what an event changed. It waits for nothing but a map.
+func (m *Mirror) Event(e scheduler.Event, s *scheduler.State) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.over {
+		return
+	}
+	switch b := e.Body.(type) {
+	case scheduler.Notice, scheduler.WaveStarted: // change no task
+		return
+	case scheduler.AttemptStarted:
+		m.note(s, b.Task)
+	case scheduler.AttemptEnded:
+		m.note(s, b.Task) // what it blocks is untouched or shown as pending already
+	default:
+		for i := range s.Plan.Tasks {
+			m.look(s, i)
+		}
+	}
+	m.poke()
+}
+
+func (m *Mirror) poke() {
+	select {
+	case m.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (m *Mirror) note(s *scheduler.State, id string) {
+	if i, ok := s.Index(id); ok {
+		m.look(s, i)
+	}
+}
+
+// look notes a task that is not shown as it is.
+func (m *Mirror) look(s *scheduler.State, i int) {
+	for k := len(m.seen); k < len(s.Plan.Tasks); k++ {
+		m.seen, m.ids = append(m.seen, view{}), append(m.ids, s.Plan.Tasks[k].ID)
+	}
+	v := shown(s, i, m.base)
+	if v == m.seen[i] {
+		return
+	}
+	m.seen[i] = v
+	m.want[i] = struct{}{}
+}
+
+// shown is how task i is to be shown. A task that failed or is blocked is pending: the
+// CLI has no other word, and it must not look done.
+func shown(s *scheduler.State, i, base int) view {
+	t := &s.Tasks[i]
+	if t.Attempts == 0 && i < base {
+		return view{}
+	}
+	v := view{status: Pending, run: s.Config.Run, wave: t.Wave, stuck: t.Stuck}
+	switch t.Status {
+	case scheduler.Completed:
+		v.status, v.evidence = Completed, evidence(&s.Plan.Tasks[i])
+	case scheduler.InProgress, scheduler.Advising, scheduler.Verified:
+		if s.Ended == nil {
+			v.status = InProgress
+		}
+	}
+	if i >= base {
+		v.added = &s.Plan.Tasks[i]
+	}
+	return v
+}
+
+// evidence is the strongest kind that a task's checks bring.
+func evidence(t *plan.Task) string {
+	kind := scheduler.Assumption
+	for _, c := range t.Verify {
+		if c.Run != "" {
+			return scheduler.ExecutionOutput
+		}
+		kind = scheduler.Observation
+	}
+	if t.Command != "" {
+		return scheduler.ExecutionOutput
+	}
+	return kind
+}
+
+// Close writes what is left, once more looks after tasks that the run did not complete
+// but somebody else marked so, and ends the mirror, at the latest with ctx. Events after
+// it do nothing.
+func (m *Mirror) Close(ctx context.Context) {
+	m.mu.Lock()
+	m.over = true
+	for i, v := range m.seen {
+		if v.run != "" && v.status != Completed {
+			m.want[i] = struct{}{}
+		}
+	}
+	m.poke()
+	m.mu.Unlock()
+	select {
+	case <-m.done:
+	case <-ctx.Done():
+	}
+	m.cancel()
+	<-m.done
+}
+
+// writer is the goroutine's side.
+type writer struct {
+	*Mirror
+	told  map[string]bool
+	late  map[int]struct{}  // could not be written; tried again when there is more, and at the end
+	added map[string]string // ids in the list of tasks that the run made up; nil: not looked up yet
+}
+
+func (w *writer) run(ctx context.Context) {
+	for {
+		batch, views, ids, last := w.take()
+		for _, i := range batch {
+			if err := w.put(ctx, ids[i], views[i]); err != nil {
+				w.failed(ctx, i, ids[i], err)
+			}
+		}
+		if last || ctx.Err() != nil {
+			w.leftOver()
+			return
+		}
+		select {
+		case <-w.wake:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// take is what there is to write now, and whether nothing will follow.
+func (w *writer) take() (batch []int, views []view, ids []string, last bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	maps.Copy(w.want, w.late)
+	w.late = nil
+	batch = slices.Sorted(maps.Keys(w.want))
+	clear(w.want)
+	return batch, slices.Clone(w.seen), w.ids[:len(w.ids):len(w.ids)], w.over
+}
+
+func (w *writer) failed(ctx context.Context, i int, id string, err error) {
+	if errors.Is(err, ErrGone) {
+		w.tell(id, fmt.Sprintf("task %s was deleted from the list %s; the run goes on with it", id, w.list.Name))
+		return
+	}
+	if w.late == nil {
+		w.late = map[int]struct{}{}
+	}
+	w.late[i] = struct{}{}
+	if ctx.Err() != nil {
+		return // leftOver counts them
+	}
+	w.tell("", fmt.Sprintf("the list %s does not show the run as it is: %v", w.list.Name, err))
+}
+
+func (w *writer) tell(key, text string) {
+	if !w.told[key] {
+		w.told[key] = true
+		w.warn(text)
+	}
+}
+
+func (w *writer) leftOver() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if n := len(w.late) + len(w.want); n > 0 {
+		w.tell("end", fmt.Sprintf("the list %s does not show the last state of %d tasks", w.list.Name, n))
+	}
+}
+
+// put writes one task's view into its file, and nothing when that shows it already.
+func (w *writer) put(ctx context.Context, id string, v view) error {
+	if v.run == "" {
+		return nil
+	}
+	if v.added != nil {
+		in, err := w.find(ctx, v)
+		if err != nil {
+			return err
+		}
+		id = in
+	}
+	return w.list.Update(ctx, id, func(t *Task) bool {
+		before := t.render()
+		v.show(t)
+		return !bytes.Equal(before, t.render())
+	})
+}
+
+// show writes the view into a task. Fields of others are left as they are.
+func (v view) show(t *Task) {
+	t.Status = v.status
+	switch {
+	case v.status != Pending:
+		t.Owner = Owner
+	case t.Owner == Owner:
+		t.Owner = "" // nobody is at work on it
+	}
+	number := func(n int) []byte { return strconv.AppendInt(nil, int64(n), 10) }
+	t.Metadata.Set(metaWave, number(v.wave))
+	t.Metadata.Set(metaLoop, quoted(v.run))
+	if v.evidence != "" {
+		t.Metadata.Set(metaVerification, quoted(v.evidence))
+	}
+	t.Metadata.Set(metaStuck, number(v.stuck))
+}
+
+// find is the list's id of a task that the run made up, which is created when it is not
+// there: an earlier session of the run may have done it.
+func (w *writer) find(ctx context.Context, v view) (string, error) {
+	if w.added == nil {
+		tasks, _, err := w.list.Read(ctx)
+		if err != nil {
+			return "", err
+		}
+		w.added = map[string]string{}
+		for _, t := range tasks {
+			if name := t.Metadata.Text(metaAdded); name != "" && t.Metadata.Text(metaLoop) == v.run {
+				w.added[name] = t.ID
+			}
+		}
+	}
+	if id, ok := w.added[v.added.ID]; ok {
+		return id, nil
+	}
+	t := &Task{Subject: v.added.Subject, Description: described(v.added), ActiveForm: v.added.ActiveForm}
+	v.show(t)
+	t.Metadata.Set(metaAdded, quoted(v.added.ID))
+	ids, err := w.list.Add(ctx, []*Task{t}, nil)
+	if err != nil {
+		return "", err
+	}
+	w.added[v.added.ID] = ids[0]
+	return ids[0], nil
+}
+
+// described is a task's words with what it is checked by.
+func described(t *plan.Task) string {
+	text := t.Description
+	if len(t.Verify) == 1 && t.Verify[0].Run != "" {
+		return withTail(text, t.Verify[0].Run)
+	}
+	return text
+}

@@ -1,0 +1,272 @@
+package tasklist
+
+// This file tells runs to a mirror, event by event, and looks at the list. The bubbles of
+// synctest say when the mirror has nothing left to write.
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"wavex/budget"
+	"wavex/runner"
+	"wavex/scheduler"
+)
+
+// show is a run of a list's plan and its mirror.
+type show struct {
+	t        testing.TB
+	l        *List
+	s        *scheduler.State
+	m        *Mirror
+	seq      int64
+	warnings []string
+}
+
+func begin(t testing.TB, l *List, run string) *show {
+	t.Helper()
+	p, ds, err := l.Plan(t.Context(), run)
+	if p == nil || err != nil {
+		t.Fatal(ds, err)
+	}
+	h := &show{t: t, l: l, s: scheduler.NewState(p)}
+	h.m = NewMirror(t.Context(), l, p, func(s string) { h.warnings = append(h.warnings, s) })
+	c := scheduler.DefaultConfig()
+	c.Run, c.Limits = "r-1", budget.Limits{NoUSD: true, NoIterations: true}
+	h.tell(scheduler.RunStarted{Config: c, Tasks: len(p.Tasks)})
+	return h
+}
+
+func (h *show) tell(b scheduler.Body) {
+	h.t.Helper()
+	h.seq++
+	e := scheduler.Event{Seq: h.seq, Body: b}
+	if err := h.s.Replay([]scheduler.Event{e}); err != nil {
+		h.t.Fatal(err)
+	}
+	h.m.Event(e, h.s)
+}
+
+func (h *show) start(id string) {
+	h.t.Helper()
+	i, _ := h.s.Index(id)
+	t := &h.s.Tasks[i]
+	h.tell(scheduler.AttemptStarted{Task: id, Key: t.Key, Wave: t.Wave, Attempt: t.Attempts + 1, Try: t.Tries + 1, Why: "first"})
+}
+
+func (h *show) end(id string, o runner.Outcome, to scheduler.Status, stuck int) {
+	h.t.Helper()
+	i, _ := h.s.Index(id)
+	t := &h.s.Tasks[i]
+	h.tell(scheduler.AttemptEnded{Task: id, Key: t.Key, Attempt: t.Attempts, Result: runner.Result{Outcome: o}, Status: to, Stuck: stuck})
+}
+
+func (h *show) close() {
+	ctx, cancel := context.WithTimeout(h.t.Context(), time.Minute)
+	defer cancel()
+	h.m.Close(ctx)
+}
+
+// line is what a list shows of a task, in short.
+func (h *show) line(id string) string {
+	h.t.Helper()
+	t := whole(h.t, h.l)[id]
+	if t == nil {
+		return "gone"
+	}
+	m := &t.Metadata
+	return strings.TrimRight(fmt.Sprintf("%s %s wave=%s loop=%s stuck=%s %s", t.Status, t.Owner,
+		string(m.Get("wave")), m.Text("loopId"), string(m.Get("stuckCount")), m.Text("verification")), " ")
+}
+
+func (h *show) want(id, want string) {
+	h.t.Helper()
+	synctest.Wait()
+	if got := h.line(id); got != want {
+		h.t.Errorf("task %s is shown as %q, want %q", id, got, want)
+	}
+}
+
+const untouched = "pending  wave= loop= stuck="
+
+func TestMirror(t *testing.T) {
+	t.Parallel()
+	two := strings.Replace(pending("2", ""), `"blockedBy":[]`, `"blockedBy":["1"]`, 1)
+	l := folder(t, map[string]string{"1.json": pending("1", `,"mine":{"a":1},"metadata":{"mine":true}`), "2.json": two, "3.json": pending("3", "")})
+	put(t, l, "3.json", strings.Replace(pending("3", ""), "do it", "do it. Verify: true", 1))
+	synctest.Test(t, func(t *testing.T) {
+		h := begin(t, l, "")
+		h.want("1", untouched)
+		h.start("1")
+		h.want("1", "in_progress wavex wave=1 loop=r-1 stuck=0")
+		h.want("2", untouched)
+		h.end("1", runner.Wrong, scheduler.Advising, 1)
+		h.want("1", "in_progress wavex wave=1 loop=r-1 stuck=1")
+		h.tell(scheduler.CounselSkipped{Task: "1"})
+		h.want("1", "pending  wave=1 loop=r-1 stuck=1")
+		h.start("1")
+		h.end("1", runner.Done, scheduler.Completed, 1)
+		h.want("1", "completed wavex wave=1 loop=r-1 stuck=1 assumption")
+		h.start("3")
+		h.end("3", runner.Done, scheduler.Verified, 0)
+		h.want("3", "in_progress wavex wave=1 loop=r-1 stuck=0")
+		h.start("2")
+		h.end("2", runner.Wrong, scheduler.Failed, 4)
+		h.want("2", "pending  wave=2 loop=r-1 stuck=4")
+		// Somebody calls the failed task done; it is not.
+		if err := l.Update(t.Context(), "2", func(task *Task) bool { task.Status = Completed; return true }); err != nil {
+			t.Fatal(err)
+		}
+		h.tell(scheduler.RunEnded{Status: "failed"})
+		h.close()
+		h.want("2", "pending  wave=2 loop=r-1 stuck=4")
+		h.want("3", "pending  wave=1 loop=r-1 stuck=0")
+		if one := content(t, l, "1.json"); !strings.Contains(one, `"mine": {`) || !strings.Contains(one, `"mine": true`) {
+			t.Errorf("fields of others were lost: %s", one)
+		}
+		if len(h.warnings) > 0 {
+			t.Error(h.warnings)
+		}
+		h.start("2") // after Close: nothing
+		h.want("2", "pending  wave=2 loop=r-1 stuck=4")
+	})
+}
+
+// A task that the run makes up gets a new number, once, whatever sessions the run has.
+func TestMirrorOfAddedTasks(t *testing.T) {
+	t.Parallel()
+	l := folder(t, map[string]string{"1.json": strings.Replace(pending("1", ""), "do it", "do it. Verify: true", 1), ".highwatermark": "6"})
+	added := scheduler.TasksAdded{Wave: 2, Origin: "review", Tasks: []scheduler.Added{{ID: "R-001", For: "x",
+		Task: json.RawMessage(`{"id":"R-001","subject":"Mend x","description":"It is broken.","verify":["test -f x"]}`)}}}
+	synctest.Test(t, func(t *testing.T) {
+		h := begin(t, l, "")
+		h.start("1")
+		h.end("1", runner.Done, scheduler.Completed, 0)
+		h.tell(added)
+		h.want("1", "completed wavex wave=1 loop=r-1 stuck=0 execution output")
+		h.want("7", "pending  wave=2 loop=r-1 stuck=0")
+		h.start("R-001")
+		h.want("7", "in_progress wavex wave=2 loop=r-1 stuck=0")
+		h.close()
+
+		h = begin(t, l, "r-1") // the journal brings the task back
+		h.start("1")
+		h.tell(added)
+		h.start("R-001")
+		h.end("R-001", runner.Done, scheduler.Completed, 0)
+		h.want("7", "completed wavex wave=2 loop=r-1 stuck=0 execution output")
+		h.close()
+		task := whole(t, l)["7"]
+		if len(whole(t, l)) != 2 || task.Description != "It is broken.\n\nVerify: test -f x" || task.Metadata.Text("remediation") != "R-001" {
+			t.Errorf("%s", task.render())
+		}
+	})
+}
+
+// What cannot be written is told once, tried again, and holds up nothing.
+func TestMirrorOfATroubledList(t *testing.T) {
+	t.Parallel()
+	l := folder(t, map[string]string{"1.json": pending("1", ""), "2.json": pending("2", ""), "3.json": pending("3", "")})
+	synctest.Test(t, func(t *testing.T) {
+		h := begin(t, l, "")
+		if err := os.Remove(l.file("1")); err != nil {
+			t.Fatal(err)
+		}
+		put(t, l, "2.json", "{")
+		h.start("1")
+		h.start("2")
+		h.start("3")
+		h.end("1", runner.Done, scheduler.Completed, 0)
+		synctest.Wait()
+		put(t, l, "2.json", pending("2", ""))
+		h.tell(scheduler.RunEnded{Status: "interrupted"})
+		h.close()
+		h.want("1", "gone")
+		h.want("2", "pending  wave=1 loop=r-1 stuck=0")
+		h.want("3", "pending  wave=1 loop=r-1 stuck=0")
+		if len(h.warnings) != 2 || !strings.Contains(strings.Join(h.warnings, "\n"), "task 1 was deleted") {
+			t.Errorf("%q", h.warnings)
+		}
+	})
+}
+
+// A lock that is never let go of costs Close its time and the run nothing.
+func TestMirrorOfALockedList(t *testing.T) {
+	t.Parallel()
+	l := folder(t, map[string]string{"1.json": pending("1", "")})
+	synctest.Test(t, func(t *testing.T) {
+		h := begin(t, l, "")
+		if err := os.Mkdir(l.file("1")+".lock", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		h.start("1")
+		h.end("1", runner.Done, scheduler.Completed, 0)
+		if took := time.Since(began); took > 0 {
+			t.Errorf("the run waited %v", took)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		h.m.Close(ctx)
+		if took := time.Since(began); took != 2*time.Second || len(h.warnings) != 1 {
+			t.Errorf("%v %q", took, h.warnings)
+		}
+	})
+}
+
+// Whatever happens, the list ends as the run does, and no failed task looks done.
+func TestMirrorEndsAsTheRunDoes(t *testing.T) {
+	t.Parallel()
+	ends := []struct {
+		outcome runner.Outcome
+		status  scheduler.Status
+	}{{runner.Done, scheduler.Completed}, {runner.Wrong, scheduler.Failed}, {runner.Wrong, scheduler.Pending}, {runner.Interrupted, scheduler.Pending}, {runner.Done, scheduler.Verified}}
+	rapid.Check(t, func(r *rapid.T) {
+		n := rapid.IntRange(1, 2).Draw(r, "tasks")
+		files := map[string]string{}
+		for i := range n {
+			id := fmt.Sprint(i + 1)
+			files[id+".json"] = pending(id, "")
+		}
+		l := folder(t, files)
+		h := begin(t, l, "")
+		for range rapid.IntRange(0, 5).Draw(r, "steps") {
+			i := rapid.IntRange(0, n-1).Draw(r, "task")
+			id := h.s.Plan.Tasks[i].ID
+			switch h.s.Tasks[i].Status {
+			case scheduler.Pending:
+				h.start(id)
+			case scheduler.InProgress:
+				e := rapid.SampledFrom(ends).Draw(r, "end")
+				h.end(id, e.outcome, e.status, h.s.Tasks[i].Stuck)
+			}
+			if rapid.Bool().Draw(r, "somebody else") {
+				to := rapid.SampledFrom([]Status{Pending, InProgress, Completed}).Draw(r, "to")
+				if h.s.Tasks[i].Status == scheduler.Completed {
+					to = Completed // what a person takes back stays taken back
+				}
+				if err := l.Update(t.Context(), id, func(task *Task) bool { task.Status = to; return true }); err != nil {
+					r.Fatal(err)
+				}
+			}
+		}
+		h.tell(scheduler.RunEnded{Status: "failed"})
+		h.close()
+		tasks := whole(t, l)
+		for i := range h.s.Tasks {
+			shown, is := tasks[h.s.Plan.Tasks[i].ID].Status, h.s.Tasks[i].Status
+			if h.s.Tasks[i].Attempts > 0 && (shown == Completed) != (is == scheduler.Completed) || h.s.Tasks[i].Attempts > 0 && shown == InProgress {
+				r.Fatalf("task %s is %s and shown as %s", h.s.Plan.Tasks[i].ID, is, shown)
+			}
+		}
+	})
+}
+
+var _ scheduler.View = (*Mirror)(nil)

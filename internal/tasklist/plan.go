@@ -1,0 +1,230 @@
+package tasklist
+
+// This file takes a list as a plan: each task becomes one of a native plan, which
+// package plan judges; what it says is told of the task's own file. It runs nothing.
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"wavex/internal/plan"
+)
+
+// The fields of metadata that are wavex's own. The first four are what loops of this
+// kind keep there (LEDGER S0-03).
+const (
+	metaWave         = "wave"         // the wave it ran in, from 1
+	metaLoop         = "loopId"       // the run that worked on it last
+	metaVerification = "verification" // what its completion rests on
+	metaStuck        = "stuckCount"   // attempts that ended stuck
+	metaAdded        = "remediation"  // the id that the run itself gave a task it added
+	metaPlanID       = "planId"       // the id in the plan that it was exported from
+	metaFields       = "wavex"        // fields of a plan's task that a list has no place for
+	metaInternal     = "_internal"    // the CLI's own tasks, which it does not show
+)
+
+// Plan is the list as a plan, and everything that is wrong with it: the plan is nil
+// when one of the diagnostics is an error. The error says that there was no list to read.
+//
+// Completed tasks are left out, and nothing waits for them, but those that the run
+// named by run completed: a resume needs them. Tasks which that run added are left out
+// too: its journal has them. With "" there is no such run.
+func (l *List) Plan(ctx context.Context, run string) (*plan.Plan, []plan.Diagnostic, error) {
+	tasks, bad, err := l.Read(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	ds := make([]plan.Diagnostic, 0, len(bad))
+	for _, b := range bad {
+		ds = append(ds, b.diagnostic())
+	}
+	all, left := len(tasks), map[string]bool{}
+	tasks = slices.DeleteFunc(tasks, func(t *Task) bool {
+		left[t.ID] = !t.belongs(run)
+		return left[t.ID]
+	})
+	if len(tasks) == 0 && len(bad) == 0 {
+		ds = append(ds, l.nothing(all))
+	}
+	out := jsontext.Value(`{"version":1,"name":`)
+	out = append(out, quoted(l.Name)...)
+	out = append(out, `,"tasks":[`...)
+	edges := blockers(tasks, left)
+	for i, t := range tasks {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		o, wrong := t.native(edges[t.ID])
+		if wrong != nil {
+			ds = append(ds, (&FileError{t.ID, l.file(t.ID), t.src, wrong}).diagnostic())
+		}
+		out = append(out, o.value()...)
+	}
+	out = append(out, "]}"...)
+	if plan.HasErrors(ds) { // more would only repeat it
+		return nil, ds, nil
+	}
+	_ = out.Compact() // its parts are JSON; how they are spaced makes no other plan
+	p, judged := plan.Parse(l.Dir+".json", out, plan.Options{})
+	for _, d := range judged {
+		ds = append(ds, l.placed(d, tasks))
+	}
+	if p != nil {
+		p.Path = l.Dir
+		for i := range p.Tasks {
+			p.Tasks[i].Pos = plan.Pos{Line: 1, Column: 1} // each has a file of its own
+		}
+	}
+	return p, ds, nil
+}
+
+func (l *List) nothing(all int) plan.Diagnostic {
+	text := "the list has no tasks; create some in a session that uses it, or put a plan there: wavex export --task-list " + l.Name + " PLAN"
+	if all > 0 {
+		text = fmt.Sprintf("nothing is left to do: all %d tasks of the list are completed", all)
+	}
+	return plan.Diagnostic{Severity: plan.SeverityError, Code: plan.CodeEmptyPlan, Message: text, File: l.Dir}
+}
+
+// belongs tells whether a task is part of the plan for a run.
+func (t *Task) belongs(run string) bool {
+	ours := run != "" && t.Metadata.Text(metaLoop) == run
+	switch {
+	case t.Metadata.Get(metaInternal) != nil:
+		return false
+	case t.Metadata.Get(metaAdded) != nil && ours:
+		return false
+	}
+	return ours || t.Status != Completed
+}
+
+// blockers are the blockers of each task, less those that are left out, which are done.
+// An edge that only one of the two files has counts all the same. A blocker that is in
+// no file stays: the plan's reader refuses it.
+func blockers(tasks []*Task, left map[string]bool) map[string][]string {
+	edges := map[string][]string{}
+	add := func(id, blocker string) {
+		if !left[blocker] && !slices.Contains(edges[id], blocker) {
+			edges[id] = append(edges[id], blocker)
+		}
+	}
+	for _, t := range tasks {
+		for _, b := range t.BlockedBy {
+			add(t.ID, b)
+		}
+	}
+	for _, t := range tasks {
+		for _, id := range t.Blocks {
+			add(id, t.ID) // of no use where there is no such task
+		}
+	}
+	return edges
+}
+
+// native is the task as one of a plan.
+func (t *Task) native(blockers []string) (o Object, wrong *Mistake) {
+	o.Set("id", quoted(t.ID))
+	text := func(name, s string) {
+		if s != "" {
+			o.Set(name, quoted(s))
+		}
+	}
+	text("subject", strings.Join(strings.Fields(t.Subject), " "))
+	text("description", t.Description)
+	text("activeForm", strings.Join(strings.Fields(t.ActiveForm), " "))
+	if len(blockers) > 0 {
+		o.Set("blockedBy", quotedList(blockers))
+	}
+	if v := t.Metadata.Get(metaFields); v != nil {
+		at := t.at("metadata", metaFields)
+		more, err := parseObject(v, at)
+		if err != nil {
+			return o, &Mistake{At: at, Code: plan.CodeWrongType, Text: "metadata.wavex must be an object with fields of a plan's task"}
+		}
+		for _, m := range more.fields {
+			if o.Get(m.name) != nil || m.name == "metadata" {
+				return o, &Mistake{At: m.at, Code: plan.CodeConflict, Text: fmt.Sprintf("the task has %s already; remove it from metadata.wavex", quoted(m.name))}
+			}
+			o.Set(m.name, m.value)
+		}
+	}
+	rest := t.Metadata
+	for _, name := range []string{metaWave, metaLoop, metaVerification, metaStuck, metaAdded, metaFields} {
+		rest.Set(name, nil)
+	}
+	if !rest.Empty() {
+		o.Set("metadata", rest.value())
+	}
+	return o, nil
+}
+
+// placed tells a diagnostic of the plan that was made of tasks of the file it is about.
+func (l *List) placed(d plan.Diagnostic, tasks []*Task) plan.Diagnostic {
+	d.File, d.Line, d.Column = l.Dir, 0, 0
+	if d.Code == plan.CodeDuplicateID {
+		d.Message = strings.Replace(d.Message, " (line 1)", "", 1) // of a file nobody has seen
+	}
+	rest, ok := strings.CutPrefix(d.Path, "tasks[")
+	number, rest, found := strings.Cut(rest, "]")
+	i, err := strconv.Atoi(number)
+	if !ok || !found || err != nil || i < 0 || i >= len(tasks) {
+		return d
+	}
+	t := tasks[i]
+	d.File, d.Path = l.file(t.ID), strings.TrimPrefix(rest, ".")
+	name, _, _ := strings.Cut(strings.Trim(d.Path, `["]`), "[")
+	name, _, _ = strings.Cut(name, ".")
+	at := t.at(name)
+	if at == 0 && t.Metadata.Get(metaFields) != nil {
+		if at = t.at("metadata", metaFields, name); at != 0 {
+			d.Path = "metadata.wavex." + d.Path
+		}
+	}
+	d.Line, d.Column = position(t.src, at)
+	return d
+}
+
+// at is where the value of a field of a field is in the file; 0 when it is not there.
+func (t *Task) at(path ...string) int {
+	o, at := t.raw, 0
+	for i, name := range path {
+		k := slices.IndexFunc(o.fields, func(m member) bool { return m.name == name })
+		if k < 0 {
+			return 0
+		}
+		at = o.fields[k].at
+		if i == len(path)-1 {
+			break
+		}
+		var err error
+		if o, err = parseObject(o.fields[k].value, at); err != nil {
+			return at
+		}
+	}
+	return at
+}
+
+// diagnostic is the mistake with its place.
+func (e *FileError) diagnostic() plan.Diagnostic {
+	d := plan.Diagnostic{Severity: plan.SeverityError, Code: e.Err.Code, Message: e.Err.Text, File: e.File}
+	if e.Err.Half {
+		d.Message += "; Claude Code does not show this task, so mend the file or remove it"
+	}
+	if filepath.IsAbs(e.File) && e.Src != nil {
+		d.Line, d.Column = position(e.Src, e.Err.At)
+	}
+	return d
+}
+
+// position counts lines and columns (in bytes) from 1.
+func position(src []byte, at int) (line, column int) {
+	at = min(at, len(src))
+	return 1 + bytes.Count(src[:at], []byte("\n")), at - bytes.LastIndexByte(src[:at], '\n')
+}
