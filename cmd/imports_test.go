@@ -21,6 +21,7 @@ var may = map[string]struct {
 	"internal/plan":              {[]string{"budget", "dag"}, "plan files are graphs with limits; they start nothing"},
 	"internal/proc":              {nil, "processes know nothing of what runs in them"},
 	"internal/notify":            {[]string{"budget", "internal/plan", "internal/ui/safe", "runner", "scheduler"}, "a projection"},
+	"internal/telemetry":         {[]string{"budget", "counsel", "internal/plan", "runner", "scheduler"}, "a projection"},
 	"internal/secret":            {nil, "texts only"},
 	"internal/journal":           {nil, "a log knows nothing of its records"},
 	"internal/verify":            {[]string{"internal/plan", "internal/proc"}, "checks are commands and files"},

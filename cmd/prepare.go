@@ -18,6 +18,7 @@ import (
 	"wavex/internal/notify"
 	"wavex/internal/plan"
 	"wavex/internal/secret"
+	"wavex/internal/telemetry"
 	"wavex/internal/ui"
 	"wavex/scheduler"
 )
@@ -34,7 +35,8 @@ type session struct {
 	lock   *journal.Lock
 	view   ui.View
 	agent  agent
-	trees  *trees // nil: attempts share the project directory
+	traces *telemetry.Tracer // nil: nobody asked for traces
+	trees  *trees            // nil: attempts share the project directory
 	prices budget.Prices
 	// secrets cleans everything that is kept and shown.
 	secrets *secret.Redactor

@@ -9,26 +9,29 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"strconv"
 	"sync"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// catch VAR FILE starts a server on loopback that answers 500 to the first request, then
-// appends each body, and its signature, to FILE. Its URL goes into the variable VAR.
+// catch VAR FILE FAILURES starts a server on loopback that answers 500 to the first
+// requests, then appends each body, and its signature, to FILE. Its URL goes into the
+// variable VAR.
 func catch(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 2 {
-		ts.Fatalf("usage: catch VAR FILE")
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: catch VAR FILE FAILURES")
 	}
+	failures, err := strconv.Atoi(args[2])
+	ts.Check(err)
 	path := ts.MkAbs(args[1])
 	var mu sync.Mutex
-	first := true
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
 		b, err := io.ReadAll(q.Body)
-		if first || err != nil {
-			first = false
+		if failures > 0 || err != nil {
+			failures--
 			w.WriteHeader(http.StatusInternalServerError)
 			return
 		}

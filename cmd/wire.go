@@ -56,6 +56,7 @@ func (r *session) run(ctx context.Context) error {
 		}
 		loop.Panel = panel
 	}
+	sent := r.trace(ctx, loop)
 	hooks, told := r.notifier(ctx)
 	if hooks != nil {
 		loop.Views = append(loop.Views, hooks)
@@ -79,6 +80,7 @@ func (r *session) run(ctx context.Context) error {
 		_ = files.Close() // before the end is told
 		end := r.reported(r.finish(out.end, out.err))
 		told()
+		sent()
 		return end
 	case code := <-abandoned:
 		// The third signal: the user wants out now. The journal is whole as it is, and a
@@ -184,6 +186,7 @@ func (r *session) request(s *scheduler.State, i int, e scheduler.AttemptStarted)
 	if r.agent.scenario != nil {
 		req.Rehearse = r.agent.scenario.Block(t.ID, t.Rehearse)
 	}
+	req.Env = r.traced(req.Env, e)
 	if t.Command == "" {
 		b := r.brief(s, i, e)
 		req.Prompt = prompt.Build(r.plan, i, b)

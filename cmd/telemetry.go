@@ -1,0 +1,57 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"time"
+
+	"wavex/internal/telemetry"
+	"wavex/scheduler"
+)
+
+// traceWait is how long the end of a run waits for a collector to take the last spans.
+const traceWait = 5 * time.Second
+
+// trace makes traces of the run where the environment asks for them. What keeps them
+// from being made or sent is told, and changes nothing about the run.
+func (r *session) trace(ctx context.Context, loop *scheduler.Loop) (done func()) {
+	yes, why := telemetry.Wanted(os.Getenv)
+	if why != "" {
+		fmt.Fprintln(r.std.Err, "wavex: no traces:", why)
+	}
+	if !yes {
+		return func() {}
+	}
+	e, err := telemetry.Exporter(ctx)
+	if err == nil {
+		r.traces, err = telemetry.New(ctx, e, versionText(), os.Getenv)
+	}
+	if err != nil {
+		fmt.Fprintln(r.std.Err, "wavex: no traces:", err)
+		return func() {}
+	}
+	// First, so that a span is there when its process is made ready.
+	loop.Views = append([]scheduler.View{r.traces}, loop.Views...)
+	return func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), traceWait)
+		defer cancel()
+		if err := r.traces.Close(ctx); err != nil {
+			fmt.Fprintln(r.std.Err, "wavex:", r.secrets.String(err.Error()))
+		}
+	}
+}
+
+// traced adds to an attempt's environment which span it is.
+func (r *session) traced(env map[string]string, e scheduler.AttemptStarted) map[string]string {
+	if r.traces == nil {
+		return env
+	}
+	all := maps.Clone(env)
+	if all == nil {
+		all = map[string]string{}
+	}
+	maps.Copy(all, r.traces.Env(e.Task, e.Attempt))
+	return all
+}

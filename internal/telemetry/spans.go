@@ -1,0 +1,205 @@
+package telemetry
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+
+	"wavex/budget"
+	"wavex/runner"
+	"wavex/scheduler"
+)
+
+// This file says which span an event begins or ends, and what a span tells. Names are
+// few, so that they can be grouped by; what is different is in attributes.
+
+func attemptKey(task string, attempt int) string {
+	return "attempt/" + task + "/" + strconv.Itoa(attempt)
+}
+func panelKey(task string, panel int) string { return "counsel/" + task + "/" + strconv.Itoa(panel) }
+func reviewKey(n int) string                 { return "review/" + strconv.Itoa(n) }
+func criteriaKey(round int) string           { return "criteria/" + strconv.Itoa(round) }
+
+const (
+	integrationKey = "integration"
+	deliveryKey    = "delivery"
+)
+
+// Event begins and ends spans. It never blocks: spans wait in a bounded buffer.
+func (t *Tracer) Event(e scheduler.Event, s *scheduler.State) {
+	switch b := e.Body.(type) {
+	case scheduler.RunStarted:
+		t.begun(e, s, false)
+	case scheduler.Resumed:
+		t.begun(e, s, true)
+	case scheduler.WaveStarted:
+		t.wave(b.Wave, e.Time)
+	case scheduler.AttemptStarted:
+		subject := ""
+		if i, ok := s.Index(b.Task); ok {
+			subject = s.Plan.Tasks[i].Subject
+		}
+		task := t.task(b.Task, subject, b.Wave, e.Time)
+		t.calls[attemptKey(b.Task, b.Attempt)] = t.start(task.ctx, "attempt", e.Time,
+			str("wavex.task.id", b.Task), num("wavex.attempt", b.Attempt), str("wavex.attempt.why", b.Why), num("wavex.slot", b.Slot),
+			yes("wavex.advised", b.Advised), dollars("wavex.cap_usd", b.Cap))
+	case scheduler.AttemptEnded:
+		t.attemptEnded(b, e.Time)
+	case scheduler.CounselStarted:
+		if task, ok := t.tasks[b.Task]; ok {
+			t.calls[panelKey(b.Task, b.Panel)] = t.start(task.ctx, "counsel", e.Time, str("wavex.task.id", b.Task), num("wavex.panel", b.Panel))
+		}
+	case scheduler.CounselEnded:
+		t.end(panelKey(b.Task, b.Panel), e.Time, b.Verdict.Unavailable, str("wavex.counsel.action", string(b.Verdict.Action)),
+			num("wavex.counsel.opinions", len(b.Verdict.Opinions)), dollars("wavex.cost_usd", b.Verdict.Cost))
+	case scheduler.ReviewStarted:
+		t.calls[reviewKey(b.N)] = t.start(t.run.ctx, "review", e.Time, str("wavex.review.mode", string(b.Mode)), num("wavex.wave", b.Wave), num("wavex.review.round", b.Round))
+	case scheduler.ReviewEnded:
+		t.end(reviewKey(b.N), e.Time, b.Review.Error, yes("wavex.review.passed", b.Passed), num("wavex.review.blockers", b.Blockers),
+			num("wavex.review.findings", len(b.Review.Findings)), dollars("wavex.cost_usd", b.Review.Cost))
+	case scheduler.CriteriaStarted:
+		t.calls[criteriaKey(b.Round)] = t.start(t.run.ctx, "criteria", e.Time)
+	case scheduler.CriteriaEnded:
+		t.end(criteriaKey(b.Round), e.Time, b.Error, num("wavex.criteria", len(b.Criteria)), dollars("wavex.cost_usd", b.Cost))
+	case scheduler.IntegrationStarted:
+		t.calls[integrationKey] = t.start(t.run.ctx, "integration", e.Time, num("wavex.wave", b.Wave))
+	case scheduler.IntegrationEnded:
+		t.end(integrationKey, e.Time, "")
+	case scheduler.DeliveryStarted:
+		t.calls[deliveryKey] = t.start(t.run.ctx, "delivery", e.Time)
+	case scheduler.DeliveryEnded:
+		t.end(deliveryKey, e.Time, "", str("wavex.delivery", b.How))
+	case scheduler.RunEnded:
+		t.runEnded(b, e.Time)
+	}
+}
+
+func (t *Tracer) begun(e scheduler.Event, s *scheduler.State, resumed bool) {
+	t.run = t.start(t.parent, "run", e.Time, str("wavex.run", s.Config.Run), str("wavex.plan", s.Plan.Name), yes("wavex.resumed", resumed),
+		num("wavex.tasks", len(s.Plan.Tasks)), num("wavex.waves", s.Waves), num("wavex.parallel", s.Config.Parallel), str("wavex.agent", s.Config.Agent))
+}
+
+// wave opens a wave's span. Without a barrier several are open at once.
+func (t *Tracer) wave(n int, at time.Time) span {
+	w, ok := t.waves[n]
+	if !ok {
+		w = t.start(t.run.ctx, "wave", at, num("wavex.wave", n))
+		t.waves[n] = w
+	}
+	return w
+}
+
+func (t *Tracer) endWaves(at time.Time) {
+	for n, w := range t.waves {
+		w.End(trace.WithTimestamp(at))
+		delete(t.waves, n)
+	}
+}
+
+// task opens a task's span, which lasts from its first attempt to its last.
+func (t *Tracer) task(id, subject string, wave int, at time.Time) span {
+	s, ok := t.tasks[id]
+	if !ok {
+		s = t.start(t.wave(wave, at).ctx, "task", at, str("wavex.task.id", id), str("wavex.task.subject", subject), num("wavex.wave", wave))
+		t.tasks[id] = s
+	}
+	return s
+}
+
+func (t *Tracer) attemptEnded(b scheduler.AttemptEnded, at time.Time) {
+	key := attemptKey(b.Task, b.Attempt)
+	r := &b.Result
+	if call, ok := t.calls[key]; ok {
+		t.checks(call, r, at)
+	}
+	problem := ""
+	if r.Outcome != runner.Done {
+		problem = fmt.Sprintf("%s: %s", r.Outcome, r.Reason)
+	}
+	t.end(key, at, problem, str("wavex.outcome", string(r.Outcome)), dollars("wavex.cost_usd", r.Cost),
+		attribute.Int64("gen_ai.usage.input_tokens", r.Usage.Input), attribute.Int64("gen_ai.usage.output_tokens", r.Usage.Output),
+		attribute.Int64("wavex.usage.cache_read_tokens", r.Usage.CacheRead), attribute.Int64("wavex.usage.cache_write_tokens", r.Usage.CacheWrite),
+		str("session.id", r.Session), num("wavex.turns", r.Turns), yes("wavex.charged", b.Charged))
+	task, ok := t.tasks[b.Task]
+	if !ok || !b.Status.Settled() && b.Status != scheduler.Verified {
+		return
+	}
+	task.SetAttributes(str("wavex.task.status", string(b.Status)))
+	if b.Status == scheduler.Failed {
+		task.SetStatus(codes.Error, r.Reason)
+	}
+	task.End(trace.WithTimestamp(at))
+	delete(t.tasks, b.Task)
+}
+
+// checks makes spans of an attempt's checks. They ran one after the other before the
+// attempt ended; only how long each took is known.
+func (t *Tracer) checks(attempt span, r *runner.Result, end time.Time) {
+	var all time.Duration
+	for _, c := range r.Checks {
+		all += c.Duration
+	}
+	at := end.Add(-all)
+	if at.Before(attempt.began) {
+		at = attempt.began
+	}
+	for _, c := range r.Checks {
+		s := t.start(attempt.ctx, "check", at, str("wavex.check", c.Check), yes("wavex.check.passed", c.Passed), num("wavex.exit_code", c.ExitCode))
+		if !c.Passed {
+			s.SetStatus(codes.Error, c.Reason)
+		}
+		at = at.Add(c.Duration)
+		s.End(trace.WithTimestamp(at))
+	}
+}
+
+func (t *Tracer) runEnded(b scheduler.RunEnded, at time.Time) {
+	for id, s := range t.tasks {
+		s.End(trace.WithTimestamp(at))
+		delete(t.tasks, id)
+	}
+	t.endWaves(at)
+	if t.run.Span == nil {
+		return
+	}
+	t.run.SetAttributes(str("wavex.status", b.Status), num("wavex.exit_code", b.ExitCode), dollars("wavex.cost_usd", b.Cost), num("wavex.iterations", b.Iterations),
+		num("wavex.tasks.completed", b.Tasks.Completed), num("wavex.tasks.failed", b.Tasks.Failed))
+	if b.ExitCode != 0 {
+		t.run.SetStatus(codes.Error, b.Reason)
+	}
+	t.run.End(trace.WithTimestamp(at))
+	t.run.Span = nil
+}
+
+func (t *Tracer) start(parent context.Context, name string, at time.Time, attrs ...attribute.KeyValue) span {
+	if parent == nil {
+		parent = t.parent // an event before the run's own: nothing of ours makes one
+	}
+	ctx, s := t.tracer.Start(parent, name, trace.WithTimestamp(at), trace.WithAttributes(attrs...))
+	return span{s, ctx, at}
+}
+
+func (t *Tracer) end(key string, at time.Time, problem string, attrs ...attribute.KeyValue) {
+	s, ok := t.calls[key]
+	if !ok {
+		return // begun in an earlier session
+	}
+	delete(t.calls, key)
+	s.SetAttributes(attrs...)
+	if problem != "" {
+		s.SetStatus(codes.Error, problem)
+	}
+	s.End(trace.WithTimestamp(at))
+}
+
+func str(key, v string) attribute.KeyValue      { return attribute.String(key, v) }
+func num(key string, v int) attribute.KeyValue  { return attribute.Int(key, v) }
+func yes(key string, v bool) attribute.KeyValue { return attribute.Bool(key, v) }
+func dollars(key string, v budget.USD) attribute.KeyValue {
+	return attribute.Float64(key, v.Float())
+}

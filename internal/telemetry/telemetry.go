@@ -1,0 +1,156 @@
+// Package telemetry turns a run into OpenTelemetry traces: the session of a run, its
+// waves, tasks, attempts, checks, panels and reviews as spans. It reads events; it
+// decides nothing, and a collector that does not answer never holds up the run. It is
+// off unless the environment names a collector.
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdk "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// Wanted tells whether the environment asks for traces, by the variables of the
+// OpenTelemetry specification. Why is not empty when it asks for what wavex cannot do.
+func Wanted(getenv func(string) string) (yes bool, why string) {
+	if getenv("OTEL_EXPORTER_OTLP_ENDPOINT") == "" && getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") == "" {
+		return false, ""
+	}
+	if getenv("OTEL_SDK_DISABLED") == "true" {
+		return false, ""
+	}
+	if e := getenv("OTEL_TRACES_EXPORTER"); e == "none" {
+		return false, ""
+	} else if e != "" && e != "otlp" {
+		return false, fmt.Sprintf("OTEL_TRACES_EXPORTER is %q; wavex exports by otlp only", e)
+	}
+	protocol := getenv("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL")
+	if protocol == "" {
+		protocol = getenv("OTEL_EXPORTER_OTLP_PROTOCOL")
+	}
+	if protocol != "" && protocol != "http/protobuf" {
+		return false, fmt.Sprintf("the OTLP protocol is %q; wavex speaks http/protobuf only", protocol)
+	}
+	return true, ""
+}
+
+// Exporter sends spans where the environment says, with its headers and timeouts.
+func Exporter(ctx context.Context) (sdk.SpanExporter, error) {
+	return otlptracehttp.New(ctx, otlptracehttp.WithRetry(otlptracehttp.RetryConfig{
+		Enabled: true, InitialInterval: 500 * time.Millisecond, MaxInterval: 5 * time.Second, MaxElapsedTime: 10 * time.Second}))
+}
+
+// Tracer is a scheduler.View that makes spans of events. Event and Env are for the
+// loop's goroutine.
+type Tracer struct {
+	provider *sdk.TracerProvider
+	tracer   trace.Tracer
+	failed   *failures
+	parent   context.Context // the span that wavex itself runs in, if any; never cancelled
+
+	run   span
+	waves map[int]span
+	tasks map[string]span
+	calls map[string]span // attempts, panels, reviews and the rest, by what they are
+}
+
+// span is one that has not ended.
+type span struct {
+	trace.Span
+	ctx   context.Context // to make children of
+	began time.Time
+}
+
+// New makes a Tracer. getenv gives the TRACEPARENT that wavex itself runs under, and
+// what OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME say; the service is "wavex" otherwise.
+func New(ctx context.Context, e sdk.SpanExporter, version string, getenv func(string) string) (*Tracer, error) {
+	name := attribute.String("service.name", "wavex")
+	if n := getenv("OTEL_SERVICE_NAME"); n != "" {
+		name = attribute.String("service.name", n)
+	}
+	res, err := resource.New(ctx, resource.WithAttributes(attribute.String("service.name", "wavex")),
+		resource.WithFromEnv(), resource.WithAttributes(name, attribute.String("service.version", version)))
+	if err != nil && !errors.Is(err, resource.ErrPartialResource) {
+		return nil, fmt.Errorf("reading OTEL_RESOURCE_ATTRIBUTES: %w", err)
+	}
+	f := &failures{SpanExporter: e}
+	p := sdk.NewTracerProvider(sdk.WithBatcher(f), sdk.WithResource(res))
+	carrier := propagation.MapCarrier{"traceparent": getenv("TRACEPARENT"), "tracestate": getenv("TRACESTATE")}
+	return &Tracer{provider: p, tracer: p.Tracer("wavex", trace.WithInstrumentationVersion(version)), failed: f,
+		parent: propagation.TraceContext{}.Extract(context.WithoutCancel(ctx), carrier),
+		waves:  map[int]span{}, tasks: map[string]span{}, calls: map[string]span{}}, nil
+}
+
+// Env is what the processes of a task's attempt are told of the trace: TRACEPARENT, and
+// TRACESTATE where there is one. It is empty before the attempt has started.
+func (t *Tracer) Env(task string, attempt int) map[string]string {
+	s, ok := t.calls[attemptKey(task, attempt)]
+	if !ok {
+		return nil
+	}
+	carrier := propagation.MapCarrier{}
+	propagation.TraceContext{}.Inject(s.ctx, carrier)
+	env := map[string]string{"TRACEPARENT": carrier["traceparent"]}
+	if state := carrier["tracestate"]; state != "" {
+		env["TRACESTATE"] = state
+	}
+	return env
+}
+
+// Close ends what is open, sends what is left, for at most as long as ctx lasts, and
+// says what could not be sent.
+func (t *Tracer) Close(ctx context.Context) error {
+	now := time.Now()
+	for _, all := range []map[string]span{t.calls, t.tasks} {
+		for key, s := range all {
+			s.End(trace.WithTimestamp(now))
+			delete(all, key)
+		}
+	}
+	t.endWaves(now)
+	if t.run.Span != nil {
+		t.run.End(trace.WithTimestamp(now))
+	}
+	err := t.provider.Shutdown(ctx)
+	if first := t.failed.first(); first != nil {
+		err = first
+	}
+	if err != nil {
+		return fmt.Errorf("sending traces: %w", err)
+	}
+	return nil
+}
+
+// failures keeps the first error of an exporter instead of handing it to the global
+// handler, which writes to stderr in the middle of a run.
+type failures struct {
+	sdk.SpanExporter
+	mu  sync.Mutex
+	err error
+}
+
+func (f *failures) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
+	if err := f.SpanExporter.ExportSpans(ctx, spans); err != nil {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if f.err == nil {
+			f.err = err
+		}
+	}
+	return nil
+}
+
+func (f *failures) first() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.err
+}
