@@ -79,24 +79,22 @@ func hold(path string) (*lock, error) {
 	return l, nil
 }
 
-// abandoned removes a lock whose holder is dead, and tells whether it is gone. It is
-// looked at twice, so that one just taken over by somebody else is not removed.
+// abandoned tells whether a lock may be asked for again at once: it is gone, or its
+// holder was dead and it has been removed. It is looked at twice before that, so that
+// one just taken over by somebody else stays.
 func abandoned(path string) bool {
-	old := func() (time.Time, bool) {
-		info, err := os.Stat(path)
-		if err != nil {
-			return time.Time{}, errors.Is(err, fs.ErrNotExist)
-		}
-		return info.ModTime(), time.Since(info.ModTime()) > stale
+	first, err := os.Stat(path)
+	if err != nil {
+		return errors.Is(err, fs.ErrNotExist)
 	}
-	first, ok := old()
-	if !ok {
+	if time.Since(first.ModTime()) <= stale {
 		return false
 	}
-	if second, ok := old(); !ok || !second.Equal(first) {
+	second, err := os.Stat(path)
+	if err != nil || !second.ModTime().Equal(first.ModTime()) || !os.SameFile(first, second) {
 		return false
 	}
-	err := os.Remove(path)
+	err = os.Remove(path)
 	return err == nil || errors.Is(err, fs.ErrNotExist)
 }
 
