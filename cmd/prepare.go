@@ -36,7 +36,7 @@ type session struct {
 	view   ui.View
 	agent  agent
 	traces *telemetry.Tracer // nil: nobody asked for traces
-	trees  *trees            // nil: attempts share the project directory
+	trees  *trees
 	prices budget.Prices
 	// secrets cleans everything that is kept and shown.
 	secrets *secret.Redactor

@@ -20,6 +20,7 @@ type runOptions struct {
 	grace     time.Duration
 	isolation string
 	deliver   string
+	noVerify  bool
 
 	parallel   int
 	schedule   string
@@ -123,6 +124,7 @@ func runFlags(c *cobra.Command, o *runOptions) {
 	f.DurationVar(&o.grace, "grace", 0, "time to go after the result, and for each step of stopping (default: 10s, 3s, 5s)")
 	choiceFlag(c, &o.isolation, "isolation", "shared", []string{"shared", "worktree", "auto"}, "where attempts work")
 	f.StringVar(&o.deliver, "deliver", "auto", "what becomes of isolated work: auto, branch, ff, pr, or patch FILE")
+	f.BoolVar(&o.noVerify, "no-verify", false, "commit isolated work without the repository's hooks")
 	choiceFlag(c, &o.schedule, "schedule", "waves", []string{"waves", "eager"}, "barrier between waves, or none")
 	f.StringVar(&o.budget, "budget", "", "dollars for the whole run, +N more, or none (default: the plan's, else 25)")
 	f.StringVar(&o.iterations, "max-iterations", "", "attempts, +N more, or unlimited (default: by the number of tasks)")

@@ -61,6 +61,12 @@ func resolve(o runOptions, p *plan.Plan, dir string, old *scheduler.Config) (sch
 	}
 	if old == nil {
 		c.Isolation = o.isolation // a run does not change where it works
+		if p.Isolation != "" && !given("isolation") {
+			c.Isolation = p.Isolation
+		}
+	}
+	if given("no-verify") {
+		c.NoVerify = o.noVerify
 	}
 	if old == nil || given("deliver") {
 		c.Deliver = o.deliver

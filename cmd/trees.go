@@ -6,6 +6,7 @@ import (
 	"os"
 	"time"
 
+	"wavex/internal/plan"
 	"wavex/internal/workspace"
 	"wavex/scheduler"
 )
@@ -19,35 +20,41 @@ type trees struct {
 	space *workspace.Manager
 }
 
-// openTrees opens the workspace; nil where the run works in the shared directory
-// without it. The mode it resolves is frozen in the configuration.
+// openTrees opens the workspace. The mode it resolves is frozen in the configuration.
 func (r *session) openTrees(ctx context.Context) (*trees, error) {
-	if r.config.Isolation == "" || r.config.Isolation == workspace.Shared {
-		return nil, nil
-	}
-	width := 0
-	for _, ids := range waveIDs(r.plan) {
-		width = max(width, len(ids))
-	}
-	space, err := workspace.Open(ctx, workspace.Options{
-		Project: r.config.Dir, Loop: r.config.Loop, Run: r.config.Run, Mode: r.config.Isolation, Width: width,
-		Env: os.Environ(), Now: time.Now, Own: []string{planPath(r.plan)},
-		Subject: func(id string) string {
-			if i, ok := r.plan.Lookup(id); ok && r.plan.Tasks[i].Subject != "" {
-				return r.plan.Tasks[i].Subject
-			}
-			return "Task " + id
-		},
-		Title: r.plan.Name,
-	})
+	asked := r.config.Isolation
+	space, err := workspace.Open(ctx, treeOptions(r.plan, r.config))
 	if err != nil {
 		return nil, &blockedError{err}
 	}
-	if r.opts.output == "text" {
+	r.config.Isolation = space.Mode()
+	if asked != workspace.Shared && r.opts.output == "text" {
 		fmt.Fprintf(r.std.Err, "wavex: isolation %s: %s\n", space.Mode(), space.Why())
 	}
-	r.config.Isolation = space.Mode()
 	return &trees{r, space}, nil
+}
+
+// treeOptions are those of a run's workspace.
+func treeOptions(p *plan.Plan, c scheduler.Config) workspace.Options {
+	width := 0
+	for _, ids := range waveIDs(p) {
+		width = max(width, len(ids))
+	}
+	if c.Isolation == "" {
+		c.Isolation = workspace.Shared // a run of a wavex that knew no other
+	}
+	return workspace.Options{
+		Project: c.Dir, Loop: c.Loop, Run: c.Run, Mode: c.Isolation, Width: width,
+		Share: p.Share, Setup: p.Setup, Protect: p.ProtectBranches, NoVerify: c.NoVerify,
+		Env: os.Environ(), Now: time.Now, Own: []string{planPath(p)},
+		Subject: func(id string) string {
+			if i, ok := p.Lookup(id); ok && p.Tasks[i].Subject != "" {
+				return p.Tasks[i].Subject
+			}
+			return "Task " + id
+		},
+		Title: p.Name,
+	}
 }
 
 // Integrate brings the work of a wave's tasks together and verifies the whole.

@@ -17,6 +17,7 @@ import (
 	"wavex/internal/prompt"
 	"wavex/internal/rehearse"
 	"wavex/internal/ui"
+	"wavex/internal/workspace"
 	"wavex/runner"
 	"wavex/scheduler"
 )
@@ -46,8 +47,9 @@ func (r *session) run(ctx context.Context) error {
 		Clean:        r.clean,
 		Now:          time.Now, Luck: luck,
 	}
-	if r.trees != nil {
-		loop.Runner, loop.Trees = r.trees.space.Runner(who), r.trees
+	loop.Runner = r.trees.space.Runner(who)
+	if r.config.Isolation == workspace.Worktree {
+		loop.Trees = r.trees
 	}
 	if r.config.Counsel {
 		panel, err := r.panel(who)

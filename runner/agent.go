@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -139,18 +140,22 @@ func (t *attempt) run(ctx context.Context) verdict {
 		v, w.claim = t.agent(ctx)
 	}
 	t.res.Changed = before.changed(t.req.Dir, t.req.Files)
+	n := len(t.req.Checks)
+	if t.req.BeforeChecks != nil && (v.outcome == Done && n > 0 || t.mustCheck()) {
+		release, err := t.req.BeforeChecks(ctx)
+		if err != nil {
+			if v.outcome != Done {
+				return v
+			}
+			return verdict{outcome: Interrupted, reason: "stopped before the checks: " + err.Error()}
+		}
+		defer release()
+	}
 	t.res.Violated = t.violated(ctx)
 	if v.outcome != Done {
 		return v
 	}
-	if n := len(t.req.Checks); n > 0 {
-		if t.req.BeforeChecks != nil {
-			release, err := t.req.BeforeChecks(ctx)
-			if err != nil {
-				return verdict{outcome: Interrupted, reason: "stopped before the checks: " + err.Error()}
-			}
-			defer release()
-		}
+	if n > 0 {
 		t.tell("checking", strconv.Itoa(n)+" checks")
 		w.checks, w.stop = verify.Run(ctx, t.req.Dir, t.env, t.req.Checks)
 		t.res.Checks = w.checks
@@ -162,6 +167,11 @@ func (t *attempt) run(ctx context.Context) verdict {
 	t.res.Changed = before.changed(t.req.Dir, t.req.Files)
 	w.changed, w.denials, w.edited = t.res.Changed, t.res.Denials, t.edited
 	return judgeWork(w)
+}
+
+// mustCheck tells whether there is a mustNot that must be looked at.
+func (t *attempt) mustCheck() bool {
+	return slices.ContainsFunc(t.req.MustNot, func(c plan.Condition) bool { return c.Check != nil })
 }
 
 // violated names the mustNot conditions that are true now.

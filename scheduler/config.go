@@ -18,6 +18,7 @@ type Config struct {
 
 	Isolation string `json:"isolation,omitempty"` // Isolated, or anything else for the shared directory
 	Deliver   string `json:"deliver,omitempty"`   // how an isolated run hands its work over
+	NoVerify  bool   `json:"no_verify,omitempty"` // commit without the repository's hooks
 
 	Limits      budget.Limits `json:"limits"`
 	BudgetGiven bool          `json:"budget_given,omitempty"` // the plan or a flag named the money limit (or none)

@@ -242,59 +242,6 @@ func (j *jury) accuse(cs []candidate, b blamed) Culprit {
 	return Culprit{c.Task, Red, verify.OneLine(reason, 400), verify.Shorten(detail, detailMax)}
 }
 
-// checkShared checks what the tasks of a wave made in one directory, once more and all of
-// it: a later task may have broken an earlier one. It can only name whose checks are red.
-func (m *Manager) checkShared(ctx context.Context, done []Done) (Integration, error) {
-	var in Integration
-	if len(done) == 1 { // its own verification has just said so
-		return Integration{Integrated: []string{done[0].Task}}, nil
-	}
-	leave, err := m.turns.enter(ctx, checking)
-	if err != nil {
-		return in, err
-	}
-	defer leave()
-	add := m.slots.env(setupSlot)
-	defer m.slots.empty(setupSlot)
-	add[proc.RunVar] = m.o.Run
-	add[proc.AttemptVar] = m.o.Run + "/wavex-wave/1"
-	env := proc.EnvironPass(m.o.Env, m.o.Pass, add)
-	known := map[string]verify.Evidence{}
-	obtain := func(d duty) (verify.Evidence, error) {
-		for range 2 { // one re-run before blame
-			if known[d.key()].Passed {
-				break
-			}
-			got, err := verify.Run(ctx, d.dir, env, []plan.Check{d.check})
-			if err != nil {
-				return verify.Evidence{}, err
-			}
-			known[d.key()] = got[0]
-		}
-		return known[d.key()], nil
-	}
-	for _, d := range done {
-		var red []failure
-		for _, c := range d.Checks {
-			u := duty{d.Dir, c}
-			e, err := obtain(u)
-			if err != nil {
-				return in, err
-			}
-			if !e.Passed {
-				red = append(red, failure{u, e})
-			}
-		}
-		if len(red) == 0 {
-			in.Integrated = append(in.Integrated, d.Task)
-			continue
-		}
-		reason, detail := describe("check failed after the wave", red)
-		in.Culprits = append(in.Culprits, Culprit{d.Task, Red, verify.OneLine(reason, 400), verify.Shorten(detail, detailMax)})
-	}
-	return in, nil
-}
-
 // describe puts the first failure in a line and all of them in a text.
 func describe(what string, red []failure) (reason, detail string) {
 	var b strings.Builder

@@ -3,6 +3,8 @@ package workspace
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -75,8 +77,7 @@ func TestTurns(t *testing.T) {
 	})
 }
 
-// In shared mode no check begins while a sibling edits, and all of the wave is checked
-// once more at its end.
+// In shared mode no check begins while a sibling edits.
 func TestShared(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t, files{"a": "1\n"})
@@ -98,8 +99,7 @@ func TestShared(t *testing.T) {
 	equal(t, "order", order, []string{"slow edits", "quick is checked"})
 
 	in := r.integrate(m, 1, "slow: true", "quick: test -e b")
-	equal(t, "integrated", in.Integrated, []string{"slow"})
-	equal(t, "culprits", names(in.Culprits), "quick red")
+	equal(t, "integrated", in.Integrated, []string{"slow", "quick"})
 	equal(t, "delivery", r.deliver(m, "auto").How, "shared")
 
 	ctx, cancel := context.WithTimeoutCause(t.Context(), time.Millisecond, errors.New("time is up"))
@@ -110,6 +110,66 @@ func TestShared(t *testing.T) {
 	res = m.Runner(quick).Attempt(ctx, runner.Request{Run: "r1", Task: "late", Dir: r.dir})
 	if res.Outcome != runner.Interrupted || res.Reason != "stopped while waiting for its turn: time is up" {
 		t.Errorf("it is %s: %s", res.Outcome, res.Reason)
+	}
+}
+
+// announced tells by a file that the checks of an attempt are about to wait for their turn.
+type announced struct {
+	inner Runner
+	file  string
+}
+
+func (a announced) Attempt(ctx context.Context, req runner.Request) runner.Result {
+	if wait := req.BeforeChecks; wait != nil {
+		req.BeforeChecks = func(ctx context.Context) (func(), error) {
+			if err := os.WriteFile(a.file, nil, 0o600); err != nil {
+				return nil, err
+			}
+			return wait(ctx)
+		}
+	}
+	return a.inner.Attempt(ctx, req)
+}
+
+// A sibling writes a file in two halves. Without turns the checks of a correct task run
+// over the first half and fail; with them they wait.
+func TestHalfWrittenEdits(t *testing.T) {
+	t.Parallel()
+	for name, turns := range map[string]bool{"without turns": false, "with turns": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRepo(t, files{"a": "1\n"})
+			o := r.options("r1")
+			o.Mode = Shared
+			m := r.open(o)
+			logs := t.TempDir()
+			var with Runner = announced{&runner.Agent{Run: "r1", Env: r.env}, filepath.Join(r.dir, "waiting")}
+			if turns {
+				with = m.Runner(with)
+			}
+			ask := func(task, shell string, checks ...plan.Check) runner.Result {
+				dir := filepath.Join(logs, task)
+				must(t, os.MkdirAll(dir, 0o700))
+				return with.Attempt(t.Context(), runner.Request{Run: "r1", Task: task, Attempt: 1, Dir: r.dir, LogDir: dir,
+					Base: filepath.Join(dir, "base.json"), Shell: shell, Checks: checks})
+			}
+			var sibling runner.Result
+			var group sync.WaitGroup
+			group.Go(func() {
+				sibling = ask("sibling", `echo half >code; until test -e waiting || test -e checked; do sleep 0.01; done; echo whole >code`)
+			})
+			correct := ask("correct", `until test -s code; do sleep 0.01; done; echo 1 >mine`,
+				plan.Check{Run: `test -e mine || exit 1; grep whole code; code=$?; : >checked; exit $code`})
+			group.Wait()
+			equal(t, "the sibling", sibling.Outcome, runner.Done)
+			want := runner.Wrong
+			if turns {
+				want = runner.Done
+			}
+			if correct.Outcome != want {
+				t.Errorf("the correct task is %s, want %s: %s", correct.Outcome, want, correct.Reason)
+			}
+		})
 	}
 }
 
