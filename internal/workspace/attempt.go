@@ -39,7 +39,7 @@ func (r *together) Attempt(ctx context.Context, req runner.Request) runner.Resul
 	}
 	defer func() { leave() }()
 	defer r.m.slots.empty(req.Slot)
-	req.Env = r.m.slots.env(req.Slot)
+	req.Env = r.m.slots.over(req.Env, req.Slot)
 	req.BeforeChecks = func(ctx context.Context) (func(), error) {
 		leave()
 		next, err := r.m.turns.enter(ctx, checking)
@@ -112,7 +112,7 @@ func (m *Manager) inside(t *tree, req runner.Request) (runner.Request, error) {
 		req.Files[i].Path = m.relative(from, req.Files[i].Path)
 	}
 	req.Checks = m.relativeChecks(from, req.Checks)
-	req.Env = m.slots.env(req.Slot)
+	req.Env = m.slots.over(req.Env, req.Slot)
 	return req, nil
 }
 

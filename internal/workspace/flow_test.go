@@ -133,7 +133,7 @@ func TestInside(t *testing.T) {
 	o.Loop = filepath.Join(o.Project, ".loop")
 	m := r.open(o)
 	var got runner.Request
-	res := r.ask(m, runner.Request{Task: "x", Dir: filepath.Join(o.Project, "dir"), Base: filepath.Join(o.Loop, "base.json"), Slot: 3,
+	res := r.ask(m, runner.Request{Task: "x", Dir: filepath.Join(o.Project, "dir"), Base: filepath.Join(o.Loop, "base.json"), Slot: 3, Env: map[string]string{"TOLD": "1"},
 		Files:  []plan.File{{Path: filepath.Join(o.Project, "dir", "a")}, {Path: "../../b"}, {Path: "/elsewhere/f"}},
 		Checks: []plan.Check{{File: filepath.Join(r.dir, "b")}}}, func(dir string, req runner.Request) error {
 		got = req
@@ -145,6 +145,7 @@ func TestInside(t *testing.T) {
 	equal(t, "files", []string{got.Files[0].Path, got.Files[1].Path, got.Files[2].Path}, []string{"a", "../../b", "/elsewhere/f"})
 	equal(t, "check", got.Checks[0].File, "../../b")
 	equal(t, "slot", got.Env["WAVEX_SLOT"], "3")
+	equal(t, "what it was told", got.Env["TOLD"], "1")
 	if got.Base == filepath.Join(o.Loop, "base.json") || filepath.Dir(got.Base) != o.Loop {
 		t.Errorf("the base is %s", got.Base)
 	}

@@ -70,6 +70,17 @@ func (s *slots) env(slot int) map[string]string {
 	return env
 }
 
+// over lays what a slot has over what an attempt is told anyway.
+func (s *slots) over(told map[string]string, slot int) map[string]string {
+	env := s.env(slot)
+	for name, v := range told {
+		if _, ours := env[name]; !ours {
+			env[name] = v
+		}
+	}
+	return env
+}
+
 // empty removes what an attempt left in its TMPDIR.
 func (s *slots) empty(slot int) {
 	if s.temp != "" {
