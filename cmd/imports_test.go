@@ -40,6 +40,8 @@ var may = map[string]struct {
 	"internal/ui/safe":           {nil, "text for terminals"},
 	"internal/report":            {[]string{"budget", "counsel", "internal/plan", "internal/ui/safe", "internal/verify", "runner", "scheduler"}, "a projection"},
 	"internal/loopdir":           {[]string{"budget", "counsel", "internal/plan", "internal/report", "internal/ui/safe", "scheduler"}, "a projection, into files"},
+	"internal/report/page":       {[]string{"counsel", "internal/report", "internal/transcript", "internal/ui/safe", "internal/verify", "runner", "scheduler"}, "a projection"},
+	"internal/transcript":        {nil, "what the CLI printed, for people; it knows no run"},
 	"internal/report/reporttest": {[]string{"budget", "counsel", "dag", "internal/plan", "internal/verify", "runner", "scheduler"}, "stories for tests of projections"},
 	"internal/intent":            {nil, "judging words needs nothing but words"},
 	"internal/shape":             {nil, "a file's text and nothing else"},
@@ -48,6 +50,7 @@ var may = map[string]struct {
 	"cmd":                        {[]string{"*"}, "the command line wires everything"},
 	"cmd/wavex":                  {[]string{"cmd"}, "ten lines"},
 	"e2e":                        {[]string{"*"}, "tests of the whole"},
+	"e2e/page":                   {[]string{"*"}, "tests of the whole, in a browser"},
 	"e2e/crash":                  {[]string{"*"}, "tests of the whole, killed"},
 	"examples/quickstart/reset":  {nil, "an example"},
 }

@@ -1,42 +1,57 @@
 package cmd
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/google/renameio/v2/maybe"
 	"github.com/spf13/cobra"
 
 	"wavex/internal/report"
+	"wavex/internal/report/page"
 	"wavex/internal/secret"
 	"wavex/scheduler"
 )
 
 type reportOptions struct {
 	format  string
+	html    bool
 	counsel bool
 }
 
 func newReport(std Stdio) *cobra.Command {
 	var o reportOptions
 	c := &cobra.Command{
-		Use:   "report [PLAN]",
+		Use:   "report [PLAN|RUN]",
 		Short: "Report the last run, or what panels were worth",
 		Long: `report reads the journal in .loop/ of the current directory (or of the plan's
-project directory) and prints the last run: every task, its attempts, checks,
-cost and time. With --counsel it compares retries that had a panel's advice to
-those that had none, over all runs in the journal, and says when the numbers are
-too small. It changes nothing, and may be called while a run is under way.
+project directory) and prints the last run, or the one whose id is given: every
+task, its attempts, checks, cost and time. With --html it is one page that needs
+no network, with the graph, the timeline, and all prompts and edits. With
+--counsel it compares retries that had a panel's advice to those that had none,
+over all runs in the journal, and says when the numbers are too small. It
+changes nothing, and may be called while a run is under way.
 
-Exit status: 0 printed, 2 there is no run here.`,
-		Example: "  wavex report\n  wavex report --format junit > report.xml\n  wavex report --counsel",
-		Args:    maybeArg("a plan file"),
-		RunE:    func(_ *cobra.Command, args []string) error { return runReport(args, o, std) },
+Exit status: 0 printed, 2 there is no such run here.`,
+		Example: `  wavex report
+  wavex report --html > report.html
+  wavex report --format junit > report.xml
+  wavex report --counsel`,
+		Args: maybeArg("a plan file or the id of a run"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if o.html {
+				o.format = "html"
+			}
+			return runReport(args, o, std)
+		},
 	}
-	choiceFlag(c, &o.format, "format", "table", []string{"table", "json", "junit", "markdown"}, "form of the report")
+	choiceFlag(c, &o.format, "format", "table", []string{"table", "json", "junit", "markdown", "html"}, "form of the report")
+	c.Flags().BoolVar(&o.html, "html", false, "the same as --format html")
 	c.Flags().BoolVar(&o.counsel, "counsel", false, "compare retries with and without a panel (table or json)")
 	return c
 }
@@ -45,16 +60,16 @@ func runReport(args []string, o reportOptions, std Stdio) error {
 	if o.counsel && o.format != "table" && o.format != "json" {
 		return usage("--counsel has the formats table and json, not %s", o.format)
 	}
-	s, events, err := pastRun(args)
+	past, err := pastRun(args)
 	if err != nil {
 		return err
 	}
 	var out []byte
 	if o.counsel {
-		out, err = counselReport(report.CounselOf(events, s.Plan), o.format)
+		out, err = counselReport(report.CounselOf(past.events, past.state.Plan), o.format)
 	} else {
-		sum := report.Of(s, events)
-		out, err = render(&sum, o.format)
+		sum := report.Of(past.state, past.events)
+		out, err = past.render(&sum, o.format)
 	}
 	if err == nil {
 		_, err = std.Out.Write(secret.New(os.Environ()).Bytes(out))
@@ -70,8 +85,8 @@ func counselReport(c report.Counsel, format string) ([]byte, error) {
 	return append(b, '\n'), err
 }
 
-// render writes a summary in one of the formats.
-func render(sum *report.Summary, format string) ([]byte, error) {
+// render writes a run in one of the formats; sum is its summary.
+func (p *past) render(sum *report.Summary, format string) ([]byte, error) {
 	switch format {
 	case "json":
 		return sum.JSON()
@@ -79,53 +94,16 @@ func render(sum *report.Summary, format string) ([]byte, error) {
 		return sum.JUnit()
 	case "markdown", "md":
 		return []byte(sum.Markdown()), nil
+	case "html":
+		var b bytes.Buffer
+		r := page.Of(p.state, p.events, time.Now(), p.alive)
+		if r.Status == "cut off" && sum.Status != "running" {
+			r.Status, r.ExitCode, r.Reason = sum.Status, sum.ExitCode, sum.Reason
+		}
+		err := page.Write(&b, r, page.DetailsOf(p.state, p.events, p.files()))
+		return b.Bytes(), err
 	}
 	return []byte(sum.Table(0, false)), nil
-}
-
-// pastRun finds the run in .loop of the current directory, or of a plan's project
-// directory, and gives the state that its journal leads to.
-func pastRun(args []string) (*scheduler.State, []scheduler.Event, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return nil, nil, err
-	}
-	path := ""
-	if len(args) == 1 {
-		path = args[0]
-		p, diags, err := loadPlan(path)
-		if err != nil {
-			return nil, nil, err
-		}
-		if p == nil {
-			return nil, nil, &planError{diags}
-		}
-		if dir, err = projectDir(p); err != nil {
-			return nil, nil, err
-		}
-	}
-	events, err := readEvents(filepath.Join(dir, ".loop"))
-	if err != nil {
-		return nil, nil, err
-	}
-	last := lastRun(events)
-	if last == nil {
-		return nil, nil, usage("there is no run in %s; start one with: wavex run PLAN", filepath.Join(dir, ".loop"))
-	}
-	if path == "" {
-		path = last.plan
-	}
-	p, diags, err := loadPlan(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	if p == nil {
-		return nil, nil, &planError{diags}
-	}
-	s := scheduler.NewState(p)
-	err = s.Replay(events)
-	s.Config.Loop = filepath.Join(dir, ".loop") // the project may have been moved since
-	return s, events, err
 }
 
 // reportFile is one --report KIND=FILE.
@@ -138,12 +116,12 @@ func parseReports(values []string) ([]reportFile, error) {
 	for _, v := range values {
 		kind, path, ok := strings.Cut(v, "=")
 		switch kind {
-		case "junit", "json", "md", "markdown":
+		case "junit", "json", "md", "markdown", "html":
 		default:
 			ok = false
 		}
 		if !ok || path == "" {
-			return nil, usage("--report takes KIND=FILE with a KIND of junit, json or md, not %q", v)
+			return nil, usage("--report takes KIND=FILE with a KIND of html, junit, json or md, not %q", v)
 		}
 		abs, err := filepath.Abs(path)
 		if err != nil {
@@ -189,13 +167,14 @@ func (r *session) writeReports(end error) error {
 	if err := s.Replay(events); err != nil {
 		return err
 	}
+	p := &past{loop: r.config.Loop, state: s, events: events}
 	sum := report.Of(s, events)
 	if s.Ended == nil { // left at once, or the journal could not be written
 		sum.Status, sum.ExitCode = "interrupted", codeOf(end)
 		sum.Reason = "wavex ended before the run did"
 	}
 	for _, f := range r.reports {
-		b, err := render(&sum, f.format)
+		b, err := p.render(&sum, f.format)
 		if err == nil {
 			err = maybe.WriteFile(f.path, r.secrets.Bytes(b), 0o644)
 		}

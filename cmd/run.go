@@ -146,7 +146,7 @@ func runFlags(c *cobra.Command, o *runOptions) {
 	choiceFlag(c, &o.output, "output", "text", []string{"text", "json"}, "text for people, or NDJSON events on stdout")
 	f.BoolVar(&o.plain, "plain", false, "timestamped lines, also on a terminal")
 	f.BoolVar(&o.ascii, "ascii", false, "no character beyond ASCII")
-	f.StringArrayVar(&o.reports, "report", nil, "KIND=FILE: also write a report when the run ends, however it ends (junit, json, md; repeatable)")
+	f.StringArrayVar(&o.reports, "report", nil, "KIND=FILE: also write a report when the run ends, however it ends (html, junit, json, md; repeatable)")
 	f.StringArrayVar(&o.webhooks, "webhook", nil, "URL or slack=URL: told of a breaker and of the end (repeatable)")
 	f.BoolVar(&o.status, "status-block", false, "print the status block after each iteration")
 }

@@ -10,3 +10,11 @@ import (
 func runID(now time.Time) string {
 	return now.UTC().Format("20060102-150405-") + strings.ToLower(rand.Text()[:4])
 }
+
+// isRunID tells whether a text has the form of a run's id.
+func isRunID(text string) bool {
+	day, rest, ok := strings.Cut(text, "-")
+	clock, luck, ok2 := strings.Cut(rest, "-")
+	_, err := time.Parse("20060102-150405", day+"-"+clock)
+	return ok && ok2 && err == nil && len(luck) == 4
+}

@@ -33,16 +33,16 @@ Exit status: 0 shown, 2 there is no run here, 5 --rebuild could not write.`,
 }
 
 func runStatus(args []string, output string, again bool, std Stdio) error {
-	s, events, err := pastRun(args)
+	p, err := pastRun(args)
 	if err != nil {
 		return err
 	}
 	if again {
-		if err := rebuild(s, events); err != nil {
+		if err := rebuild(p.state, p.events); err != nil {
 			return &blockedError{err}
 		}
 	}
-	sum := report.Of(s, events)
+	sum := report.Of(p.state, p.events)
 	if output == "json" {
 		b, err := sum.JSON()
 		if err == nil {

@@ -1,0 +1,315 @@
+//go:build unix
+
+package page
+
+// Drives one Chromium over a pair of pipes: JSON messages, each ended by a zero byte
+// (--remote-debugging-pipe). It knows the protocol's frame and a handful of methods.
+
+import (
+	"bufio"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/tidwall/gjson"
+)
+
+// patience is how long any one answer or condition may take.
+const patience = 30 * time.Second
+
+// browser is a running Chromium.
+type browser struct {
+	t     *testing.T
+	write io.Writer
+
+	mu     sync.Mutex
+	next   int
+	waits  map[int]chan gjson.Result
+	tabs   map[string]*tab // by session
+	ended  bool
+	noises []string // what chromium printed
+}
+
+// tab is an open page. What it complained of, and what it asked the network for, is kept.
+type tab struct {
+	b        *browser
+	session  string
+	loaded   chan struct{} // holds one: a page was loaded
+	mu       sync.Mutex
+	faults   []string
+	requests []string
+}
+
+func launch(t *testing.T) *browser {
+	t.Helper()
+	ours, theirs := pair(t), pair(t)
+	cmd := exec.Command(chromium, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+		"--disable-background-networking", "--disable-component-update", "--hide-scrollbars", "--force-color-profile=srgb",
+		"--user-data-dir="+t.TempDir(), "--remote-debugging-pipe", "about:blank")
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "LANG=C.UTF-8"}
+	cmd.ExtraFiles = []*os.File{ours.r, theirs.w} // its descriptors 3 and 4
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatalf("starting chromium: %v", err)
+	}
+	_, _ = ours.r.Close(), theirs.w.Close()
+	b := &browser{t: t, write: ours.w, waits: map[int]chan gjson.Result{}, tabs: map[string]*tab{}}
+	done := make(chan struct{})
+	go func() { defer close(done); b.read(theirs.r) }()
+	t.Cleanup(func() {
+		_ = ours.w.Close() // chromium ends when its pipe does; its group is killed in case it does not
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		_ = cmd.Wait()
+		<-done
+		_ = theirs.r.Close()
+	})
+	return b
+}
+
+type ends struct{ r, w *os.File }
+
+func pair(t *testing.T) ends {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ends{r, w}
+}
+
+func (b *browser) read(in io.Reader) {
+	r := bufio.NewReaderSize(in, 1<<20)
+	for {
+		raw, err := r.ReadBytes(0)
+		if err != nil {
+			b.mu.Lock()
+			b.ended = true
+			for _, c := range b.waits {
+				close(c)
+			}
+			b.waits = nil
+			b.mu.Unlock()
+			return
+		}
+		m := gjson.ParseBytes(raw[:len(raw)-1])
+		b.mu.Lock()
+		if id := int(m.Get("id").Int()); id > 0 {
+			if c := b.waits[id]; c != nil {
+				c <- m
+				delete(b.waits, id)
+			}
+		} else if p := b.tabs[m.Get("sessionId").Str]; p != nil {
+			p.event(m.Get("method").Str, m.Get("params"))
+		}
+		b.mu.Unlock()
+	}
+}
+
+// call sends a command and waits for its result.
+func (b *browser) call(session, method string, params map[string]any) (gjson.Result, error) {
+	b.mu.Lock()
+	if b.ended {
+		b.mu.Unlock()
+		return gjson.Result{}, errors.New("chromium has ended")
+	}
+	b.next++
+	id, c := b.next, make(chan gjson.Result, 1)
+	b.waits[id] = c
+	m := map[string]any{"id": id, "method": method}
+	if params != nil {
+		m["params"] = params
+	}
+	if session != "" {
+		m["sessionId"] = session
+	}
+	raw, err := json.Marshal(m)
+	if err == nil {
+		_, err = b.write.Write(append(raw, 0))
+	}
+	b.mu.Unlock()
+	if err != nil {
+		return gjson.Result{}, err
+	}
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case m, ok := <-c:
+		if !ok {
+			return m, errors.New("chromium has ended")
+		}
+		if e := m.Get("error.message"); e.Exists() {
+			return m, fmt.Errorf("%s: %s", method, e.Str)
+		}
+		return m.Get("result"), nil
+	case <-timer.C:
+		return gjson.Result{}, fmt.Errorf("%s: no answer", method)
+	}
+}
+
+// tab opens an empty page of a size in the light or the dark scheme.
+func (b *browser) tab(width, height int, scheme string) *tab {
+	b.t.Helper()
+	target, err := b.call("", "Target.createTarget", map[string]any{"url": "about:blank"})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	got, err := b.call("", "Target.attachToTarget", map[string]any{"targetId": target.Get("targetId").Str, "flatten": true})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	p := &tab{b: b, session: got.Get("sessionId").Str, loaded: make(chan struct{}, 1)}
+	b.mu.Lock()
+	b.tabs[p.session] = p
+	b.mu.Unlock()
+	for _, domain := range []string{"Page", "Runtime", "Log", "Network"} {
+		p.do(domain+".enable", nil)
+	}
+	p.do("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false})
+	p.do("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}})
+	return p
+}
+
+func (p *tab) event(method string, e gjson.Result) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch method {
+	case "Page.loadEventFired":
+		select {
+		case p.loaded <- struct{}{}:
+		default:
+		}
+	case "Runtime.exceptionThrown":
+		p.faults = append(p.faults, e.Get("exceptionDetails.text").Str+" "+e.Get("exceptionDetails.exception.description").Str)
+	case "Runtime.consoleAPICalled":
+		if kind := e.Get("type").Str; kind == "error" || kind == "warning" || kind == "assert" {
+			p.faults = append(p.faults, kind+": "+e.Get("args").Raw)
+		}
+	case "Log.entryAdded":
+		if l := e.Get("entry.level").Str; l == "error" || l == "warning" {
+			p.faults = append(p.faults, l+": "+e.Get("entry.text").Str+" "+e.Get("entry.url").Str)
+		}
+	case "Network.requestWillBeSent":
+		p.requests = append(p.requests, e.Get("request.url").Str)
+	}
+}
+
+func (p *tab) do(method string, params map[string]any) gjson.Result {
+	p.b.t.Helper()
+	r, err := p.b.call(p.session, method, params)
+	if err != nil {
+		p.b.t.Fatal(err)
+	}
+	return r
+}
+
+// open loads a page and tells how long that took, its script included.
+func (p *tab) open(url string) time.Duration {
+	p.b.t.Helper()
+	start := time.Now()
+	if e := p.do("Page.navigate", map[string]any{"url": url}).Get("errorText").Str; e != "" {
+		p.b.t.Fatalf("opening %s: %s", url, e)
+	}
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case <-p.loaded:
+	case <-timer.C:
+		p.b.t.Fatalf("opening %s: it does not end", url)
+	}
+	return time.Since(start)
+}
+
+// eval gives the value of an expression in the page.
+func (p *tab) eval(expression string) gjson.Result {
+	p.b.t.Helper()
+	r := p.do("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true})
+	if e := r.Get("exceptionDetails"); e.Exists() {
+		p.b.t.Fatalf("%s: %s", expression, e.Get("exception.description").Str)
+	}
+	return r.Get("result.value")
+}
+
+// until waits, in the page, for an expression to become true.
+func (p *tab) until(condition string) {
+	p.b.t.Helper()
+	p.eval(`new Promise((ok, no) => {
+	  const end = setTimeout(() => no(new Error("never: " + ` + quoted(condition) + `)), 20000);
+	  (function look() { if (` + condition + `) { clearTimeout(end); ok(true); } else requestAnimationFrame(look); })();
+	})`)
+}
+
+func quoted(s string) string {
+	b, _ := json.Marshal(s) // a string always encodes
+	return string(b)
+}
+
+// text is what an element shows.
+func (p *tab) text(selector string) string {
+	p.b.t.Helper()
+	return p.eval("document.querySelector(" + quoted(selector) + ").innerText").Str
+}
+
+// press sends a key as a person would.
+func (p *tab) press(key string) {
+	p.b.t.Helper()
+	down := map[string]any{"type": "keyDown", "key": key}
+	switch key {
+	case "Enter":
+		down["text"], down["code"], down["windowsVirtualKeyCode"] = "\r", "Enter", 13
+	case "Escape":
+		down["code"], down["windowsVirtualKeyCode"] = "Escape", 27
+	case "ArrowRight":
+		down["code"], down["windowsVirtualKeyCode"] = "ArrowRight", 39
+	default:
+		down["text"] = key
+	}
+	p.do("Input.dispatchKeyEvent", down)
+	p.do("Input.dispatchKeyEvent", map[string]any{"type": "keyUp", "key": key})
+}
+
+func (p *tab) write(text string) {
+	p.b.t.Helper()
+	p.do("Input.insertText", map[string]any{"text": text})
+}
+
+// shot saves what is on the screen where WAVEX_E2E_SHOTS says, to be looked at.
+func (p *tab) shot(name string) {
+	p.b.t.Helper()
+	dir := os.Getenv("WAVEX_E2E_SHOTS")
+	if dir == "" {
+		return
+	}
+	png, err := base64.StdEncoding.DecodeString(p.do("Page.captureScreenshot", map[string]any{"format": "png"}).Get("data").Str)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, name+".png"), png, 0o644)
+	}
+	if err != nil {
+		p.b.t.Fatal(err)
+	}
+}
+
+// quiet fails the test when the page complained of anything, or asked the network for
+// anything that is not below allowed.
+func (p *tab) quiet(allowed string) {
+	p.b.t.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, f := range p.faults {
+		p.b.t.Errorf("the console says: %s", f)
+	}
+	for _, r := range p.requests {
+		if !strings.HasPrefix(r, allowed) && r != "about:blank" {
+			p.b.t.Errorf("the page asked for %s", r)
+		}
+	}
+}

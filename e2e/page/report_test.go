@@ -1,0 +1,107 @@
+//go:build unix
+
+package page
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"wavex/internal/report/page"
+	"wavex/internal/report/reporttest"
+)
+
+// saved writes a story's report as a file, with the prompt and the stream of an
+// attempt of T-033, and gives its address.
+func saved(t *testing.T, s *reporttest.Story) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "report.html")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := fstest.MapFS{
+		"T-033/attempt-1/prompt.md": {Data: []byte("Simplify the parser.\n\n# Rules\nKeep the tests.\n")},
+		"T-033/attempt-1/stream.jsonl": {Data: []byte(`{"type":"assistant","message":{"content":[{"id":"t","name":"Edit","type":"tool_use","input":{"file_path":"/project/parse.go"}}]}}
+{"type":"user","message":{"content":[{"tool_use_id":"t","type":"tool_result","content":"ok"}]},"tool_use_result":{"filePath":"/project/parse.go","structuredPatch":[{"oldStart":12,"oldLines":4,"newStart":12,"newLines":5,"lines":[" func Parse(in string) (int, error) {","-\tn := 0","+\tn := 1 // people count from 1","+\tfor range in {"," \treturn n, nil"," }"]}]}}
+`)},
+	}
+	err = page.Write(f, page.Of(s.S, s.Events, s.Now(), false), page.DetailsOf(s.S, s.Events, files))
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "file://" + path
+}
+
+// The report of 300 tasks: open in under 2 s, nothing on the console, searched, and
+// a task opened, by keys alone.
+func TestReportOf300(t *testing.T) {
+	t.Parallel()
+	story := reporttest.Big(t, 300)
+	url := saved(t, story)
+	p := launch(t).tab(1360, 1000, "light")
+	took := p.open(url)
+	for range 2 { // a busy machine, or a cold browser, is not the page's fault
+		if took < 2*time.Second {
+			break
+		}
+		took = min(took, p.open(url))
+	}
+	t.Logf("opened in %v", took)
+	if took >= 2*time.Second {
+		t.Errorf("opening the page took %v, want less than 2 s", took)
+	}
+	if p.eval(`document.documentElement.dataset.ready`).Str != "yes" {
+		t.Fatal("the page's script did not come to its end")
+	}
+	for selector, want := range map[string]string{
+		"h1": "Failed: shop-migration", "#matches": "300 tasks", ".tiles": "of $120", "#timeline": "2 sessions", "#graph": "300 tasks in 10 waves",
+		"#money": "Budget left", ".next": "wavex resume",
+	} {
+		if got := p.text(selector); !strings.Contains(got, want) {
+			t.Errorf("%s shows %q, want %q in it", selector, got, want)
+		}
+	}
+	p.shot("300-light")
+
+	p.press("/")
+	p.write("FAILED go test")
+	p.until(`document.querySelector("#matches").textContent.includes(" of 300")`)
+	rows := p.eval(`[...document.querySelectorAll("#rows tbody tr")].map((r) => r.innerText).join("|")`).Str
+	if n := strings.Count(rows, "|") + 1; n != story.S.Counts.Failed || strings.Count(rows, "check failed: go test") != n {
+		t.Errorf("the search found %q, want the %d failed tasks", rows, story.S.Counts.Failed)
+	}
+	p.press("Escape")
+	p.write("T-033")
+	p.until(`document.querySelectorAll("#rows tbody tr").length === 1`)
+	p.press("Enter")
+	p.until(`!document.querySelector("#panel").hidden && document.querySelector("#panel-title")`)
+	panel := p.text("#panel")
+	for _, want := range []string{"T-033", "go test ./...", "exit code 1", "Attempt 1", "Attempt 2", "Advice: Count from 1 in Parse.", "Dissent: simplifier: drop the counter", "The agent's report, in its own words"} {
+		if !strings.Contains(p.eval(`document.querySelector("#panel").textContent`).Str, want) {
+			t.Errorf("the panel does not show %q:\n%s", want, panel)
+		}
+	}
+	if p.eval(`document.activeElement.id`).Str != "panel-title" {
+		t.Error("the focus is not in the panel")
+	}
+	if got := p.eval(`document.querySelector('#rows .open').getAttribute("aria-expanded")`).Str; got != "true" {
+		t.Errorf("the row's button has aria-expanded %q", got)
+	}
+	p.eval(`for (const d of document.querySelectorAll("#panel details")) d.open = true`)
+	if got := p.text("#panel .diff .a"); got != "+\tn := 1 // people count from 1" {
+		t.Errorf("the first added line of the diff is %q", got)
+	}
+	p.shot("300-panel-light")
+	p.press("Escape")
+	if !p.eval(`document.querySelector("#panel").hidden`).Bool() {
+		t.Error("Escape does not close the panel")
+	}
+	p.quiet(url)
+}

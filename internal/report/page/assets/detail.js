@@ -1,0 +1,132 @@
+// The panel of one task: its facts, and its attempts with all their texts. They are
+// read from the page, or asked for, when the task is opened.
+let selected = -1, before = null, shownDetail = "";
+
+async function detailOf(i) {
+  const inside = $("d" + i);
+  if (inside) return JSON.parse(inside.textContent);
+  const answer = await fetch("task/" + i, { cache: "no-store" });
+  if (!answer.ok) throw new Error("the server answers " + answer.status);
+  return answer.json();
+}
+
+function open(i, quiet) {
+  if (selected < 0) before = document.activeElement;
+  const moved = selected !== i;
+  selected = i;
+  if (moved) shownDetail = "";
+  document.body.classList.add("paneled");
+  $("panel").hidden = false;
+  mark();
+  const hash = "#task=" + encodeURIComponent(run.tasks[i].id);
+  if (!quiet && location.hash !== hash) history.replaceState(null, "", hash);
+  detailOf(i).then((d) => { if (selected === i) drawPanel(i, d, moved); },
+    (e) => { if (selected === i) drawPanel(i, { failed: String(e.message || e) }, moved); });
+}
+
+function shut() {
+  if (selected < 0) return;
+  const was = selected;
+  selected = -1; shownDetail = "";
+  document.body.classList.remove("paneled");
+  $("panel").hidden = true;
+  history.replaceState(null, "", location.pathname + location.search);
+  mark();
+  const button = document.querySelector(`#rows tr[data-i="${was}"] .open`);
+  if (before && before.isConnected && before !== document.body) before.focus(); else if (button) button.focus();
+}
+
+// Marks the open task in every view.
+function mark() {
+  for (const r of document.querySelectorAll("#rows tr[data-i]")) {
+    const on = +r.dataset.i === selected;
+    r.classList.toggle("sel", on);
+    r.querySelector(".open").setAttribute("aria-expanded", String(on));
+  }
+  graph.nodes.forEach((n, i) => n.classList.toggle("sel", i === selected));
+  for (const x of document.querySelectorAll(".span.sel")) x.classList.remove("sel");
+  if (selected >= 0) for (const x of document.querySelectorAll(".span.of-" + selected)) x.classList.add("sel");
+}
+
+function neighbour(by) {
+  const list = view.shown.length ? view.shown : run.tasks.map((_, i) => i);
+  const at = list.indexOf(selected);
+  const to = at < 0 ? (by > 0 ? 0 : list.length - 1) : at + by;
+  if (to >= 0 && to < list.length) open(list[to]);
+}
+
+function drawPanel(i, d, moved) {
+  const same = JSON.stringify([run.tasks[i], d]);
+  if (same === shownDetail) return; // nothing new, and what is unfolded stays so
+  shownDetail = same;
+  const t = run.tasks[i], box = $("panel"), at = box.scrollTop;
+  const opened = moved ? null : new Set([...box.querySelectorAll("details[open]")].map((x) => x.dataset.k));
+  const title = h("h2", { id: "panel-title", tabindex: -1 }, t.subject || t.id);
+  const ids = (list) => list.map((k) => h("button", { type: "button", class: "linkish", title: run.tasks[k].subject, on: { click: () => open(k) } }, run.tasks[k].id));
+  const fact = (name, value, wide) => value !== null && value !== undefined && value !== "" && (!Array.isArray(value) || value.length) ? h("div", { class: wide ? "full" : "" }, h("dt", {}, name), h("dd", { class: wide ? "wide" : "" }, value)) : null;
+  const [inn, out, read, write] = t.tokens || [0, 0, 0, 0];
+  const body = [
+    h("header", {}, h("div", { class: "idline" }, h("span", { class: "mono" }, t.id), badge(t.status), t.vacuous ? h("span", { class: "muted" }, "checks passed before any work") : null),
+      h("div", { class: "buttons" }, h("button", { type: "button", class: "icon", "aria-label": "Previous task", title: "Previous (k)", on: { click: () => neighbour(-1) } }, "↑"),
+        h("button", { type: "button", class: "icon", "aria-label": "Next task", title: "Next (j)", on: { click: () => neighbour(1) } }, "↓"),
+        h("button", { type: "button", class: "icon", "aria-label": "Close", title: "Close (Esc)", on: { click: shut } }, "✕")), title),
+    t.reason && t.status !== "completed" ? h("p", { class: "reason " + cls(t.status) }, t.reason) : null,
+    d.failed ? h("p", { class: "reason st-failed" }, "The details are not to be had: " + d.failed) : null,
+    h("dl", { class: "facts" }, fact("Wave", t.wave + " of " + run.waves), fact("Cost", money(t.cost) + (t.counsel ? `, counsel ${money(t.counsel)}` : "")), fact("Time", took(t.took || 0)),
+      fact("Attempts", t.attempts || 0), total(t.tokens) ? fact("Tokens", `${count(inn + read + write)} in, ${count(out)} out`) : null, fact("Model", d.model), fact("Plan line", d.line || null),
+      fact("Waits for", ids(t.on || []), true), fact("Is waited for by", ids(graph.next[i] || []), true),
+      fact("Description", d.description && h("span", { class: "prose" }, d.description), true), fact("Command", d.command && h("code", {}, d.command), true),
+      fact("Files", d.files && h("code", { class: "prose" }, d.files.join("\n")), true), fact("Checks", d.verify && h("code", { class: "prose" }, d.verify.join("\n")), true),
+      fact("Criteria", d.criteria && h("span", { class: "prose" }, d.criteria.join("\n")), true)),
+    h("h3", {}, (d.attempts || []).length ? "Attempts" : d.failed ? "" : "No attempt yet"),
+    (d.attempts || []).map((a, k) => attempt(a, k === d.attempts.length - 1)),
+  ];
+  box.replaceChildren(...body.flat().filter(Boolean));
+  if (opened) for (const x of box.querySelectorAll("details")) x.open = opened.has(x.dataset.k) || (!opened.size && x.open);
+  box.scrollTop = moved ? 0 : at;
+  if (moved) title.focus({ preventScroll: true });
+}
+
+const fold = (key, name, ...kids) => h("details", { class: "fold", "data-k": key }, h("summary", {}, name), kids);
+const why = { first: "first try", retry: "retry", continue: "more money for the same work", again: "once more, not its fault" };
+
+function attempt(a, last) {
+  const k = "a" + a.n, parts = [];
+  const facts = [why[a.why] || a.why, a.advised && "with counsel's advice", a.resumed && "in the same session"].filter(Boolean).join(", ");
+  const sum = [a.took ? took(a.took) : "", a.cost ? money(a.cost) + (a.cap ? " of at most " + money(a.cap) : "") : "", a.turns ? plural(a.turns, "turn") : "", total(a.tokens) ? count(total(a.tokens)) + " tokens" : "", a.free ? "no iteration" : ""].filter(Boolean).join(" · ");
+  if (a.reason && a.outcome !== "done") parts.push(h("p", { class: "prose " }, a.reason));
+  if (a.vacuous) parts.push(h("p", {}, "Every check passed before any work was done: they prove nothing."));
+  if (a.violated) parts.push(list("What must not become true, and did", a.violated));
+  if (a.denials) parts.push(list("Refused; the rules that would allow it", a.denials));
+  if (a.escaped && !a.open) parts.push(h("p", { class: "st-failed badge" }, "Something the attempt started was alive after it."));
+  if (a.checks) {
+    parts.push(h("div", {}, h("h4", {}, `Checks ${a.checks.filter((c) => c.passed).length}/${a.checks.length}`), h("ul", { class: "checks" }, a.checks.map((c) => h("li", {},
+      h("span", { class: "badge " + (c.passed ? "st-done" : "st-failed") }, sign(c.passed ? "✓" : "✕"), c.passed ? "passed" : "failed"), h("code", {}, c.check),
+      h("span", { class: "muted" }, [c.took ? "  " + took(c.took) : "", c.reason ? "  " + c.reason : ""].join("")), c.output && !c.passed ? h("pre", { tabindex: 0 }, c.output) : null)))));
+  }
+  if (a.detail && !(a.checks || []).some((c) => !c.passed && c.output)) parts.push(h("div", {}, h("h4", {}, "Detail"), h("pre", { class: "wrap", tabindex: 0 }, a.detail)));
+  if (a.report) parts.push(h("div", {}, h("h4", {}, "The agent's report, in its own words"), h("pre", { class: "wrap", tabindex: 0 }, a.report)));
+  if (a.output) parts.push(h("div", {}, h("h4", {}, "Output"), h("pre", { tabindex: 0 }, a.output)));
+  if (a.diff) parts.push(fold(k + "diff", "Edits, as the agent's tools tell them", diff(a.diff)));
+  if (a.prompt) parts.push(fold(k + "prompt", "Prompt", h("pre", { class: "wrap", tabindex: 0 }, a.prompt)));
+  if (a.session || a.version) parts.push(h("p", { class: "muted" }, [a.version && "claude " + a.version, a.session && "session " + a.session, a.priced && "cost from the " + a.priced].filter(Boolean).join(" · ")));
+  if (a.note) parts.push(h("p", { class: "muted" }, "Then: " + a.note));
+  for (const c of a.counsel || []) parts.push(counsel(c));
+  return h("details", { class: "attempt", open: last, "data-k": k }, h("summary", {}, h("b", {}, "Attempt " + a.n), outcomes(a.open ? "" : a.outcome), h("span", { class: "muted" }, facts), sum && h("span", { class: "muted" }, sum)),
+    h("div", { class: "in" }, h("p", { class: "muted" }, "Started " + utc(a.started)), parts));
+}
+
+const list = (name, items) => h("div", {}, h("h4", {}, name), h("ul", {}, items.map((x) => h("li", {}, h("code", {}, x)))));
+
+function counsel(c) {
+  if (c.unavailable) return h("div", { class: "panelbox" }, h("h4", {}, "Counsel"), h("p", {}, c.unavailable));
+  return h("div", { class: "panelbox" }, h("h4", {}, `Counsel ${c.n}: ${c.action || "retry"}, agreement ${Math.round(100 * c.agreement)} %${c.tradeoff ? ", a genuine tradeoff" : ""}, ${money(c.cost)}`),
+    c.analysis && h("p", { class: "prose" }, c.analysis), c.fix && h("p", { class: "prose" }, h("b", {}, "Advice: "), c.fix),
+    (c.dissent || []).map((x) => h("p", { class: "muted" }, "Dissent: " + x)),
+    (c.opinions || []).length ? fold("c" + c.n, plural(c.opinions.length, "opinion"), c.opinions.map((o) => h("div", { class: "opinion" }, h("b", {}, o.expert),
+      o.unavailable ? h("p", { class: "muted" }, "no answer: " + o.unavailable) : [h("span", { class: "muted" }, `  ${o.action}, confidence ${Math.round(100 * o.confidence)} %`), h("p", { class: "prose" }, o.diagnosis), h("p", { class: "prose" }, o.approach), o.falsifier && h("p", { class: "muted" }, "Wrong if: " + o.falsifier)]))) : null);
+}
+
+function diff(text) {
+  return h("pre", { class: "diff", tabindex: 0 }, text.replace(/\n$/, "").split("\n").map((l) => h("span", { class: l.startsWith("+++") || l.startsWith("---") ? "f" : l.startsWith("+") ? "a" : l.startsWith("-") ? "d" : l.startsWith("@@") ? "h" : "" }, l || " ")));
+}

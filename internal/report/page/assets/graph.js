@@ -1,0 +1,147 @@
+// The graph: a column for each wave, the longest chain marked. How much a node shows
+// depends on how many there are.
+const graph = { nodes: [], at: -1 };
+
+const sizes = [
+  { most: 48, w: 178, h: 42, gap: 12, rows: 12, between: 64, full: true },
+  { most: 160, w: 92, h: 24, gap: 8, rows: 16, between: 56 },
+  { most: Infinity, w: 17, h: 17, gap: 5, rows: 25, between: 52, dot: true },
+];
+
+// Positions: within a wave tasks stand near what they wait for, so that fewer lines cross.
+function layout() {
+  const size = sizes.find((z) => run.tasks.length <= z.most);
+  const waves = Array.from({ length: run.waves + 1 }, () => []);
+  run.tasks.forEach((t, i) => waves[t.wave].push(i));
+  const place = new Float64Array(run.tasks.length), spots = [];
+  let x = 22, deepest = 0;
+  const columns = [];
+  for (let w = 1; w <= run.waves; w++) {
+    const list = waves[w];
+    if (!list.length) continue;
+    const pull = new Map(list.map((i, k) => {
+      const on = run.tasks[i].on || [];
+      return [i, on.length ? on.reduce((a, b) => a + place[b], 0) / on.length : k / list.length];
+    }));
+    list.sort((a, b) => pull.get(a) - pull.get(b) || a - b);
+    list.forEach((i, k) => { place[i] = k / list.length; });
+    const rows = Math.max(size.rows, Math.ceil(Math.sqrt(list.length * 1.5)));
+    const across = Math.ceil(list.length / rows), down = Math.ceil(list.length / across);
+    list.forEach((i, k) => {
+      spots[i] = { x: x + Math.floor(k / down) * (size.w + size.gap), y: 58 + (k % down) * (size.h + size.gap) };
+    });
+    const width = across * (size.w + size.gap) - size.gap;
+    columns.push({ wave: w, x, width, list });
+    deepest = Math.max(deepest, down);
+    x += width + size.between;
+  }
+  // Where there is room left, the columns move apart.
+  const spare = Math.min(($("graph").clientWidth - 54 - (x - size.between + 22)) / Math.max(columns.length - 1, 1), size.full ? 90 : 130);
+  if (spare > 0) {
+    columns.forEach((c, k) => { c.x += k * spare; for (const i of c.list) spots[i].x += k * spare; });
+    x += (columns.length - 1) * spare;
+  }
+  return { size, spots, columns, width: Math.max(x - size.between + 22, 60), height: 58 + deepest * (size.h + size.gap) + 10 };
+}
+
+function curve(a, b, size) {
+  const x1 = a.x + size.w, y1 = a.y + size.h / 2, x2 = b.x, y2 = b.y + size.h / 2, d = Math.max(22, (x2 - x1) / 2);
+  return `M${x1} ${y1}C${x1 + d} ${y1} ${x2 - d} ${y2} ${x2} ${y2}`;
+}
+
+function drawGraph() {
+  const root = $("graph"), old = root.querySelector(".scroll");
+  const scroll = old ? [old.scrollLeft, old.scrollTop] : [0, 0];
+  const l = layout(), { size, spots } = l;
+  const onPath = new Map(run.critical.map((i, k) => [i, k]));
+  let plain = "", marked = "", edges = 0;
+  run.tasks.forEach((t, i) => (t.on || []).forEach((b) => {
+    edges++;
+    const d = curve(spots[b], spots[i], size);
+    if (onPath.has(i) && onPath.get(b) === onPath.get(i) - 1) marked += d; else plain += d;
+  }));
+  graph.next = run.tasks.map(() => []);
+  run.tasks.forEach((t, i) => (t.on || []).forEach((b) => graph.next[b].push(i)));
+  const lit = s("path", { class: "edges lit" });
+  const board = s("svg", { width: l.width, height: l.height, role: "group", "aria-label": "Task graph; arrow keys move between tasks, Enter opens one. The table of tasks has the same." });
+  for (const c of l.columns) {
+    const ready = c.list.filter((i) => ["completed", "failed", "blocked"].includes(run.tasks[i].status)).length;
+    board.append(s("rect", { class: "waveband", x: c.x - 12, y: 8, width: c.width + 24, height: l.height - 16, rx: 10 }),
+      s("text", { class: "wavehead", x: c.x, y: 29 }, c.width > 46 ? "Wave " + c.wave : "W" + c.wave),
+      s("text", { class: "wavesub", x: c.x, y: 45 }, ready + "/" + c.list.length + (c.width > 90 ? " settled" : "")));
+  }
+  board.append(s("path", { class: "edges" + (edges > 220 ? " many" : ""), d: plain }), s("path", { class: "edges crit", d: marked }), lit);
+  graph.nodes = run.tasks.map((t, i) => {
+    const p = spots[i], [word, mark] = statuses[t.status] || [t.status, "·"];
+    const g = s("g", { class: `node ${size.dot ? "dot " : ""}${cls(t.status)}${onPath.has(i) ? " crit" : ""}`, transform: `translate(${p.x} ${p.y})`,
+      role: "button", tabindex: i === Math.max(graph.at, 0) ? 0 : -1, "data-i": i,
+      "aria-label": `${t.id} ${t.subject || ""}, ${word}, wave ${t.wave}${onPath.has(i) ? ", on the longest chain" : ""}` });
+    g.append(s("rect", { class: "box", width: size.w, height: size.h, rx: size.dot ? 4 : 8 }));
+    if (!size.dot) {
+      g.append(s("rect", { class: "bar", x: 0.5, y: 6, width: 3.5, height: size.h - 12, rx: 1.75 }),
+        s("text", { class: "glyph", x: size.w - 17, y: size.full ? 17 : 16 }, mark),
+        s("text", { class: "id", x: 13, y: size.full ? 17 : 16 }, fit(t.id, size.w - 36, "600 11.5px monospace")));
+    }
+    if (size.full) g.append(s("text", { class: "sub", x: 13, y: 33 }, fit(t.subject || "", size.w - 22, "11px sans-serif")));
+    return tip(g, () => tipOf(i));
+  });
+  board.append(...graph.nodes);
+  const light = (i) => {
+    board.classList.toggle("faded", i >= 0);
+    for (const n of graph.nodes) n.classList.remove("lit");
+    let d = "";
+    if (i >= 0) {
+      graph.nodes[i].classList.add("lit");
+      for (const b of run.tasks[i].on || []) { graph.nodes[b].classList.add("lit"); d += curve(spots[b], spots[i], size); }
+      for (const n of graph.next[i]) { graph.nodes[n].classList.add("lit"); d += curve(spots[i], spots[n], size); }
+    }
+    lit.setAttribute("d", d);
+  };
+  const nodeOf = (e) => { const n = e.target.closest && e.target.closest(".node"); return n ? +n.getAttribute("data-i") : -1; };
+  board.addEventListener("pointerover", (e) => light(nodeOf(e)));
+  board.addEventListener("pointerleave", () => light(-1));
+  board.addEventListener("click", (e) => { const i = nodeOf(e); if (i >= 0) open(i); });
+  board.addEventListener("focusin", (e) => light(nodeOf(e)));
+  board.addEventListener("focusout", () => light(-1));
+  board.addEventListener("keydown", (e) => {
+    const i = nodeOf(e);
+    if (i < 0) return;
+    if (e.key === "Enter" || e.key === " ") { e.preventDefault(); open(i); return; }
+    const to = step(e.key, i, spots);
+    if (to < 0) return;
+    e.preventDefault();
+    graph.nodes[i].setAttribute("tabindex", -1);
+    graph.nodes[to].setAttribute("tabindex", 0);
+    graph.at = to;
+    graph.nodes[to].focus();
+  });
+  const chain = run.weighed === "time" ? ` Longest chain so far: ${plural(run.critical.length, "task")}, ${took(run.chain)}.` : ` Longest chain: ${plural(run.critical.length, "task")}.`;
+  const box = h("div", { class: "scroll", tabindex: -1 }, board);
+  root.replaceChildren(heading("graph", "Graph", `${plural(run.tasks.length, "task")} in ${plural(run.waves, "wave")}, ${plural(edges, "dependency", "dependencies")}.` + chain), box, graphKey());
+  box.scrollTo(...scroll);
+}
+
+// The nearest node in the direction of an arrow key.
+function step(key, from, spots) {
+  const dir = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[key];
+  if (!dir) return -1;
+  let best = -1, least = Infinity;
+  spots.forEach((p, i) => {
+    const dx = p.x - spots[from].x, dy = p.y - spots[from].y, along = dx * dir[0] + dy * dir[1], aside = Math.abs(dx * dir[1]) + Math.abs(dy * dir[0]);
+    if (along > 1 && along + 3 * aside < least) { least = along + 3 * aside; best = i; }
+  });
+  return best;
+}
+
+function graphKey() {
+  const here = new Set(run.tasks.map((t) => t.status));
+  return h("div", { class: "key" }, Object.entries(statuses).filter(([k]) => here.has(k)).map(([k, [word]]) => h("span", { class: cls(k) }, h("i"), word)),
+    h("span", {}, h("i", { class: "line" }), run.weighed === "time" ? "longest chain, by the time its tasks took" : "longest chain, by its number of tasks"));
+}
+
+function tipOf(i) {
+  const t = run.tasks[i], [word] = statuses[t.status] || [t.status];
+  return [h("b", {}, t.id), " " + (t.subject || ""),
+    h("div", {}, [word, t.attempts ? plural(t.attempts, "attempt") : "", t.took ? took(t.took) : "", t.cost ? money(t.cost) : ""].filter(Boolean).join(" · ")),
+    t.reason && h("div", {}, t.reason)].filter(Boolean);
+}

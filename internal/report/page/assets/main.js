@@ -1,0 +1,134 @@
+// The whole page: verdict, notes, theme, keys, and news while a run goes on.
+let run = JSON.parse($("run").textContent);
+
+function lead() {
+  const c = {};
+  for (const t of run.tasks) c[t.status] = (c[t.status] || 0) + 1;
+  const n = run.tasks.length, ok = c.completed || 0;
+  if (run.status === "complete") return n === 1 ? "The task is done and verified." : `All ${n} tasks are done and verified.`;
+  const rest = ["failed", "blocked", "in_progress", "advising", "verified", "pending"].filter((k) => c[k]).map((k) => `${c[k]} ${statuses[k][0]}`);
+  return `${ok} of ${plural(n, "task")} completed` + (rest.length ? ", " + rest.join(", ") : "") + ".";
+}
+
+function drawVerdict() {
+  const [word, mark] = verdicts[run.status] || [run.status, "·"];
+  const time = run.sessions.reduce((n, [a, b]) => n + b - a, 0);
+  const tile = (name, value, small) => h("div", { class: "tile" }, h("dt", {}, name), h("dd", {}, value, small && h("small", {}, small)));
+  const copy = h("button", { type: "button", on: { click: () => navigator.clipboard && navigator.clipboard.writeText(run.resume).then(() => { copy.textContent = "Copied"; }) } }, "Copy");
+  const c = {};
+  for (const t of run.tasks) c[t.status] = (c[t.status] || 0) + 1;
+  const present = Object.keys(statuses).filter((k) => c[k]);
+  const onTokens = total(run.tokens);
+  $("crumb").textContent = run.name || run.id;
+  document.title = `${word}: ${run.name || run.id} · wavex`;
+  $("verdict").className = cls(run.status);
+  $("verdict").replaceChildren(
+    h("div", { class: "hero" },
+      h("div", {},
+        h("p", { class: "eyebrow" }, h("span", {}, "Run ", h("span", { class: "mono" }, run.id)), run.plan && h("span", {}, run.plan), h("span", {}, run.agent === "rehearse" ? "rehearsal: costs and tokens are made up" : run.agent)),
+        h("h1", { id: "verdict-title" }, sign(mark), h("span", { class: "word" }, word), run.name ? ": " + run.name : ""),
+        h("p", { class: "lead" }, lead()),
+        run.reason && h("p", { class: "lead" }, run.reason), run.advice && h("p", { class: "lead" }, run.advice),
+        run.hold ? h("p", { class: "lead" }, "Nothing starts before " + utc(run.hold) + ".") : null,
+        run.resume_at ? h("p", { class: "lead" }, "Can go on at " + utc(run.resume_at) + ".") : null,
+        run.resume && h("p", { class: "next" }, h("span", {}, "Continue with"), h("code", {}, run.resume), copy)),
+      h("dl", { class: "tiles" },
+        tile("Cost" + (run.notional ? " (notional)" : ""), money(run.cost), run.budget === null ? "no budget" : "of " + limitOf(run.budget)),
+        tile("Tasks", `${c.completed || 0}/${run.tasks.length}`, plural(run.waves, "wave")),
+        tile("Time", took(time), run.sessions.length > 1 ? plural(run.sessions.length, "session") : run.sessions.length ? utc(run.sessions[0][0]).slice(0, 16) + " UTC" : ""),
+        tile("Iterations", String(run.iterations), run.max_iterations === null ? "no limit" : "of " + run.max_iterations),
+        tile("Tokens", count(onTokens), onTokens ? count(run.tokens[1]) + " written" : ""),
+        tile("Counsel", money(run.counsel_cost || 0), plural(run.tasks.reduce((n, t) => n + (t.panels || 0), 0), "panel")))),
+    h("div", { class: "share", "aria-hidden": "true" }, present.map((k) => h("i", { class: cls(k), css: { "flex-grow": c[k] } }))),
+    h("div", { class: "chips", role: "group", "aria-label": "Tasks by status; each filters the table" }, present.map((k) => {
+      const b = chip(k, c[k]);
+      b.addEventListener("click", () => $("tasks").scrollIntoView());
+      return b;
+    })),
+    h("ul", { class: "criteria", "aria-label": "Criteria of completion" }, run.criteria.map((x) => h("li", {}, h("span", { class: "badge " + (x.met ? "st-done" : "st-pending") }, sign(x.met ? "✓" : "○"), h("span", { class: "sr" }, x.met ? "met: " : "not met: ")), h("span", {}, x.text)))));
+}
+
+function drawNotes() {
+  const notes = run.notes || [];
+  $("notes").hidden = $("nav-notes").hidden = !notes.length;
+  const marks = { warning: ["!", "st-blocked"], stop: ["■", "st-failed"] };
+  $("notes").replaceChildren(heading("notes", "Notes", ""), h("ol", { class: "notes" }, notes.map((n) => {
+    const [m, c] = marks[n.level] || ["·", "st-pending"];
+    return h("li", {}, h("time", { datetime: new Date(n.at).toISOString(), title: utc(n.at) }, clock(n.at)), h("span", { class: "badge " + c }, sign(m), h("span", { class: "sr" }, n.level)),
+      h("span", {}, n.task !== undefined ? h("button", { type: "button", class: "linkish", on: { click: () => open(n.task) } }, run.tasks[n.task].id) : null, n.text));
+  })));
+  $("foot").textContent = `wavex ${run.wavex || ""} · made ${utc(run.now)} · times are UTC${run.live ? "" : " · this file loads nothing from anywhere"}`;
+}
+
+function draw() {
+  drawVerdict(); drawGraph(); drawTimeline(); drawMoney(); drawNotes(); mark();
+}
+
+// Theme: as the system has it, until somebody chooses.
+function remember(key, value) { try { if (value === undefined) return localStorage.getItem(key); localStorage.setItem(key, value); } catch { /* a file may have no storage */ } return null; }
+function theme() {
+  const root = document.documentElement, dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  root.dataset.theme = dark ? "light" : "dark";
+  remember("wavex-theme", root.dataset.theme);
+}
+{ const t = remember("wavex-theme"); if (t === "light" || t === "dark") document.documentElement.dataset.theme = t; }
+
+$("help").append(h("h2", { id: "help-title" }, "Keys"), h("dl", {}, [["/", "search"], ["j  k", "next, previous task"], ["Enter", "open the first match"], ["Esc", "close"], ["arrows", "move in the graph"], ["t", "light or dark"], ["?", "this list"]].map(([k, w]) => [h("dt", {}, h("kbd", {}, k)), h("dd", {}, w)])),
+  h("form", { method: "dialog" }, h("button", { class: "small" }, "Close")));
+$("help").querySelector("form").addEventListener("submit", (e) => { e.preventDefault(); $("help").close(); });
+$("theme").addEventListener("click", theme);
+$("help-button").addEventListener("click", () => $("help").showModal());
+document.addEventListener("keydown", (e) => {
+  if (e.ctrlKey || e.metaKey || e.altKey || $("help").open) return;
+  const typing = e.target.matches && e.target.matches("input, select, textarea");
+  if (e.key === "Escape") {
+    if (typing && e.target.id === "search" && e.target.value) { view.text = e.target.value = ""; drawRows(); } else if (typing) e.target.blur(); else shut();
+    return;
+  }
+  if (typing) return;
+  const keys = { "/": () => { $("search").focus(); $("search").select(); }, j: () => neighbour(1), k: () => neighbour(-1), t: theme, "?": () => $("help").showModal() };
+  if (keys[e.key]) { e.preventDefault(); keys[e.key](); }
+});
+let resized = 0;
+addEventListener("resize", () => { clearTimeout(resized); resized = setTimeout(() => { drawGraph(); drawTimeline(); mark(); }, 120); });
+
+function follow() {
+  const m = /^#task=(.*)$/.exec(location.hash);
+  if (!m) return;
+  let id = m[1];
+  try { id = decodeURIComponent(id); } catch { /* as it is */ }
+  const i = run.tasks.findIndex((t) => t.id === id);
+  if (i >= 0) open(i, true);
+}
+addEventListener("hashchange", follow);
+
+// News: the server sends the whole of it when something happened.
+function listen() {
+  const news = new EventSource("events"), pulse = $("pulse");
+  const say = (on, words) => { pulse.className = on ? "on" : "off"; pulse.textContent = words; };
+  const ended = () => !["running", "cut off"].includes(run.status);
+  news.addEventListener("open", () => say(true, ended() ? "ended" : "live"));
+  news.addEventListener("error", () => say(false, "not connected"));
+  news.addEventListener("run", (e) => {
+    const tasks = run.tasks.length, next = JSON.parse(e.data);
+    run = next;
+    say(!ended(), ended() ? "ended" : "live");
+    draw();
+    if (tasks !== run.tasks.length) { shut(); drawTasks(); return; }
+    refreshTasks();
+    if (selected >= 0) open(selected, true);
+  });
+  news.addEventListener("bye", () => { news.close(); say(false, "the server has ended"); });
+}
+
+// The table anew, with what somebody types or chooses left alone.
+function refreshTasks() {
+  const active = document.activeElement;
+  if (active && active.closest && active.closest("#tasks .bar")) drawRows(); else drawTasks();
+}
+
+draw();
+drawTasks();
+follow();
+if (run.live) listen();
+document.documentElement.dataset.ready = "yes";

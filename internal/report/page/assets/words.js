@@ -1,0 +1,42 @@
+// Figures and words for people, as wavex writes them elsewhere.
+function took(ms) {
+  if (ms <= 0) return "0s";
+  if (ms < 950) return Math.round(ms / 100) * 100 + "ms";
+  if (ms < 9950) return (ms / 1000).toFixed(1).replace(".0", "") + "s";
+  let sec = Math.round(ms / 1000);
+  if (sec < 60) return sec + "s";
+  if (sec < 3600) return Math.floor(sec / 60) + "m" + String(sec % 60).padStart(2, "0") + "s";
+  const min = Math.round(sec / 60);
+  return Math.floor(min / 60) + "h" + String(min % 60).padStart(2, "0") + "m";
+}
+function money(micro) {
+  if (!micro) return "$0.00";
+  return "$" + (micro / 1e6).toFixed(micro < 10000 ? 4 : 2);
+}
+const limitOf = (micro) => "$" + String(+(micro / 1e6).toFixed(2));
+const total = (tokens) => tokens ? tokens.reduce((a, b) => a + b, 0) : 0;
+function count(n) {
+  if (n < 1000) return String(n);
+  if (n < 999950) return (n / 1e3).toFixed(1).replace(".0", "") + "k";
+  return (n / 1e6).toFixed(1).replace(".0", "") + "M";
+}
+const plural = (n, one, many) => n + " " + (n === 1 ? one : many || one + "s");
+const utc = (ms) => new Date(ms).toISOString().slice(0, 19).replace("T", " ") + " UTC";
+const clock = (ms) => new Date(ms).toISOString().slice(11, 19);
+
+// Statuses in the order in which they are shown: word, sign.
+const statuses = {
+  completed: ["completed", "✓"], verified: ["verified", "✓"], in_progress: ["running", "▶"], advising: ["counsel", "◆"],
+  failed: ["failed", "✕"], blocked: ["blocked", "⊘"], pending: ["pending", "○"],
+};
+const verdicts = {
+  complete: ["Complete", "✓"], failed: ["Failed", "✕"], paused: ["Paused", "❚❚"], blocked: ["Needs a person", "!"], limited: ["Waiting for a limit", "◔"],
+  interrupted: ["Interrupted", "■"], running: ["Running", "▶"], "cut off": ["Cut off", "■"],
+};
+const cls = (status) => "st-" + String(status).replace(/ /g, "-");
+const sign = (text) => h("span", { class: "glyph", "aria-hidden": "true" }, text);
+const badge = (status) => {
+  const [word, mark] = statuses[status] || [status, "·"];
+  return h("span", { class: "badge " + cls(status) }, sign(mark), word);
+};
+const outcomes = (o) => h("span", { class: "badge " + cls(o) }, sign(o === "done" ? "✓" : o ? "✕" : "▶"), o || "running");

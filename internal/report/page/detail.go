@@ -1,0 +1,259 @@
+package page
+
+import (
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
+
+	"wavex/counsel"
+	"wavex/internal/transcript"
+	"wavex/internal/ui/safe"
+	"wavex/internal/verify"
+	"wavex/runner"
+	"wavex/scheduler"
+)
+
+// Bounds of texts, in bytes.
+const (
+	promptMax = 16 << 10
+	diffMax   = 32 << 10
+	outputMax = 8 << 10
+	streamMax = 32 << 20 // of a stream that is read for its edits
+)
+
+// Detail is what the page shows of a task when it is opened. Units are as in Run.
+type Detail struct {
+	Description string    `json:"description,omitempty"`
+	Command     string    `json:"command,omitempty"`
+	Verify      []string  `json:"verify,omitempty"`
+	Criteria    []string  `json:"criteria,omitempty"`
+	Files       []string  `json:"files,omitempty"` // path and action
+	Model       string    `json:"model,omitempty"`
+	Line        int       `json:"line,omitempty"` // in the plan file
+	Attempts    []Attempt `json:"attempts,omitempty"`
+}
+
+// Attempt is one attempt with its texts.
+type Attempt struct {
+	Number   int      `json:"n"`
+	Why      string   `json:"why,omitempty"`
+	Advised  bool     `json:"advised,omitempty"`
+	Resumed  bool     `json:"resumed,omitempty"` // in the session of the one before
+	Started  int64    `json:"started"`
+	Cap      int64    `json:"cap,omitempty"`
+	Open     bool     `json:"open,omitempty"` // it has not ended
+	Outcome  string   `json:"outcome,omitempty"`
+	Reason   string   `json:"reason,omitempty"`
+	Detail   string   `json:"detail,omitempty"`
+	Report   string   `json:"report,omitempty"` // the agent's own words
+	Note     string   `json:"note,omitempty"`   // what followed
+	Took     int64    `json:"took,omitempty"`
+	Cost     int64    `json:"cost,omitempty"`
+	Priced   string   `json:"priced,omitempty"`
+	Free     bool     `json:"free,omitempty"` // does not count as an iteration
+	Turns    int      `json:"turns,omitempty"`
+	Tokens   [4]int64 `json:"tokens,omitzero"`
+	Vacuous  bool     `json:"vacuous,omitempty"`
+	Escaped  bool     `json:"escaped,omitempty"` // something of it was alive afterwards
+	Session  string   `json:"session,omitempty"`
+	Version  string   `json:"version,omitempty"` // of the CLI
+	Changed  []string `json:"changed,omitempty"`
+	Denials  []string `json:"denials,omitempty"` // the rules that would allow them
+	Violated []string `json:"violated,omitempty"`
+	Checks   []Check  `json:"checks,omitempty"`
+	Prompt   string   `json:"prompt,omitempty"`
+	Diff     string   `json:"diff,omitempty"`
+	Output   string   `json:"output,omitempty"` // of a command task
+	Counsel  []Advice `json:"counsel,omitempty"`
+}
+
+// Check is a check and what it showed.
+type Check struct {
+	Check  string `json:"check"`
+	Passed bool   `json:"passed"`
+	Exit   int    `json:"exit,omitempty"`
+	Took   int64  `json:"took,omitempty"`
+	Reason string `json:"reason,omitempty"`
+	Output string `json:"output,omitempty"`
+}
+
+// Advice is a panel's verdict.
+type Advice struct {
+	Panel       int       `json:"n"`
+	Unavailable string    `json:"unavailable,omitempty"`
+	Analysis    string    `json:"analysis,omitempty"`
+	Fix         string    `json:"fix,omitempty"`
+	Action      string    `json:"action,omitempty"`
+	Agreement   float64   `json:"agreement"`
+	Tradeoff    bool      `json:"tradeoff,omitempty"`
+	Dissent     []string  `json:"dissent,omitempty"`
+	Opinions    []Opinion `json:"opinions,omitempty"`
+	Cost        int64     `json:"cost,omitempty"`
+}
+
+// Opinion is what one expert said.
+type Opinion struct {
+	Expert      string  `json:"expert"`
+	Unavailable string  `json:"unavailable,omitempty"`
+	Diagnosis   string  `json:"diagnosis,omitempty"`
+	Approach    string  `json:"approach,omitempty"`
+	Falsifier   string  `json:"falsifier,omitempty"`
+	Confidence  float64 `json:"confidence"`
+	Action      string  `json:"action,omitempty"`
+}
+
+// Details reads what there is to tell of each task.
+type Details struct {
+	s        *scheduler.State
+	files    fs.FS
+	dir      string
+	attempts [][]Attempt
+}
+
+// DetailsOf prepares the details of all tasks. files is the folder of the run's tasks
+// (.loop/runs/RUN/tasks), which holds prompts and streams by task and attempt; nil
+// where there is none.
+func DetailsOf(s *scheduler.State, events []scheduler.Event, files fs.FS) *Details {
+	d := &Details{s: s, files: files, dir: s.Config.Dir, attempts: make([][]Attempt, len(s.Tasks))}
+	for _, e := range events {
+		d.event(e)
+	}
+	return d
+}
+
+func (d *Details) event(e scheduler.Event) {
+	switch b := e.Body.(type) {
+	case scheduler.RunStarted:
+		clear(d.attempts)
+	case scheduler.AttemptStarted:
+		if i, ok := d.s.Index(b.Task); ok && d.s.Tasks[i].Key == b.Key {
+			d.attempts[i] = append(d.attempts[i], Attempt{Number: b.Attempt, Why: b.Why, Advised: b.Advised, Resumed: b.Resume,
+				Started: ms(e.Time), Cap: int64(b.Cap), Open: true})
+		}
+	case scheduler.AttemptEnded:
+		if a := d.last(b.Task); a != nil && a.Number == b.Attempt {
+			a.end(b.Result)
+			a.Free, a.Note = !b.Charged, safe.Line(b.Note)
+		}
+	case scheduler.CounselSkipped:
+		if a := d.last(b.Task); a != nil {
+			a.Counsel = append(a.Counsel, Advice{Unavailable: "no panel was asked: " + safe.Line(b.Reason)})
+		}
+	case scheduler.CounselEnded:
+		if a := d.last(b.Task); a != nil {
+			a.Counsel = append(a.Counsel, advice(b.Panel, b.Verdict))
+		}
+	case scheduler.IntegrationEnded:
+		for _, r := range b.Reopened {
+			if a := d.last(r.Task); a != nil {
+				a.Note = safe.Line("sent back by the integration (" + r.Kind + "): " + r.Result.Reason)
+				a.Detail = safe.Text(r.Result.Detail, outputMax)
+			}
+		}
+	}
+}
+
+func (d *Details) last(task string) *Attempt {
+	i, ok := d.s.Index(task)
+	if !ok || len(d.attempts[i]) == 0 {
+		return nil
+	}
+	return &d.attempts[i][len(d.attempts[i])-1]
+}
+
+func (a *Attempt) end(r runner.Result) {
+	a.Open = false
+	a.Outcome, a.Reason, a.Detail, a.Report = string(r.Outcome), safe.Line(r.Reason), safe.Text(r.Detail, outputMax), safe.Text(r.Report, outputMax)
+	a.Took, a.Cost, a.Priced, a.Turns, a.Tokens = r.Duration.Milliseconds(), int64(r.Cost), r.Priced, r.Turns, tokens(r.Usage)
+	a.Vacuous, a.Escaped, a.Session, a.Version = r.Vacuous, !r.Contained, safe.Line(r.Session), safe.Line(r.ClaudeVersion)
+	a.Changed, a.Violated = lines(r.Changed), lines(r.Violated)
+	for _, n := range r.Denials {
+		a.Denials = append(a.Denials, safe.Line(n.Rule))
+	}
+	for _, c := range r.Checks {
+		a.Checks = append(a.Checks, check(c))
+	}
+}
+
+func check(c verify.Evidence) Check {
+	return Check{Check: safe.Line(c.Check), Passed: c.Passed, Exit: c.ExitCode, Took: c.Duration.Milliseconds(),
+		Reason: safe.Line(c.Reason), Output: safe.Text(c.Output, outputMax)}
+}
+
+func advice(panel int, v counsel.Verdict) Advice {
+	out := Advice{Panel: panel, Unavailable: safe.Line(v.Unavailable), Analysis: safe.Text(v.Analysis, outputMax), Fix: safe.Text(v.Fix, outputMax),
+		Action: safe.Line(string(v.Action)), Agreement: v.Agreement, Tradeoff: v.Tradeoff, Dissent: lines(v.Dissent), Cost: int64(v.Cost)}
+	for _, o := range v.Opinions {
+		out.Opinions = append(out.Opinions, Opinion{safe.Line(o.Expert), safe.Line(o.Unavailable), safe.Text(o.Diagnosis, outputMax),
+			safe.Text(o.Approach, outputMax), safe.Line(o.Falsifier), o.Confidence, safe.Line(string(o.Action))})
+	}
+	return out
+}
+
+// Task is the detail of one task. texts tells whether to read its prompts and edits.
+func (d *Details) Task(i int, texts bool) Detail {
+	p := &d.s.Plan.Tasks[i]
+	out := Detail{Description: safe.Text(p.Description, promptMax), Command: safe.Text(p.Command, outputMax), Model: safe.Line(d.s.Plan.Settings(i).Model),
+		Line: p.Pos.Line, Attempts: make([]Attempt, len(d.attempts[i]))}
+	copy(out.Attempts, d.attempts[i])
+	for _, c := range p.Verify {
+		out.Verify = append(out.Verify, safe.Line(verify.Describe(c)))
+	}
+	for _, c := range p.Criteria {
+		out.Criteria = append(out.Criteria, safe.Line(c.Text))
+	}
+	for _, f := range p.Files {
+		out.Files = append(out.Files, strings.TrimSpace(safe.Line(f.Path)+"  "+safe.Line(f.Action)))
+	}
+	if texts && d.files != nil {
+		for n := range out.Attempts {
+			d.read(&out.Attempts[n], path.Join(p.ID, "attempt-"+strconv.Itoa(out.Attempts[n].Number)))
+		}
+	}
+	return out
+}
+
+// read fills an attempt's texts from its folder. What is not there is left out: the
+// journal has what matters.
+func (d *Details) read(a *Attempt, folder string) {
+	if !fs.ValidPath(folder) {
+		return
+	}
+	a.Prompt = d.head(path.Join(folder, "prompt.md"), promptMax)
+	a.Output = d.head(path.Join(folder, "output.txt"), outputMax)
+	name := path.Join(folder, "stream.jsonl")
+	info, err := fs.Stat(d.files, name)
+	if err != nil {
+		return
+	}
+	if info.Size() > streamMax {
+		a.Diff = "@@ the stream is too large to look for edits in it @@"
+		return
+	}
+	f, err := d.files.Open(name)
+	if err != nil {
+		return
+	}
+	defer func() { _ = f.Close() }() // read only
+	diff, err := transcript.Diff(f, d.dir, diffMax)
+	if err == nil {
+		a.Diff = safe.Text(diff, 0)
+	}
+}
+
+func (d *Details) head(name string, most int) string {
+	b, err := fs.ReadFile(d.files, name)
+	if err != nil {
+		return ""
+	}
+	return safe.Text(string(b), most)
+}
+
+func lines(list []string) []string {
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = safe.Line(s)
+	}
+	return out
+}

@@ -1,0 +1,136 @@
+// Package page makes the report of a run as one HTML file that needs no network: the
+// verdict, the graph, the timeline, the money, and each attempt with its prompt, its
+// edits, its checks and the advice that followed. It derives what is shown from the
+// state, the journal's events and the files of the attempts; it decides nothing.
+//
+// Everything that comes from a plan, an agent or a check is data in JSON, which the
+// page's own script puts on the screen as text, never as markup. A content security
+// policy allows this script and these styles alone, by their digests.
+package page
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"io"
+	"strings"
+
+	"wavex/internal/ui/safe"
+)
+
+//go:embed assets
+var assets embed.FS
+
+// scripts are the parts of the page's script, in order.
+var scripts = []string{"dom", "words", "graph", "time", "money", "list", "detail", "main"}
+
+// textMax bounds, in bytes, what the details of a page may take together; beyond it
+// prompts and edits are left out, and the page says so.
+const textMax = 48 << 20
+
+// Write writes the page of a run with all its details inside. Errors are w's, or of a
+// defect in the page itself.
+func Write(w io.Writer, r *Run, d *Details) error {
+	return write(w, r, func(put func(int, template.JS) error) error {
+		size := 0
+		for i := range r.Tasks {
+			b, err := Encode(d.Task(i, size < textMax))
+			if err != nil {
+				return err
+			}
+			size += len(b)
+			if err := put(i, template.JS(b)); err != nil { //nolint:gosec // JSON with <, > and & escaped
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// WriteLive writes the page for a run that goes on: it has no details inside and asks
+// for them, and for news, at addresses below its own (see package web).
+func WriteLive(w io.Writer, r *Run) error {
+	live := *r
+	live.Live = true
+	return write(w, &live, func(func(int, template.JS) error) error { return nil })
+}
+
+// Encode writes a part of the page's data as JSON that can stand inside an HTML page.
+func Encode(v any) ([]byte, error) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the page's data: %w", err)
+	}
+	return safe.JSON(b), nil
+}
+
+func write(w io.Writer, r *Run, details func(func(int, template.JS) error) error) error {
+	script, style, err := parts()
+	if err != nil {
+		return err
+	}
+	data, err := Encode(r)
+	if err != nil {
+		return err
+	}
+	t, err := template.ParseFS(assets, "assets/page.html")
+	if err != nil {
+		return fmt.Errorf("reading the page's template: %w", err)
+	}
+	title := r.Name
+	if title == "" {
+		title = r.ID
+	}
+	head := struct {
+		Title, Status, Policy string
+		Style                 template.CSS
+		Data                  template.JS
+	}{title, r.Status, policy(script, style, r.Live), template.CSS(style), template.JS(data)} //nolint:gosec // our own, and escaped
+	if err := t.ExecuteTemplate(w, "head", head); err != nil {
+		return err
+	}
+	err = details(func(i int, b template.JS) error {
+		return t.ExecuteTemplate(w, "detail", struct {
+			I    int
+			Data template.JS
+		}{i, b})
+	})
+	if err != nil {
+		return err
+	}
+	return t.ExecuteTemplate(w, "foot", template.JS(script)) //nolint:gosec // our own
+}
+
+// parts are the page's script and style.
+func parts() (script, style string, err error) {
+	var b strings.Builder
+	b.WriteString("\"use strict\";\n(() => {\n")
+	for _, name := range scripts {
+		part, err := assets.ReadFile("assets/" + name + ".js")
+		if err != nil {
+			return "", "", err
+		}
+		b.Write(part)
+	}
+	b.WriteString("})();\n")
+	css, err := assets.ReadFile("assets/page.css")
+	return b.String(), string(css), err
+}
+
+// policy allows what the page is made of, and nothing else.
+func policy(script, style string, live bool) string {
+	connect := "'none'"
+	if live {
+		connect = "'self'"
+	}
+	return "default-src 'none'; script-src " + digest(script) + "; style-src " + digest(style) +
+		"; connect-src " + connect + "; base-uri 'none'; form-action 'none'"
+}
+
+func digest(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}

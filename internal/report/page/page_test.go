@@ -1,0 +1,244 @@
+package page_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"wavex/internal/report/page"
+	"wavex/internal/report/reporttest"
+	"wavex/scheduler"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func written(t *testing.T, s *reporttest.Story) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := page.Write(&b, page.Of(s.S, s.Events, s.Now(), false), page.DetailsOf(s.S, s.Events, nil)); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// inside is the JSON of one of the page's data blocks.
+func inside(t *testing.T, html, id string, v any) {
+	t.Helper()
+	_, rest, ok := strings.Cut(html, `<script type="application/json" id="`+id+`">`)
+	text, _, ok2 := strings.Cut(rest, "</script>")
+	if !ok || !ok2 {
+		t.Fatalf("the page has no data %q", id)
+	}
+	if err := json.Unmarshal([]byte(text), v); err != nil {
+		t.Fatalf("%s: %v", id, err)
+	}
+}
+
+// The policy names what the page holds by its digest; a browser refuses anything else.
+func TestPolicyFitsThePage(t *testing.T) {
+	t.Parallel()
+	html := written(t, reporttest.Mixed(t, nil))
+	for tag, directive := range map[string]string{"style": "style-src", "script": "script-src"} {
+		_, rest, _ := strings.Cut(html, "<"+tag+">")
+		body, _, ok := strings.Cut(rest, "</"+tag+">")
+		sum := sha256.Sum256([]byte(body))
+		want := directive + " &#39;sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "&#39;"
+		if want = strings.ReplaceAll(want, "+", "&#43;"); !ok || !strings.Contains(html, want) {
+			t.Errorf("the policy does not have %s", want)
+		}
+	}
+	for _, want := range []string{"default-src &#39;none&#39;", "connect-src &#39;none&#39;", "base-uri &#39;none&#39;", "form-action &#39;none&#39;"} {
+		if !strings.Contains(html, want) {
+			t.Errorf("the policy does not have %s", want)
+		}
+	}
+	if m := regexp.MustCompile(`(?i)(https?:)?//[a-z0-9.-]+\.[a-z]{2,}[^ ]*`).FindAllString(html, -1); len(m) > 1 || len(m) == 1 && !strings.Contains(m[0], "www.w3.org/2000/svg") {
+		t.Errorf("the page names addresses: %q", m)
+	}
+}
+
+// Whatever a plan, an agent or a check says cannot become markup or script.
+func TestForeignTextIsData(t *testing.T) {
+	t.Parallel()
+	const evil = `</script><script>alert(1)</script><img src=x onerror=alert(2)><!--<script>{{.}}`
+	s := reporttest.New(t, evil, reporttest.Tasks{{ID: evil, Subject: evil}})
+	s.S.Plan.Request = evil
+	r := reporttest.Bad(10_000)
+	r.Reason, r.Detail, r.Report, r.Checks[0].Check, r.Checks[0].Output = evil, evil, evil, evil, evil
+	s.Begin(reporttest.Config()).Wave(1).Run(evil, 0).After(time.Second).End(evil, r, scheduler.Failed, nil).Over("failed", 1, evil, evil)
+	html := written(t, s)
+	if n := strings.Count(html, "<script"); n != 3 {
+		t.Errorf("%d script elements, want 3: the data, the detail, the script", n)
+	}
+	if strings.Contains(html, "<img") || strings.Contains(html, "<!--") {
+		t.Error("foreign markup is in the page")
+	}
+	var run page.Run
+	inside(t, html, "run", &run)
+	if run.Tasks[0].ID != evil || run.Name != evil {
+		t.Errorf("the text has changed: %q", run.Tasks[0].ID)
+	}
+}
+
+func TestHostileTextIsClean(t *testing.T) {
+	t.Parallel()
+	html := written(t, reporttest.Hostile(t, nil))
+	for _, bad := range []string{"\x1b", "\u009b", "\u202e", `\u001b`, `\u202e`, `\u009b`, "\x00", `\u0000`, "<loop-complete>", `\u003cloop-complete\u003e`} {
+		if strings.Contains(html, bad) {
+			t.Errorf("the page holds %q", bad)
+		}
+	}
+	if !strings.Contains(html, "終わり") {
+		t.Error("the harmless part of the text is gone")
+	}
+}
+
+func TestRun(t *testing.T) {
+	t.Parallel()
+	s := reporttest.Mixed(t, nil)
+	var run page.Run
+	inside(t, written(t, s), "run", &run)
+	if run.Status != "failed" || run.Cost != 1_659_000 || run.CounselCost != 40_000 || *run.Budget != 25_000_000 || run.Waves != 3 || len(run.Tasks) != 6 {
+		t.Errorf("%+v", run)
+	}
+	kinds := map[string]int{}
+	for _, p := range run.Spans {
+		kinds[p.Kind+" "+p.Outcome]++
+		if p.To < p.From || p.Open {
+			t.Errorf("span %+v", p)
+		}
+	}
+	want := map[string]int{"attempt done": 4, "attempt wrong": 3, "attempt throttled": 1, "counsel done": 1, "wait ": 1}
+	if fmt.Sprint(kinds) != fmt.Sprint(want) {
+		t.Errorf("spans %v, want %v", kinds, want)
+	}
+	for _, p := range run.Spans { // it waited until it started again
+		if p.Kind == "wait" && p.To-p.From != 20_000 {
+			t.Errorf("the wait took %d ms", p.To-p.From)
+		}
+	}
+	last := run.Burn[len(run.Burn)-1]
+	if last[1] != run.Cost || len(run.Sessions) != 1 || run.Sessions[0][1]-run.Sessions[0][0] != 220_000 {
+		t.Errorf("burn ends at %v, sessions %v", last, run.Sessions)
+	}
+	// T-003 took 33 s of attempts, T-005 152 s; T-006 after it never ran.
+	if fmt.Sprint(run.Critical) != "[2 4]" || run.Weighed != "time" {
+		t.Errorf("the longest chain is %v by %s", run.Critical, run.Weighed)
+	}
+	var d page.Detail
+	inside(t, written(t, s), "d1", &d)
+	if len(d.Attempts) != 2 || d.Attempts[0].Outcome != "wrong" || len(d.Attempts[0].Counsel) != 1 || len(d.Attempts[0].Counsel[0].Opinions) != 3 ||
+		!d.Attempts[1].Advised || d.Attempts[0].Checks[0].Exit != 1 || d.Line != 11 {
+		t.Errorf("%+v", d)
+	}
+}
+
+// A run that nobody works at, and that did not end, was cut off; one that somebody
+// works at grows until now.
+func TestUnderWay(t *testing.T) {
+	t.Parallel()
+	s := reporttest.Paused(t, nil)
+	now := s.Now().Add(5 * time.Second)
+	off := page.Of(s.S, s.Events, now, false)
+	on := page.Of(s.S, s.Events, now, true)
+	if off.Status != "cut off" || off.Tasks[1].Now != nil {
+		t.Errorf("%s, %+v", off.Status, off.Tasks[1])
+	}
+	if on.Status != "running" || on.Tasks[1].Now == nil {
+		t.Errorf("%s, %+v", on.Status, on.Tasks[1])
+	}
+	if p := on.Spans[len(on.Spans)-1]; !p.Open || p.To-p.From != 5000 {
+		t.Errorf("the open attempt is %+v", p)
+	}
+	if len(on.Sessions) != 2 || len(on.Reached) != 1 || on.Reached[0][1] != -1 || on.Budget != nil {
+		t.Errorf("sessions %v, budgets %v", on.Sessions, on.Reached)
+	}
+}
+
+// Prompts and edits come from the attempts' files; without them the rest is shown.
+func TestFilesOfAttempts(t *testing.T) {
+	t.Parallel()
+	s := reporttest.Complete(t, nil)
+	files := fstest.MapFS{
+		"T-001/attempt-1/prompt.md": {Data: []byte("Do\x1b[31m it.\r\n")},
+		"T-001/attempt-1/stream.jsonl": {Data: []byte(`{"type":"assistant","message":{"content":[{"id":"t","name":"Write","type":"tool_use","input":{"file_path":"/project/a/b.txt","content":"x\ty"}}]}}
+{"type":"user","message":{"content":[{"tool_use_id":"t","type":"tool_result","content":"ok"}]}}
+`)},
+	}
+	d := page.DetailsOf(s.S, s.Events, files)
+	a := d.Task(0, true).Attempts[0]
+	if a.Prompt != "Do it.\n" || a.Diff != "--- a/a/b.txt\n+++ b/a/b.txt\n@@ -0,0 +1,1 @@\n+x\ty\n" {
+		t.Errorf("prompt %q, diff %q", a.Prompt, a.Diff)
+	}
+	if a := d.Task(0, false).Attempts[0]; a.Prompt != "" || a.Diff != "" {
+		t.Error("texts that were not asked for")
+	}
+	if a := d.Task(1, true).Attempts[0]; a.Prompt != "" || len(a.Checks) != 1 {
+		t.Errorf("%+v", a)
+	}
+}
+
+// Text has a contrast of at least 4.5:1 on every ground it stands on, in both themes
+// (WCAG 2.2, 1.4.3).
+func TestContrast(t *testing.T) {
+	t.Parallel()
+	css, err := os.ReadFile("assets/page.css")
+	if err != nil {
+		t.Fatal(err)
+	}
+	colors := map[string][2]string{}
+	for _, m := range regexp.MustCompile(`--([a-z]+): light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\)`).FindAllStringSubmatch(string(css), -1) {
+		colors[m[1]] = [2]string{m[2], m[3]}
+	}
+	if len(colors) < 16 {
+		t.Fatalf("only %d colours found", len(colors))
+	}
+	check := func(text, ground string) {
+		for i, theme := range []string{"light", "dark"} {
+			a, b := luminance(t, colors[text][i]), luminance(t, colors[ground][i])
+			if c := (max(a, b) + 0.05) / (min(a, b) + 0.05); c < 4.5 {
+				t.Errorf("%s: %s on %s has a contrast of %.2f", theme, text, ground, c)
+			}
+		}
+	}
+	for _, text := range []string{"ink", "muted", "link", "done", "verified", "running", "advising", "failed", "blocked", "pending"} {
+		for _, ground := range []string{"bg", "card", "sunk"} {
+			check(text, ground)
+		}
+	}
+	for _, ground := range []string{"add", "del", "soft"} {
+		check("ink", ground)
+	}
+	check("bg", "ink") // the tooltip
+}
+
+func luminance(t *testing.T, hex string) float64 {
+	t.Helper()
+	sum := 0.0
+	for i, weight := range []float64{0.2126, 0.7152, 0.0722} {
+		n, err := strconv.ParseUint(hex[1+2*i:3+2*i], 16, 8)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := float64(n) / 255
+		if c <= 0.04045 {
+			c /= 12.92
+		} else {
+			c = math.Pow((c+0.055)/1.055, 2.4)
+		}
+		sum += weight * c
+	}
+	return sum
+}

@@ -1,0 +1,195 @@
+package page
+
+import (
+	"slices"
+	"time"
+
+	"wavex/internal/report"
+	"wavex/internal/ui/safe"
+	"wavex/runner"
+	"wavex/scheduler"
+)
+
+// Version is the version of the page's data.
+const Version = 1
+
+// Run is what the page shows at once: everything but the texts of the attempts. Times
+// are milliseconds since 1970, money is in micro-dollars, durations are milliseconds;
+// tasks are named by their position. All texts are clean (see package safe).
+type Run struct {
+	V        int    `json:"v"`
+	Live     bool   `json:"live,omitempty"` // served while the run goes on
+	Now      int64  `json:"now"`            // when this was made
+	ID       string `json:"id"`
+	Name     string `json:"name,omitempty"`
+	Request  string `json:"request,omitempty"`
+	Plan     string `json:"plan,omitempty"`
+	Agent    string `json:"agent,omitempty"`
+	Schedule string `json:"schedule,omitempty"`
+	Wavex    string `json:"wavex,omitempty"`
+
+	Status   string `json:"status"` // as in report.Summary, or "cut off": it neither ended nor goes on
+	ExitCode int    `json:"exit"`
+	Reason   string `json:"reason,omitempty"`
+	Advice   string `json:"advice,omitempty"`
+	Limit    string `json:"limit,omitempty"`
+	Breaker  string `json:"breaker,omitempty"`
+	Resume   string `json:"resume,omitempty"`
+	ResumeAt int64  `json:"resume_at,omitempty"`
+	Hold     int64  `json:"hold,omitempty"` // nothing starts before
+
+	Cost        int64    `json:"cost"`
+	CounselCost int64    `json:"counsel_cost,omitempty"`
+	Budget      *int64   `json:"budget"` // null: no limit
+	Notional    bool     `json:"notional,omitempty"`
+	Iterations  int      `json:"iterations"`
+	MaxIter     *int     `json:"max_iterations"` // null: no limit
+	Tokens      [4]int64 `json:"tokens"`         // input, output, cache read, cache write
+	Open        int      `json:"open"`           // wave under way
+
+	Tasks    []Task      `json:"tasks"`
+	Waves    int         `json:"waves"`
+	Critical []int       `json:"critical"`         // the longest chain, in its order
+	Weighed  string      `json:"weighed"`          // by what it is the longest: "time" or "length"
+	Chain    int64       `json:"chain"`            // its time in ms, when weighed by time
+	Sessions [][2]int64  `json:"sessions"`         // from, to
+	Spans    []Span      `json:"spans"`            // for the timeline
+	Burn     [][2]int64  `json:"burn"`             // time, spent so far; a step at each
+	Criteria []Criterion `json:"criteria"`         // of completion
+	Notes    []Note      `json:"notes,omitempty"`  // what is worth knowing, in order
+	Reached  [][2]int64  `json:"budgets,omitzero"` // time, budget in force from then on; -1: none
+}
+
+// Task is a task in short.
+type Task struct {
+	ID       string   `json:"id"`
+	Subject  string   `json:"subject,omitempty"`
+	Wave     int      `json:"wave"`
+	Blockers []int    `json:"on,omitempty"`
+	Status   string   `json:"status"`
+	Outcome  string   `json:"outcome,omitempty"`
+	Reason   string   `json:"reason,omitempty"`
+	Vacuous  bool     `json:"vacuous,omitempty"`
+	Command  bool     `json:"command,omitempty"` // a shell command, no agent
+	Attempts int      `json:"attempts,omitempty"`
+	Panels   int      `json:"panels,omitempty"`
+	Cost     int64    `json:"cost,omitempty"`
+	Counsel  int64    `json:"counsel,omitempty"` // part of Cost
+	Tokens   [4]int64 `json:"tokens,omitzero"`
+	Took     int64    `json:"took,omitempty"`
+	Files    []string `json:"files,omitempty"`
+	Now      *Doing   `json:"now,omitempty"` // what it is doing; nil when nothing runs
+}
+
+// Doing is an attempt or a panel under way.
+type Doing struct {
+	Since int64  `json:"since"`
+	Last  string `json:"last,omitempty"` // the last sign of life
+	At    int64  `json:"at,omitempty"`   // when it was seen
+}
+
+// Criterion is a condition of the run's completion.
+type Criterion struct {
+	Text string `json:"text"`
+	Met  bool   `json:"met"`
+}
+
+// Note is something that was told on the way.
+type Note struct {
+	At    int64  `json:"at"`
+	Level string `json:"level"` // "info", "warning", "stop"
+	Task  *int   `json:"task,omitempty"`
+	Text  string `json:"text"`
+}
+
+// Of derives the page's data from a state and the journal's records that led to it.
+// alive tells whether somebody still works at the run.
+func Of(s *scheduler.State, events []scheduler.Event, now time.Time, alive bool) *Run {
+	sum := report.Of(s, events)
+	r := &Run{V: Version, Now: ms(now), ID: safe.Line(sum.Run), Name: safe.Line(sum.Name), Plan: safe.Line(sum.Plan),
+		Agent: sum.Agent, Schedule: s.Config.Schedule, Status: sum.Status, ExitCode: sum.ExitCode, Reason: safe.Line(sum.Reason),
+		Limit: safe.Line(sum.Limit), Breaker: safe.Line(sum.Breaker), Resume: safe.Line(sum.Resume), ResumeAt: ms(sum.ResumeAt),
+		Cost: int64(sum.Cost), CounselCost: int64(sum.CounselCost), Notional: sum.Notional, Iterations: sum.Iterations,
+		Tokens: tokens(sum.Usage), Waves: sum.Waves, Open: s.Wave}
+	if sum.Limit == "" { // at a limit the advice is a flag, and part of Resume
+		r.Advice = safe.Line(sum.Advice)
+	}
+	if s.Ended == nil && !alive {
+		r.Status = "cut off"
+	}
+	if s.Hold.After(now) && s.Ended == nil {
+		r.Hold = ms(s.Hold)
+	}
+	if s.Plan != nil {
+		r.Request = safe.Text(s.Plan.Request, 8<<10)
+	}
+	if !sum.Limits.NoUSD {
+		b := int64(sum.Limits.USD)
+		r.Budget = &b
+	}
+	if !sum.Limits.NoIterations {
+		r.MaxIter = &sum.Limits.Iterations
+	}
+	for _, c := range report.Criteria(s) {
+		r.Criteria = append(r.Criteria, Criterion{safe.Line(c.Text), c.Met})
+	}
+	for i := range sum.Tasks {
+		r.Tasks = append(r.Tasks, short(s, &sum.Tasks[i], i, alive))
+	}
+	r.path(s)
+	r.walk(s, events, now, alive)
+	return r
+}
+
+func short(s *scheduler.State, t *report.Task, i int, alive bool) Task {
+	p := &s.Plan.Tasks[i]
+	out := Task{ID: safe.Line(t.ID), Subject: safe.Line(t.Subject), Wave: t.Wave, Status: string(t.Status), Outcome: string(t.Outcome),
+		Reason: safe.Fit(t.Reason, 400, false), Vacuous: t.Vacuous, Command: p.Command != "", Attempts: t.Attempts, Panels: t.Panels,
+		Cost: int64(t.Cost), Counsel: int64(t.CounselCost), Tokens: tokens(t.Usage), Took: t.Took.Milliseconds()}
+	for _, b := range s.Plan.Graph.Blockers(i) {
+		out.Blockers = append(out.Blockers, int(b))
+	}
+	for _, f := range p.Files {
+		if len(out.Files) < 20 {
+			out.Files = append(out.Files, safe.Line(f.Path))
+		}
+	}
+	if alive && (t.Status == scheduler.InProgress || s.Tasks[i].Slot >= 0) {
+		out.Now = &Doing{Since: ms(s.Tasks[i].Started)}
+	}
+	return out
+}
+
+// path marks the chain of tasks that took longest, or, before anything took time,
+// the one with the most tasks.
+func (r *Run) path(s *scheduler.State) {
+	g := s.Plan.Graph
+	r.Weighed = "length"
+	for i := range s.Tasks {
+		if s.Tasks[i].Took > 0 {
+			r.Weighed = "time"
+			break
+		}
+	}
+	if r.Weighed == "length" {
+		r.Critical, _ = g.CriticalPath(nil)
+		return
+	}
+	var took float64
+	r.Critical, took = g.CriticalPath(func(i int) float64 { return s.Tasks[i].Took.Seconds() })
+	r.Chain = int64(1000 * took)
+	// What has not begun has no time yet, and is no part of the longest chain so far.
+	for n := len(r.Critical); n > 1 && s.Tasks[r.Critical[n-1]].Took == 0; n-- {
+		r.Critical = slices.Clip(r.Critical[:n-1])
+	}
+}
+
+func tokens(u runner.Usage) [4]int64 { return [4]int64{u.Input, u.Output, u.CacheRead, u.CacheWrite} }
+
+// ms is a time as the page has it; 0 for none.
+func ms(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}

@@ -1,0 +1,222 @@
+package page
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"wavex/internal/report"
+	"wavex/internal/ui/safe"
+	"wavex/scheduler"
+)
+
+// This file walks the events once, for what happened when: spans, sessions, money,
+// and notes.
+
+// Span is a piece of the timeline.
+type Span struct {
+	Kind    string `json:"k"`           // "attempt", "counsel", "wait", "integration", "delivery"
+	Task    int    `json:"t"`           // -1: of the run
+	From    int64  `json:"a"`           // ms since 1970
+	To      int64  `json:"b"`           // likewise; of what is under way, when the page was made
+	Open    bool   `json:"o,omitempty"` // under way, or cut off
+	Number  int    `json:"n,omitempty"` // of the attempt or the panel
+	Outcome string `json:"r,omitempty"`
+	Text    string `json:"x,omitempty"` // why it waits, what came of it
+	Cost    int64  `json:"c,omitempty"`
+}
+
+// walker gathers spans. An open one has To 0.
+type walker struct {
+	*Run
+	s     *scheduler.State
+	index map[string]int // of open spans in Spans, by kind and task
+	spent int64
+	last  time.Time
+}
+
+func (r *Run) walk(s *scheduler.State, events []scheduler.Event, now time.Time, alive bool) {
+	w := &walker{Run: r, s: s, index: map[string]int{}}
+	for _, e := range events {
+		if _, ok := e.Body.(scheduler.RunStarted); ok {
+			// An earlier run of the same journal is none of this page's.
+			r.Spans, r.Burn, r.Notes, r.Sessions, r.Reached = nil, nil, nil, nil, nil
+			clear(w.index)
+			w.spent = 0
+		}
+		w.event(e)
+		w.last = e.Time
+	}
+	end := ms(w.last)
+	if alive && s.Ended == nil {
+		end = ms(now)
+	}
+	for i := range r.Spans {
+		if p := &r.Spans[i]; p.To == 0 {
+			p.To, p.Open = max(end, p.From), true
+		}
+	}
+	if n := len(r.Sessions); n > 0 && r.Sessions[n-1][1] == 0 {
+		r.Sessions[n-1][1] = max(end, r.Sessions[n-1][0])
+	}
+	if len(r.Burn) > 0 {
+		r.Burn = append(r.Burn, [2]int64{end, w.spent})
+	}
+}
+
+func (w *walker) event(e scheduler.Event) {
+	at := ms(e.Time)
+	switch b := e.Body.(type) {
+	case scheduler.RunStarted:
+		w.Wavex = safe.Line(b.Wavex)
+		w.session(at, b.Config)
+	case scheduler.Resumed:
+		if n := len(w.Sessions); n > 0 && w.Sessions[n-1][1] == 0 { // it was cut off
+			w.Sessions[n-1][1] = ms(w.last)
+			w.closeAll(ms(w.last))
+		}
+		w.session(at, b.Config)
+	case scheduler.AttemptStarted:
+		w.close("wait", b.Task, at)
+		w.open(Span{Kind: "attempt", From: at, Number: b.Attempt, Text: b.Why}, b.Task)
+	case scheduler.AttemptEnded:
+		w.attempt(b, at)
+	case scheduler.CounselStarted:
+		w.open(Span{Kind: "counsel", From: at, Number: b.Panel}, b.Task)
+	case scheduler.CounselEnded:
+		if p := w.close("counsel", b.Task, at); p != nil {
+			p.Cost, p.Outcome, p.Text = int64(b.Verdict.Cost), "done", safe.Fit(safe.First(b.Verdict.Fix), 200, false)
+			if b.Verdict.Unavailable != "" {
+				p.Outcome, p.Text = "unavailable", safe.Fit(b.Verdict.Unavailable, 200, false)
+			}
+		}
+		w.spend(at, int64(b.Verdict.Cost))
+	case scheduler.CounselSkipped:
+		w.note(at, "info", b.Task, "retry without counsel: "+b.Reason)
+	case scheduler.IntegrationStarted:
+		w.open(Span{Kind: "integration", From: at, Number: b.Wave, Text: report.Plural(len(b.Tasks), "task", "tasks")}, "")
+	case scheduler.IntegrationEnded:
+		w.integrated(b, at)
+	case scheduler.DeliveryStarted:
+		w.open(Span{Kind: "delivery", From: at}, "")
+	case scheduler.DeliveryEnded:
+		if p := w.close("delivery", "", at); p != nil {
+			p.Outcome, p.Text = "done", safe.Line(b.How+" "+b.Ref)
+		}
+		text := "delivered: " + b.How + " " + b.Ref
+		if b.Command != "" {
+			text += "; take the work over with: " + b.Command
+		}
+		w.note(at, "info", "", text)
+	case scheduler.Draining:
+		w.stop(at, "", &b.Stop)
+	case scheduler.Notice:
+		w.note(at, b.Level, b.Task, b.Text)
+	case scheduler.RunEnded:
+		w.closeAll(at)
+		if n := len(w.Sessions); n > 0 {
+			w.Sessions[n-1][1] = at
+		}
+	}
+}
+
+func (w *walker) session(at int64, c scheduler.Config) {
+	w.Sessions = append(w.Sessions, [2]int64{at, 0})
+	w.Burn = append(w.Burn, [2]int64{at, w.spent})
+	limit := int64(c.Limits.USD)
+	if c.Limits.NoUSD {
+		limit = -1
+	}
+	if n := len(w.Reached); n == 0 || w.Reached[n-1][1] != limit {
+		w.Reached = append(w.Reached, [2]int64{at, limit})
+	}
+}
+
+func (w *walker) attempt(b scheduler.AttemptEnded, at int64) {
+	if p := w.close("attempt", b.Task, at); p != nil {
+		p.Outcome, p.Cost, p.Text = string(b.Result.Outcome), int64(b.Result.Cost), safe.Fit(b.Result.Reason, 200, false)
+	}
+	w.spend(at, int64(b.Result.Cost))
+	if !b.NotBefore.IsZero() {
+		w.open(Span{Kind: "wait", From: at, Text: "backoff after " + string(b.Result.Outcome)}, b.Task)
+	}
+	if !b.Hold.IsZero() {
+		w.Spans = append(w.Spans, Span{Kind: "wait", Task: -1, From: at, To: ms(b.Hold), Text: "nothing starts: " + string(b.Result.Outcome)})
+	}
+	w.stop(at, b.Task, b.Stop)
+}
+
+func (w *walker) integrated(b scheduler.IntegrationEnded, at int64) {
+	if p := w.close("integration", "", at); p != nil {
+		p.Outcome, p.Text = "done", fmt.Sprintf("%d integrated", len(b.Completed))
+		if len(b.Reopened) > 0 {
+			p.Outcome, p.Text = "wrong", fmt.Sprintf("%d integrated, %d sent back", len(b.Completed), len(b.Reopened))
+		}
+	}
+	for _, r := range b.Reopened {
+		w.note(at, "warning", r.Task, "sent back ("+r.Kind+"): "+r.Result.Reason)
+	}
+	w.stop(at, "", b.Stop)
+}
+
+func (w *walker) open(p Span, task string) {
+	p.Task = -1
+	if task != "" {
+		i, ok := w.s.Index(task)
+		if !ok {
+			return // no longer in the plan
+		}
+		p.Task = i
+	}
+	w.index[p.Kind+"/"+task] = len(w.Spans)
+	w.Spans = append(w.Spans, p)
+}
+
+// close ends an open span; nil when there is none.
+func (w *walker) close(kind, task string, at int64) *Span {
+	i, ok := w.index[kind+"/"+task]
+	if !ok {
+		return nil
+	}
+	delete(w.index, kind+"/"+task)
+	w.Spans[i].To = max(at, w.Spans[i].From)
+	return &w.Spans[i]
+}
+
+// closeAll ends what was under way when a session ended.
+func (w *walker) closeAll(at int64) {
+	for _, i := range w.index {
+		w.Spans[i].To, w.Spans[i].Open = max(at, w.Spans[i].From), w.Spans[i].Kind != "wait"
+	}
+	clear(w.index)
+	for i := range w.Spans { // a hold that the session did not wait for
+		w.Spans[i].To = max(min(w.Spans[i].To, at), w.Spans[i].From)
+	}
+}
+
+func (w *walker) spend(at, usd int64) {
+	if usd != 0 {
+		w.spent += usd
+		w.Burn = append(w.Burn, [2]int64{at, w.spent})
+	}
+}
+
+func (w *walker) stop(at int64, task string, st *scheduler.Stop) {
+	if st != nil {
+		w.note(at, "stop", task, "stopping: "+st.Reason)
+	}
+}
+
+func (w *walker) note(at int64, level, task, text string) {
+	n := Note{At: at, Level: level, Text: safe.Fit(text, 600, false)}
+	if i, ok := w.s.Index(task); ok && task != "" {
+		n.Task = &i
+	}
+	if len(w.Notes) == maxNotes {
+		w.Notes = slices.Delete(w.Notes, 0, 1)
+	}
+	w.Notes = append(w.Notes, n)
+}
+
+// maxNotes bounds the notes; the newest stay.
+const maxNotes = 500

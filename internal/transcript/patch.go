@@ -1,0 +1,143 @@
+package transcript
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/tidwall/gjson"
+)
+
+// This file finds out what an agent edited, from what its editing tools say. What
+// commands changed is not in a stream.
+
+// Change is one edit of one file.
+type Change struct {
+	Path    string
+	Created bool
+	Lines   []string // as in a unified diff, hunk headers included
+}
+
+// promised reads an edit from a tool call's own input. It is what there is where the
+// answer does not say more.
+func promised(block gjson.Result) []Change {
+	in := block.Get("input")
+	path := in.Get("file_path").Str
+	if path == "" {
+		path = in.Get("notebook_path").Str
+	}
+	if path == "" {
+		return nil
+	}
+	c := Change{Path: path}
+	switch block.Get("name").Str {
+	case "Write":
+		c.Lines = whole(in.Get("content").String())
+	case "Edit":
+		c.Lines = replaced(in)
+	case "MultiEdit":
+		in.Get("edits").ForEach(func(_, e gjson.Result) bool {
+			c.Lines = append(c.Lines, replaced(e)...)
+			return true
+		})
+	case "NotebookEdit":
+		c.Lines = append([]string{"@@ cell @@"}, signed("+", in.Get("new_source").String())...)
+	default:
+		return nil
+	}
+	return []Change{c}
+}
+
+func replaced(edit gjson.Result) []string {
+	out := append([]string{"@@"}, signed("-", edit.Get("old_string").String())...)
+	return append(out, signed("+", edit.Get("new_string").String())...)
+}
+
+func whole(content string) []string {
+	body := signed("+", content)
+	return append([]string{fmt.Sprintf("@@ -0,0 +1,%d @@", len(body))}, body...)
+}
+
+// done is what an answer says was edited, as claude 2.1.197 does in tool_use_result:
+// structuredPatch for a file that was there, content for a new one.
+func done(told gjson.Result, otherwise []Change) []Change {
+	path := told.Get("filePath").Str
+	if path == "" {
+		return otherwise
+	}
+	c := Change{Path: path, Created: told.Get("type").Str == "create"}
+	told.Get("structuredPatch").ForEach(func(_, h gjson.Result) bool {
+		c.Lines = append(c.Lines, fmt.Sprintf("@@ -%d,%d +%d,%d @@", h.Get("oldStart").Int(), h.Get("oldLines").Int(),
+			h.Get("newStart").Int(), h.Get("newLines").Int()))
+		h.Get("lines").ForEach(func(_, l gjson.Result) bool {
+			c.Lines = append(c.Lines, l.String())
+			return true
+		})
+		return true
+	})
+	if c.Created && len(c.Lines) == 0 {
+		c.Lines = whole(told.Get("content").String())
+	}
+	if len(c.Lines) == 0 {
+		return otherwise
+	}
+	return []Change{c}
+}
+
+func signed(sign, text string) []string {
+	if text == "" {
+		return nil
+	}
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	for i, l := range lines {
+		lines[i] = sign + l
+	}
+	return lines
+}
+
+// Diff reads a stream and gives the edits of the agent's tools in the form of a
+// unified diff, edit by edit in their order and not merged, with paths relative to
+// dir where they are below it. It stops with a line that says so when max bytes are
+// reached. It is for people to read, not to apply. The error is that of in.
+func Diff(in io.Reader, dir string, max int) (string, error) {
+	var b strings.Builder
+	more := 0
+	last := ""
+	err := Read(in, func(e Entry) error {
+		for _, c := range e.Patch {
+			path := relative(dir, c.Path)
+			if b.Len() > max {
+				more++
+				continue
+			}
+			if path != last {
+				from := "a/" + path
+				if c.Created {
+					from = "/dev/null"
+				}
+				fmt.Fprintf(&b, "--- %s\n+++ b/%s\n", from, path)
+				last = path
+			}
+			for i, l := range c.Lines {
+				if b.Len()+len(l) > max {
+					fmt.Fprintf(&b, "@@ %d more lines of this edit are left out @@\n", len(c.Lines)-i)
+					break
+				}
+				b.WriteString(l + "\n")
+			}
+		}
+		return nil
+	})
+	if more > 0 {
+		fmt.Fprintf(&b, "@@ %d more edits are left out @@\n", more)
+	}
+	return b.String(), err
+}
+
+func relative(dir, path string) string {
+	path = strings.ReplaceAll(path, `\`, "/")
+	if rest, ok := strings.CutPrefix(path, strings.TrimSuffix(strings.ReplaceAll(dir, `\`, "/"), "/")+"/"); ok && dir != "" {
+		return rest
+	}
+	return strings.TrimPrefix(path, "/")
+}

@@ -1,0 +1,247 @@
+// Package transcript reads what an attempt left in its stream.jsonl, for people: what
+// the agent said, which tools it used and what they answered, and what it edited. It
+// knows the form of the CLI's lines and nothing of runs; it trusts nothing it reads,
+// and leaves it to others to make it fit for a screen.
+package transcript
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/tidwall/gjson"
+)
+
+// Kind says what an Entry is.
+type Kind string
+
+// The kinds of entries.
+const (
+	Init     Kind = "init"     // the agent began: its version and model
+	Text     Kind = "text"     // words of the agent
+	Thinking Kind = "thinking" // words of the agent to itself
+	Tool     Kind = "tool"     // a tool call
+	Answer   Kind = "answer"   // what a tool answered
+	Told     Kind = "told"     // words to the agent: a prompt, a reminder
+	Retry    Kind = "retry"    // the CLI asks the API again
+	Limit    Kind = "limit"    // the CLI tells of a usage limit
+	End      Kind = "end"      // the agent's turn is over
+	Stray    Kind = "stray"    // a line that is no JSON: the CLI's own words
+)
+
+// Entry is one thing that happened in an attempt, as the stream tells it. All texts
+// are untrusted.
+type Entry struct {
+	Kind   Kind
+	Inner  bool      // of a subagent
+	Time   time.Time // zero where the line has none; the CLI stamps answers only
+	ID     string    // of a tool call, and of the answer to it
+	Tool   string    // its name
+	Target string    // what it is about: a path, a command, a pattern
+	Text   string    // words, an answer, or how it ended
+	Failed bool      // an answer that is an error; an end that is one
+	Patch  []Change  // of an answer: what was edited
+}
+
+// maxLine bounds, in bytes, a line that is looked at; a longer one is told as such.
+const maxLine = 8 << 20
+
+// Read calls each with the entries of a stream in their order, until its end or the
+// first error of in or of each. A last line without its newline is read too.
+func Read(in io.Reader, each func(Entry) error) error {
+	r := bufio.NewReaderSize(in, 64<<10)
+	calls := Reader{}
+	var line []byte
+	size := 0
+	for {
+		part, err := r.ReadSlice('\n')
+		if size += len(part); size <= maxLine {
+			line = append(line, part...)
+		}
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		if size > maxLine {
+			line = line[:0]
+			if e := each(Entry{Kind: Stray, Text: fmt.Sprintf("(a line of %d MB is left out)", size>>20)}); e != nil {
+				return e
+			}
+		}
+		for _, entry := range calls.Line(line) {
+			if e := each(entry); e != nil {
+				return e
+			}
+		}
+		line, size = line[:0], 0
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// Reader reads line by line, for a stream that still grows. The zero value is ready.
+type Reader struct {
+	calls map[string]call // by id, until answered
+}
+
+type call struct {
+	tool, target string
+	patch        []Change // what the call's own input says
+}
+
+// Line takes one line and gives its entries. Nothing of line is kept.
+func (r *Reader) Line(line []byte) []Entry {
+	line = bytes.TrimSpace(line)
+	if len(line) == 0 {
+		return nil
+	}
+	if line[0] != '{' || !gjson.ValidBytes(line) {
+		return []Entry{{Kind: Stray, Text: string(line)}}
+	}
+	o := gjson.ParseBytes(line)
+	var out []Entry
+	switch o.Get("type").Str {
+	case "system":
+		out = system(o)
+	case "assistant":
+		out = r.assistant(o)
+	case "user":
+		out = r.user(o)
+	case "rate_limit_event":
+		l := o.Get("rate_limit_info")
+		out = []Entry{{Kind: Limit, Text: words(l.Get("rateLimitType").Str, l.Get("status").Str), Failed: l.Get("status").Str == "rejected"}}
+	case "result":
+		out = []Entry{end(o)}
+	}
+	at, _ := time.Parse(time.RFC3339Nano, o.Get("timestamp").Str) // the zero time where there is none
+	inner := o.Get("parent_tool_use_id").Str != ""
+	for i := range out {
+		out[i].Time, out[i].Inner = at, inner
+	}
+	return out
+}
+
+func system(o gjson.Result) []Entry {
+	switch o.Get("subtype").Str {
+	case "init":
+		return []Entry{{Kind: Init, Text: words("claude", o.Get("claude_code_version").Str, o.Get("model").Str)}}
+	case "api_retry":
+		return []Entry{{Kind: Retry, Failed: true, Text: fmt.Sprintf("%s, try %d of %d in %s",
+			words(o.Get("error_status").Raw, o.Get("error").Str), o.Get("attempt").Int(), o.Get("max_retries").Int(),
+			time.Duration(o.Get("retry_delay_ms").Int())*time.Millisecond)}}
+	}
+	return nil
+}
+
+func (r *Reader) assistant(o gjson.Result) (out []Entry) {
+	o.Get("message.content").ForEach(func(_, b gjson.Result) bool {
+		switch b.Get("type").Str {
+		case "text":
+			if t := b.Get("text").String(); strings.TrimSpace(t) != "" {
+				out = append(out, Entry{Kind: Text, Text: t})
+			}
+		case "thinking":
+			if t := b.Get("thinking").String(); strings.TrimSpace(t) != "" {
+				out = append(out, Entry{Kind: Thinking, Text: t})
+			}
+		case "tool_use":
+			c := call{tool: b.Get("name").String(), target: target(b.Get("input")), patch: promised(b)}
+			id := b.Get("id").String()
+			if r.calls == nil {
+				r.calls = map[string]call{}
+			}
+			if len(r.calls) < 10_000 { // a stream that answers nothing must not fill the memory
+				r.calls[id] = c
+			}
+			out = append(out, Entry{Kind: Tool, ID: id, Tool: c.tool, Target: c.target})
+		}
+		return true
+	})
+	return out
+}
+
+func (r *Reader) user(o gjson.Result) (out []Entry) {
+	content := o.Get("message.content")
+	if content.Type == gjson.String {
+		return []Entry{{Kind: Told, Text: content.Str}}
+	}
+	told := o.Get("tool_use_result")
+	content.ForEach(func(_, b gjson.Result) bool {
+		switch b.Get("type").Str {
+		case "text":
+			out = append(out, Entry{Kind: Told, Text: b.Get("text").String()})
+		case "tool_result":
+			id := b.Get("tool_use_id").String()
+			c := r.calls[id]
+			delete(r.calls, id)
+			e := Entry{Kind: Answer, ID: id, Tool: c.tool, Target: c.target, Text: flat(b.Get("content")), Failed: b.Get("is_error").Bool()}
+			if !e.Failed {
+				e.Patch = done(told, c.patch)
+			}
+			out = append(out, e)
+		}
+		return true
+	})
+	return out
+}
+
+func end(o gjson.Result) Entry {
+	e := Entry{Kind: End, Failed: o.Get("is_error").Bool() || o.Get("subtype").Str != "success"}
+	e.Text = words(o.Get("subtype").Str, fmt.Sprintf("after %d turns, $%.4f", o.Get("num_turns").Int(), o.Get("total_cost_usd").Num))
+	if s := o.Get("api_error_status").Int(); s != 0 {
+		e.Text += fmt.Sprintf(", API status %d", s)
+	}
+	if e.Failed {
+		if t := strings.TrimSpace(o.Get("result").String()); t != "" {
+			e.Text += "\n" + t
+		}
+		for _, w := range o.Get("errors").Array() {
+			e.Text += "\n" + w.String()
+		}
+	}
+	return e
+}
+
+// target is what a tool call is about: the first of the inputs that people know it by.
+func target(input gjson.Result) string {
+	for _, k := range []string{"file_path", "notebook_path", "command", "pattern", "url", "query", "description", "path", "prompt"} {
+		if s := input.Get(k).Str; s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+// flat is a tool's answer as text: a string, or the texts of a list of blocks.
+func flat(content gjson.Result) string {
+	if !content.IsArray() {
+		return content.String()
+	}
+	var parts []string
+	content.ForEach(func(_, b gjson.Result) bool {
+		if t := b.Get("text"); t.Exists() {
+			parts = append(parts, t.String())
+		} else {
+			parts = append(parts, "("+b.Get("type").String()+")")
+		}
+		return true
+	})
+	return strings.Join(parts, "\n")
+}
+
+func words(list ...string) string {
+	var out []string
+	for _, w := range list {
+		if w != "" && w != "null" {
+			out = append(out, w)
+		}
+	}
+	return strings.Join(out, " ")
+}

@@ -1,0 +1,136 @@
+package transcript_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"wavex/internal/transcript"
+)
+
+// stream is what claude 2.1.197 printed for a Write, an Edit and a command that
+// fails, shortened to what is read here.
+const stream = `{"type":"system","subtype":"init","cwd":"/p","model":"claude-sonnet-4-5","claude_code_version":"2.1.197"}
+{"type":"assistant","message":{"content":[{"id":"t1","input":{"file_path":"/p/a.txt","content":"one\ntwo\nthree\n"},"name":"Write","type":"tool_use"}],"id":"m1"},"parent_tool_use_id":null}
+{"type":"user","message":{"role":"user","content":[{"tool_use_id":"t1","type":"tool_result","content":"File created successfully"}]},"timestamp":"2026-11-21T06:21:51.520Z","tool_use_result":{"type":"create","filePath":"/p/a.txt","content":"one\ntwo\nthree\n","structuredPatch":[],"originalFile":null}}
+{"type":"assistant","message":{"content":[{"type":"text","text":"Now in German."},{"id":"t2","input":{"file_path":"/p/a.txt","old_string":"two","new_string":"zwei"},"name":"Edit","type":"tool_use"}],"id":"m2"},"parent_tool_use_id":null}
+{"type":"user","message":{"role":"user","content":[{"tool_use_id":"t2","type":"tool_result","content":"updated"}]},"tool_use_result":{"filePath":"/p/a.txt","structuredPatch":[{"oldStart":1,"oldLines":3,"newStart":1,"newLines":3,"lines":[" one","-two","+zwei"," three"]}]}}
+{"type":"assistant","message":{"content":[{"id":"t3","input":{"command":"ls; false"},"name":"Bash","type":"tool_use"}],"id":"m3"},"parent_tool_use_id":"t0"}
+{"type":"user","message":{"role":"user","content":[{"type":"tool_result","content":"Exit code 1\na.txt","is_error":true,"tool_use_id":"t3"}]},"tool_use_result":"Error: Exit code 1\na.txt"}
+{"type":"system","subtype":"api_retry","attempt":1,"max_retries":3,"retry_delay_ms":1500,"error_status":529,"error":"overloaded"}
+{"type":"stream_event","event":{}}
+a line of the CLI's own
+{"type":"result","subtype":"success","is_error":false,"num_turns":4,"result":"done","total_cost_usd":0.0024}`
+
+func entries(t *testing.T, text string) []transcript.Entry {
+	t.Helper()
+	var all []transcript.Entry
+	if err := transcript.Read(strings.NewReader(text), func(e transcript.Entry) error { all = append(all, e); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func TestRead(t *testing.T) {
+	t.Parallel()
+	want := []struct {
+		kind   transcript.Kind
+		tool   string
+		target string
+		text   string
+		failed bool
+		inner  bool
+	}{
+		{transcript.Init, "", "", "claude 2.1.197 claude-sonnet-4-5", false, false},
+		{transcript.Tool, "Write", "/p/a.txt", "", false, false},
+		{transcript.Answer, "Write", "/p/a.txt", "File created successfully", false, false},
+		{transcript.Text, "", "", "Now in German.", false, false},
+		{transcript.Tool, "Edit", "/p/a.txt", "", false, false},
+		{transcript.Answer, "Edit", "/p/a.txt", "updated", false, false},
+		{transcript.Tool, "Bash", "ls; false", "", false, true},
+		{transcript.Answer, "Bash", "ls; false", "Exit code 1\na.txt", true, false},
+		{transcript.Retry, "", "", "529 overloaded, try 1 of 3 in 1.5s", true, false},
+		{transcript.Stray, "", "", "a line of the CLI's own", false, false},
+		{transcript.End, "", "", "success after 4 turns, $0.0024", false, false},
+	}
+	got := entries(t, stream)
+	if len(got) != len(want) {
+		t.Fatalf("%d entries, want %d: %+v", len(got), len(want), got)
+	}
+	for i, w := range want {
+		g := got[i]
+		if g.Kind != w.kind || g.Tool != w.tool || g.Target != w.target || g.Text != w.text || g.Failed != w.failed || g.Inner != w.inner {
+			t.Errorf("entry %d is %+v, want %+v", i, g, w)
+		}
+	}
+	if at := time.Date(2026, 11, 21, 6, 21, 51, 520_000_000, time.UTC); !got[2].Time.Equal(at) {
+		t.Errorf("the answer's time is %v", got[2].Time)
+	}
+}
+
+func TestDiff(t *testing.T) {
+	t.Parallel()
+	got, err := transcript.Diff(strings.NewReader(stream), "/p", 1<<20)
+	want := "--- /dev/null\n+++ b/a.txt\n@@ -0,0 +1,3 @@\n+one\n+two\n+three\n" +
+		"@@ -1,3 +1,3 @@\n one\n-two\n+zwei\n three\n"
+	if err != nil || got != want {
+		t.Errorf("%v\n%s\nwant\n%s", err, got, want)
+	}
+}
+
+// An agent that tells less in its answers still shows what it asked for; what was
+// refused is no edit.
+func TestDiffOfInputs(t *testing.T) {
+	t.Parallel()
+	const text = `{"type":"assistant","message":{"content":[{"id":"a","name":"Write","type":"tool_use","input":{"file_path":"/q/new","content":"x"}}]}}
+{"type":"user","message":{"content":[{"tool_use_id":"a","type":"tool_result","content":"ok"}]}}
+{"type":"assistant","message":{"content":[{"id":"b","name":"Edit","type":"tool_use","input":{"file_path":"/q/no","old_string":"1","new_string":"2"}}]}}
+{"type":"user","message":{"content":[{"tool_use_id":"b","type":"tool_result","content":"denied","is_error":true}]}}
+{"type":"assistant","message":{"content":[{"id":"c","name":"MultiEdit","type":"tool_use","input":{"file_path":"/else/m","edits":[{"old_string":"a\nb","new_string":""},{"old_string":"c","new_string":"d"}]}}]}}
+{"type":"user","message":{"content":[{"tool_use_id":"c","type":"tool_result","content":[{"type":"text","text":"ok"},{"type":"image"}]}]}}`
+	got, err := transcript.Diff(strings.NewReader(text), "/q", 1<<20)
+	want := "--- a/new\n+++ b/new\n@@ -0,0 +1,1 @@\n+x\n--- a/else/m\n+++ b/else/m\n@@\n-a\n-b\n@@\n-c\n+d\n"
+	if err != nil || got != want {
+		t.Errorf("%v\n%s\nwant\n%s", err, got, want)
+	}
+	if e := entries(t, text); e[len(e)-1].Text != "ok\n(image)" {
+		t.Errorf("an answer in blocks reads %q", e[len(e)-1].Text)
+	}
+}
+
+func TestDiffIsBounded(t *testing.T) {
+	t.Parallel()
+	line := `{"type":"assistant","message":{"content":[{"id":"a","name":"Write","type":"tool_use","input":{"file_path":"/q/big","content":"` + strings.Repeat(`0123456789\n`, 1000) + `"}}]}}
+{"type":"user","message":{"content":[{"tool_use_id":"a","type":"tool_result","content":"ok"}]}}
+`
+	got, err := transcript.Diff(strings.NewReader(strings.Repeat(line, 5)), "/q", 2000)
+	if err != nil || len(got) > 2500 || !strings.Contains(got, "more lines of this edit are left out") {
+		t.Errorf("%d bytes, %v:\n%s", len(got), err, got)
+	}
+}
+
+// A line of any length is survived: it is told, and what follows is read.
+func TestLongLine(t *testing.T) {
+	t.Parallel()
+	got := entries(t, `{"type":"user","x":"`+strings.Repeat("x", 9<<20)+"\"}\n"+`{"type":"result","subtype":"success"}`)
+	if len(got) != 2 || !strings.Contains(got[0].Text, "left out") || got[1].Kind != transcript.End {
+		t.Errorf("%d entries", len(got))
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	for line := range strings.Lines(stream) {
+		f.Add(line)
+	}
+	f.Add(stream)
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, e := range entries(t, text) {
+			if e.Kind == "" {
+				t.Errorf("an entry without a kind: %+v", e)
+			}
+		}
+		if d, err := transcript.Diff(strings.NewReader(text), "/p", 1000); err != nil || len(d) > 6000 && len(text) < 4000 {
+			t.Errorf("%d bytes, %v", len(d), err)
+		}
+	})
+}

@@ -1,0 +1,34 @@
+package safe
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// Text is a text of several lines for a place that shows lines and spaces as they
+// are, such as a diff: ANSI sequences and characters that act instead of showing are
+// gone, line ends are newlines, everything else stays. Where it is cut, to at most
+// about max bytes (0: never), it says how much is missing.
+func Text(text string, max int) string {
+	missing := 0
+	if max > 0 && len(text) > max {
+		end := max
+		for end > 0 && !utf8.RuneStart(text[end]) {
+			end--
+		}
+		text, missing = text[:end], len(text)-end
+	}
+	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\r\n", "\n")
+	text = strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && hidden(r) {
+			return -1
+		}
+		return r
+	}, sequence.ReplaceAllString(text, ""))
+	text = marker.ReplaceAllString(text, "&lt;$1")
+	if missing > 0 {
+		text += fmt.Sprintf("\n… %d more bytes are left out", missing)
+	}
+	return text
+}
