@@ -142,7 +142,7 @@ func parseReports(values []string) ([]reportFile, error) {
 // the end on. A run that ended well, but whose report could not be written, needs a
 // person: nobody else will miss it.
 func (r *session) reported(end error) error {
-	if len(r.reports) == 0 {
+	if len(r.reports) == 0 && !r.onGitHub() {
 		return end
 	}
 	err := r.writeReports(end)
@@ -172,6 +172,11 @@ func (r *session) writeReports(end error) error {
 	if s.Ended == nil { // left at once, or the journal could not be written
 		sum.Status, sum.ExitCode = "interrupted", codeOf(end)
 		sum.Reason = "wavex ended before the run did"
+	}
+	if r.onGitHub() {
+		if err := r.tellGitHub(&sum); err != nil {
+			return err
+		}
 	}
 	for _, f := range r.reports {
 		b, err := p.render(&sum, f.format)

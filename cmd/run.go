@@ -52,6 +52,7 @@ type runOptions struct {
 	status bool
 
 	reports  []string // KIND=FILE
+	ci       string
 	webhooks []string // URL or slack=URL
 
 	changed func(name string) bool // was the flag given
@@ -147,6 +148,7 @@ func runFlags(c *cobra.Command, o *runOptions) {
 	f.BoolVar(&o.plain, "plain", false, "timestamped lines, also on a terminal")
 	f.BoolVar(&o.ascii, "ascii", false, "no character beyond ASCII")
 	f.StringArrayVar(&o.reports, "report", nil, "KIND=FILE: also write a report when the run ends, however it ends (html, junit, json, md; repeatable)")
+	choiceFlag(c, &o.ci, "ci", "auto", []string{"auto", "github", "off"}, "annotations, step summary and outputs")
 	f.StringArrayVar(&o.webhooks, "webhook", nil, "URL or slack=URL: told of a breaker and of the end (repeatable)")
 	f.BoolVar(&o.status, "status-block", false, "print the status block after each iteration")
 }

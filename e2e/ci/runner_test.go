@@ -1,0 +1,278 @@
+//go:build unix
+
+package ci
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+)
+
+// This file carries out the steps of workflows and composite actions as an Actions runner
+// does: environment, conditions, outputs, and a few well-known actions. The checkout is a
+// copy of a folder, the cache another folder.
+
+// step is one step of a workflow or an action.
+type step struct {
+	ID    string            `yaml:"id"`
+	Name  string            `yaml:"name"`
+	If    string            `yaml:"if"`
+	Uses  string            `yaml:"uses"`
+	With  map[string]string `yaml:"with"`
+	Env   map[string]string `yaml:"env"`
+	Shell string            `yaml:"shell"`
+	Run   string            `yaml:"run"`
+	Dir   string            `yaml:"working-directory"`
+
+	ContinueOnError bool `yaml:"continue-on-error"`
+}
+
+type workflow struct {
+	Name        string `yaml:"name"`
+	On          any    `yaml:"on"`
+	Concurrency string `yaml:"concurrency"`
+	Jobs        map[string]struct {
+		RunsOn      string            `yaml:"runs-on"`
+		Timeout     int               `yaml:"timeout-minutes"`
+		Permissions map[string]string `yaml:"permissions"`
+		Steps       []step            `yaml:"steps"`
+	} `yaml:"jobs"`
+}
+
+type action struct {
+	Name        string            `yaml:"name"`
+	Description string            `yaml:"description"`
+	Branding    map[string]string `yaml:"branding"`
+	Inputs      map[string]struct {
+		Description string `yaml:"description"`
+		Required    bool   `yaml:"required"`
+		Default     string `yaml:"default"`
+	} `yaml:"inputs"`
+	Outputs map[string]struct {
+		Description string `yaml:"description"`
+		Value       string `yaml:"value"`
+	} `yaml:"outputs"`
+	Runs struct {
+		Using string `yaml:"using"`
+		Steps []step `yaml:"steps"`
+	} `yaml:"runs"`
+}
+
+// read decodes a YAML file strictly: a key that is not known here is not tried either.
+func read(t *testing.T, path string, into any) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.UnmarshalWithOptions(b, into, yaml.Strict()); err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+}
+
+// machine is one runner with a fresh checkout.
+type machine struct {
+	t         *testing.T
+	root      string            // of wavex: where the action is
+	workspace string            // the checkout
+	temp      string            // RUNNER_TEMP
+	cache     string            // survives the machine
+	project   string            // what a checkout brings
+	event     map[string]string // github.* and inputs.* of the event
+	overlay   map[string]string // inputs of the wavex action that the test sets
+	env       []string
+	path      []string // GITHUB_PATH
+	out       strings.Builder
+}
+
+// outcome is how a job ended.
+type outcome struct {
+	failed  bool
+	outputs map[string]map[string]string // by step id
+	log     string
+}
+
+// job carries out a job's steps.
+func (m *machine) job(steps []step) outcome {
+	m.t.Helper()
+	o := m.steps(steps, func(name string) string { return m.event[name] }, m.root)
+	o.log = m.out.String()
+	return o
+}
+
+// steps carries out steps; base gives the values of names that are not steps'.
+func (m *machine) steps(steps []step, base scope, actionPath string) outcome {
+	o := outcome{outputs: map[string]map[string]string{}}
+	values := func(name string) string {
+		if rest, ok := strings.CutPrefix(name, "steps."); ok {
+			id, key, _ := strings.Cut(rest, ".outputs.")
+			return o.outputs[id][key]
+		}
+		return base(name)
+	}
+	must := func(text string) string {
+		v, err := expand(text, values)
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		return v
+	}
+	for _, s := range steps {
+		due := !o.failed
+		if s.If != "" {
+			v, err := eval(s.If, values)
+			if err != nil {
+				m.t.Fatalf("if: %s: %v", s.If, err)
+			}
+			// Without always() a condition holds only while nothing has failed.
+			due = truthy(v) && (due || strings.Contains(s.If, "always()"))
+		}
+		if !due {
+			continue
+		}
+		fmt.Fprintf(&m.out, "== %s%s\n", s.Name, s.Uses)
+		env := map[string]string{}
+		for k, v := range s.Env {
+			env[k] = must(v)
+		}
+		with := map[string]string{}
+		for k, v := range s.With {
+			with[k] = must(v)
+		}
+		var ok bool
+		var outputs map[string]string
+		if s.Uses != "" {
+			ok, outputs = m.uses(s.Uses, with)
+		} else {
+			ok, outputs = m.run(must(s.Run), must(s.Dir), env, actionPath)
+		}
+		if s.ID != "" {
+			o.outputs[s.ID] = outputs
+		}
+		o.failed = o.failed || !ok && !s.ContinueOnError
+	}
+	return o
+}
+
+func (m *machine) uses(name string, with map[string]string) (ok bool, outputs map[string]string) {
+	repo, _, _ := strings.Cut(name, "@")
+	path := filepath.Join(m.workspace, with["path"])
+	stored := filepath.Join(m.cache, filepath.Base(path))
+	switch repo {
+	case "actions/checkout":
+		m.copy(m.project, m.workspace)
+	case "actions/setup-go":
+	case "actions/cache/restore":
+		if _, err := os.Stat(stored); err == nil {
+			m.copy(stored, path)
+		}
+	case "actions/cache/save":
+		m.keep(path, stored)
+	case "actions/upload-artifact":
+		if _, err := os.Stat(path); err != nil {
+			fmt.Fprintln(&m.out, err)
+			return false, nil
+		}
+		m.keep(path, filepath.Join(m.cache, "artifact-"+with["name"]))
+	case "wavex/wavex":
+		return m.wavex(with)
+	default:
+		m.t.Fatalf("no stand-in for the action %s", name)
+	}
+	return true, nil
+}
+
+// wavex carries out the action of this repository.
+func (m *machine) wavex(with map[string]string) (bool, map[string]string) {
+	var a action
+	read(m.t, filepath.Join(m.root, "action.yml"), &a)
+	inputs := map[string]string{}
+	for name, in := range a.Inputs {
+		inputs["inputs."+name] = in.Default
+		if in.Required && with[name] == "" {
+			m.t.Errorf("input %s is required", name)
+		}
+	}
+	maps.Copy(with, m.overlay)
+	for name, v := range with {
+		if _, known := a.Inputs[name]; !known {
+			m.t.Errorf("the action has no input %s", name)
+		}
+		inputs["inputs."+name] = v
+	}
+	o := m.steps(a.Runs.Steps, func(name string) string { return inputs[name] }, m.root)
+	outputs := map[string]string{}
+	for name, out := range a.Outputs {
+		v, err := expand(out.Value, func(n string) string {
+			id, key, _ := strings.Cut(strings.TrimPrefix(n, "steps."), ".outputs.")
+			return o.outputs[id][key]
+		})
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		outputs[name] = v
+	}
+	return !o.failed, outputs
+}
+
+// run carries out a script as the runner does: bash with -e and pipefail.
+func (m *machine) run(script, dir string, env map[string]string, actionPath string) (bool, map[string]string) {
+	out, path := filepath.Join(m.temp, "output"), filepath.Join(m.temp, "path")
+	for _, f := range []string{out, path} {
+		if err := os.WriteFile(f, nil, 0o600); err != nil {
+			m.t.Fatal(err)
+		}
+	}
+	c := exec.CommandContext(m.t.Context(), "bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script)
+	c.Dir = filepath.Join(m.workspace, dir)
+	c.Env = append(slices.Clone(m.env), "GITHUB_ACTIONS=true", "CI=true", "GITHUB_WORKSPACE="+m.workspace, "RUNNER_TEMP="+m.temp, "GITHUB_ACTION_PATH="+actionPath,
+		"GITHUB_OUTPUT="+out, "GITHUB_PATH="+path, "GITHUB_STEP_SUMMARY="+filepath.Join(m.temp, "summary.md"),
+		"PATH="+strings.Join(append(slices.Clone(m.path), os.Getenv("PATH")), string(os.PathListSeparator)))
+	for k, v := range env {
+		c.Env = append(c.Env, k+"="+v)
+	}
+	c.Stdout, c.Stderr = &m.out, &m.out
+	err := c.Run()
+	if err != nil {
+		fmt.Fprintln(&m.out, "==", err)
+	}
+	m.path = append(m.path, lines(m.t, path)...)
+	outputs := map[string]string{}
+	for _, l := range lines(m.t, out) {
+		k, v, _ := strings.Cut(l, "=")
+		outputs[k] = v
+	}
+	return err == nil, outputs
+}
+
+func (m *machine) copy(from, to string) {
+	if err := os.MkdirAll(to, 0o755); err != nil {
+		m.t.Fatal(err)
+	}
+	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+// keep copies a folder in the place of an earlier copy.
+func (m *machine) keep(from, to string) {
+	if err := os.RemoveAll(to); err != nil {
+		m.t.Fatal(err)
+	}
+	m.copy(from, to)
+}
+
+func lines(t *testing.T, path string) []string {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.DeleteFunc(strings.Split(string(b), "\n"), func(s string) bool { return s == "" })
+}

@@ -1,0 +1,90 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"wavex/internal/ui/safe"
+	"wavex/scheduler"
+)
+
+// annotationsMax is how many errors of one step GitHub shows.
+const annotationsMax = 10
+
+// Annotations are workflow commands of GitHub Actions: an error on the plan's line of each
+// task that failed or needs a person, and a warning when the run stopped early. file is the plan's path
+// as GitHub knows it, relative to the repository.
+func (r *Summary) Annotations(file string) string {
+	var b strings.Builder
+	failed := 0
+	for i := range r.Tasks {
+		t := &r.Tasks[i]
+		if t.Status != scheduler.Failed && !t.needsPerson() {
+			continue
+		}
+		if failed++; failed > annotationsMax {
+			continue
+		}
+		where := []string{"file=" + property(file), "title=" + property(t.ID+" "+t.Verdict()+": "+t.Subject)}
+		if t.Pos.Line > 0 {
+			where = append(where, fmt.Sprintf("line=%d", t.Pos.Line), fmt.Sprintf("col=%d", t.Pos.Column))
+		}
+		fmt.Fprintf(&b, "::error %s::%s\n", strings.Join(where, ","), data(or(t.Reason, string(t.Status))))
+	}
+	if failed > annotationsMax {
+		fmt.Fprintf(&b, "::warning title=wavex::%s\n", data(fmt.Sprintf("%d more tasks failed; see the summary", failed-annotationsMax)))
+	}
+	if r.Status != "complete" && r.Status != "failed" {
+		text := or(r.Reason, r.Status)
+		for _, more := range []string{r.Advice, resumeWords(r)} {
+			if more != "" {
+				text += "\n" + more
+			}
+		}
+		fmt.Fprintf(&b, "::warning title=%s::%s\n", property("wavex: "+r.Status), data(text))
+	}
+	return b.String()
+}
+
+func resumeWords(r *Summary) string {
+	if r.Resume == "" {
+		return ""
+	}
+	if r.ResumeAt.IsZero() {
+		return "Continue with: " + r.Resume
+	}
+	return "Continue from " + r.ResumeAt.UTC().Format(time.RFC3339) + " on with: " + r.Resume
+}
+
+// Outputs are a step's outputs in the form of GitHub's output file: status, exit-code,
+// cost-usd, resume-at (RFC 3339 or empty), and counts of tasks.
+func (r *Summary) Outputs() string {
+	at := ""
+	if !r.ResumeAt.IsZero() {
+		at = r.ResumeAt.UTC().Format(time.RFC3339)
+	}
+	var b strings.Builder
+	for _, kv := range [][2]any{
+		{"status", r.Status}, {"exit-code", r.ExitCode}, {"cost-usd", fmt.Sprintf("%.6f", r.Cost.Float())}, {"resume-at", at},
+		{"completed", r.Counts.Completed}, {"failed", r.Counts.Failed}, {"blocked", r.Counts.Blocked}, {"pending", r.Counts.Pending},
+		{"run", r.Run},
+	} {
+		fmt.Fprintf(&b, "%s=%v\n", kv[0], kv[1])
+	}
+	return b.String()
+}
+
+// data is a text as the message of a workflow command; property, as one of its
+// properties. What the runner would read as a command in it is text.
+func data(s string) string {
+	lines := strings.Split(strings.TrimSpace(s), "\n")
+	for i := range lines {
+		lines[i] = strings.ReplaceAll(safe.Line(lines[i]), "%", "%25")
+	}
+	return strings.Join(lines, "%0A")
+}
+
+func property(s string) string {
+	return strings.NewReplacer("%", "%25", ":", "%3A", ",", "%2C").Replace(safe.Line(s))
+}
