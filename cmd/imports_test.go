@@ -47,6 +47,7 @@ var may = map[string]struct {
 	"internal/shape":             {nil, "a file's text and nothing else"},
 	"internal/learn":             {nil, "learnings are words; what taught them is others' business"},
 	"internal/decompose":         {[]string{"internal/intent", "internal/plan", "internal/shape", "internal/verify"}, "answers become plans; asking is others' business"},
+	"internal/stage":             {[]string{"budget", "counsel", "internal/decompose", "internal/intent", "internal/learn", "internal/plan", "internal/shape", "runner", "scheduler"}, "the stages before a run; flags and terminals are the command line's"},
 	"cmd":                        {[]string{"*"}, "the command line wires everything"},
 	"cmd/wavex":                  {[]string{"cmd"}, "ten lines"},
 	"e2e":                        {[]string{"*"}, "tests of the whole"},

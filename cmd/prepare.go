@@ -31,8 +31,7 @@ type session struct {
 	config scheduler.Config
 	state  *scheduler.State
 	open   scheduler.Body
-	log    *journal.Log
-	lock   *journal.Lock
+	kept
 	view   ui.View
 	agent  agent
 	traces *telemetry.Tracer // nil: nobody asked for traces
@@ -202,35 +201,9 @@ func (r *session) refuseShort() error {
 
 // openLoop takes the lock, opens the journal and brings the state up to it.
 func (r *session) openLoop(ctx context.Context, past []scheduler.Event) error {
-	loop := r.config.Loop
-	if r.opts.fresh {
-		if err := moveAside(loop); err != nil {
-			return err
-		}
-	}
-	if err := os.MkdirAll(loop, 0o755); err != nil {
-		return err
-	}
-	if err := loopdir.Ignore(loop); err != nil {
-		return err
-	}
-	host, _ := os.Hostname()
-	var err error
-	r.lock, err = journal.TryLock(loop, journal.Holder{PID: os.Getpid(), Host: host, Run: r.config.Run, Since: time.Now().UTC()})
+	events, err := r.openJournal(r.config.Loop, r.config.Run, r.opts.fresh, r.seen)
 	if err != nil {
 		return err
-	}
-	log, records, err := journal.Open(filepath.Join(loop, "journal.jsonl"))
-	if err != nil {
-		return err
-	}
-	r.log = log
-	events, err := decodeEvents(records)
-	if err != nil {
-		return err
-	}
-	if len(events) != r.seen {
-		return &blockedError{fmt.Errorf("another wavex has worked in %s just now; give the command again", loop)}
 	}
 	if r.trees, err = r.openTrees(ctx); err != nil {
 		return err
@@ -240,6 +213,9 @@ func (r *session) openLoop(ctx context.Context, past []scheduler.Event) error {
 		r.state.Seq = int64(len(events)) // a further run in the same journal
 		r.open = scheduler.RunStarted{Config: r.config, Plan: planPath(r.plan), Digest: r.plan.Digest, Name: r.plan.Name,
 			Tasks: len(r.plan.Tasks), Waves: r.state.Waves, Wavex: versionText(), Owner: owner()}
+		if r.open, err = withOrigin(r.open.(scheduler.RunStarted), events); err != nil {
+			return err
+		}
 		return nil
 	}
 	if err := r.state.Replay(events); err != nil {
@@ -248,6 +224,58 @@ func (r *session) openLoop(ctx context.Context, past []scheduler.Event) error {
 	r.open = scheduler.Resumed{Config: r.config, Plan: planPath(r.plan), Digest: r.plan.Digest,
 		Tasks: len(r.plan.Tasks), Waves: r.state.Waves, Owner: owner()}
 	return nil
+}
+
+// kept is an open journal and the lock on its folder.
+type kept struct {
+	log  *journal.Log
+	lock *journal.Lock
+}
+
+// openJournal takes the lock of a .loop folder, made or moved aside before where that is
+// due, and opens its journal. seen is how many records it had when it was decided what to do.
+func (k *kept) openJournal(loop, run string, fresh bool, seen int) ([]scheduler.Event, error) {
+	if fresh {
+		if err := moveAside(loop); err != nil {
+			return nil, err
+		}
+	}
+	if err := os.MkdirAll(loop, 0o755); err != nil {
+		return nil, err
+	}
+	if err := loopdir.Ignore(loop); err != nil {
+		return nil, err
+	}
+	host, _ := os.Hostname()
+	var err error
+	k.lock, err = journal.TryLock(loop, journal.Holder{PID: os.Getpid(), Host: host, Run: run, Since: time.Now().UTC()})
+	if err != nil {
+		return nil, err
+	}
+	log, records, err := journal.Open(filepath.Join(loop, "journal.jsonl"))
+	if err != nil {
+		return nil, err
+	}
+	k.log = log
+	events, err := decodeEvents(records)
+	if err != nil {
+		return nil, err
+	}
+	if len(events) != seen {
+		return nil, &blockedError{fmt.Errorf("another wavex has worked in %s just now; give the command again", loop)}
+	}
+	return events, nil
+}
+
+// release gives the journal and the lock back.
+func (k *kept) release() {
+	if k.log != nil {
+		_ = k.log.Close()
+	}
+	if k.lock != nil {
+		_ = k.lock.Unlock()
+	}
+	k.log, k.lock = nil, nil
 }
 
 // moveAside keeps an old .loop under another name. A live run in it is refused.
@@ -307,12 +335,7 @@ func (r *session) close() {
 			fmt.Fprintln(r.std.Err, "wavex: leaving the worktrees:", err)
 		}
 	}
-	if r.log != nil {
-		_ = r.log.Close()
-	}
-	if r.lock != nil {
-		_ = r.lock.Unlock()
-	}
+	r.release()
 }
 
 // planPath is where the plan is, whatever directory a resume is called from.

@@ -25,7 +25,7 @@ import (
 // run wires the loop to the world and runs it.
 func (r *session) run(ctx context.Context) error {
 	who := &runner.Agent{Name: r.agent.name, Argv: r.agent.argv, Prices: r.prices, Secrets: r.secrets, Observe: r.observe,
-		Run: r.config.Run, Env: os.Environ(), Rehearsal: r.agent.name == "rehearse", Extra: r.rehearsalEnv()}
+		Run: r.config.Run, Env: os.Environ(), Rehearsal: r.agent.name == "rehearse", Extra: rehearsalEnv(r.agent.name, r.config.Loop, r.config.Run)}
 	if g := r.opts.grace; g > 0 {
 		who.Grace, who.StopWait = g, runner.StopWait{Interrupt: g, Close: g, Terminate: g}
 	}
@@ -65,7 +65,7 @@ func (r *session) run(ctx context.Context) error {
 	}
 	stopSignals, abandoned := r.signals(loop)
 	defer stopSignals()
-	guard := r.contain()
+	guard := contain(r.config.Run)
 	defer guard()
 
 	type outcome struct {
@@ -108,11 +108,11 @@ func (r *session) observe(o runner.Observation) {
 
 // rehearsalEnv is what the rehearsal agent is told beyond its assignment: how fast
 // time runs, and where it keeps its sessions, so that resuming one can be rehearsed.
-func (r *session) rehearsalEnv() map[string]string {
-	if r.agent.name != "rehearse" {
+func rehearsalEnv(agent, loop, run string) map[string]string {
+	if agent != "rehearse" {
 		return nil
 	}
-	env := map[string]string{rehearse.SessionsVar: filepath.Join(r.config.Loop, "runs", r.config.Run, "sessions")}
+	env := map[string]string{rehearse.SessionsVar: filepath.Join(loop, "runs", run, "sessions")}
 	if speed := os.Getenv(rehearse.SpeedVar); speed != "" {
 		env[rehearse.SpeedVar] = speed
 	}
@@ -136,13 +136,13 @@ func (r *session) finish(end scheduler.RunEnded, err error) error {
 
 // contain makes sure that nothing survives wavex: orphans come to us, and a guard
 // sweeps when we are killed. Where the system offers neither, the run goes on.
-func (r *session) contain() func() {
+func contain(run string) func() {
 	_ = proc.Subreaper()
 	self, err := os.Executable()
 	if err != nil {
 		return func() {}
 	}
-	guard, err := proc.StartGuard([]string{self, "guard", r.config.Run}, r.config.Run)
+	guard, err := proc.StartGuard([]string{self, "guard", run}, run)
 	if err != nil {
 		return func() {}
 	}

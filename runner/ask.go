@@ -35,4 +35,5 @@ type Answer struct {
 	Priced     string          `json:"priced,omitempty"` // as in Result
 	Usage      Usage           `json:"usage"`
 	Duration   time.Duration   `json:"duration"`
+	ResetsAt   time.Time       `json:"resets_at,omitzero"` // of a usage limit (limited only)
 }

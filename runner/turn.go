@@ -180,7 +180,7 @@ func (a *Agent) prepareAsk(q Question, add map[string]string) ([]string, error) 
 // answer judges what came of a question.
 func answer(q Question, e turnEnd, f *facts, limit budget.USD) Answer {
 	v := judgeTurn(e)
-	ans := Answer{Outcome: v.outcome, Reason: v.reason}
+	ans := Answer{Outcome: v.outcome, Reason: v.reason, ResetsAt: v.resetsAt}
 	ans.Cost, ans.Priced, ans.Usage = f.spent(limit)
 	if r := e.result; r != nil {
 		ans.Text = r.full

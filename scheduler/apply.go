@@ -69,6 +69,9 @@ func (s *State) apply(e Event) error {
 		s.clear()
 		s.Config, s.Opened = b.Config, e.Time
 		s.Ledger, s.Notional = budget.NewLedger(b.Config.Limits), false
+		if s.From = b.From; b.From != nil {
+			s.Ledger.Spend(b.From.Spent, 0)
+		}
 		s.begin(b.Config, e.Time)
 	case Resumed:
 		s.reopen()
@@ -114,7 +117,7 @@ func (s *State) apply(e Event) error {
 		s.Stop = &b.Stop
 	case RunEnded:
 		s.Ended = &b
-	case Notice:
+	case Notice, RequestOpened, CallStarted, CallEnded, StageEnded:
 	default:
 		return fmt.Errorf("event %d has a body of unknown type %T", e.Seq, b)
 	}

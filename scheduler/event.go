@@ -35,6 +35,8 @@ type RunStarted struct {
 	Waves  int    `json:"waves"`
 	Wavex  string `json:"wavex"`           // version of wavex
 	Owner  string `json:"owner,omitempty"` // Claude Code session whose command started wavex; "": none
+	// From is the request that the plan comes from; nil when it was written by hand.
+	From *Origin `json:"from,omitempty"`
 }
 
 // Resumed opens a further session of the same run, maybe under other limits and
@@ -251,6 +253,14 @@ func decodeBody(typ string, data []byte) (Body, error) {
 		return decode[TasksAdded](data)
 	case "gate_ended":
 		return decode[GateEnded](data)
+	case "request_opened":
+		return decode[RequestOpened](data)
+	case "call_started":
+		return decode[CallStarted](data)
+	case "call_ended":
+		return decode[CallEnded](data)
+	case "stage_ended":
+		return decode[StageEnded](data)
 	case "notice":
 		return decode[Notice](data)
 	case "run_ended":

@@ -79,8 +79,9 @@ type State struct {
 	Stop    *Stop     // start nothing more
 	Ended   *RunEnded
 	Seq     int64
-	Fleet   Fleet // how many may run side by side just now
-	running int   // attempts and panels
+	From    *Origin // the request; nil when there was none
+	Fleet   Fleet   // how many may run side by side just now
+	running int     // attempts and panels
 
 	Verdicts
 

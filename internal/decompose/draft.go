@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"wavex/internal/plan"
@@ -28,9 +29,9 @@ type draft struct {
 // reply is what Schema describes. Tasks stay raw, so that the plan's own decoder judges
 // them and not a second one.
 type reply struct {
-	Name      string                       `json:"name"`
-	Tasks     []map[string]json.RawMessage `json:"tasks"`
-	Proposals []Proposal                   `json:"proposals"`
+	Name      string     `json:"name"`
+	Tasks     []ordered  `json:"tasks"`
+	Proposals []Proposal `json:"proposals"`
 }
 
 // taskKeys are what a planner may say of a task. Permissions, commands and prompts from
@@ -39,14 +40,31 @@ var taskKeys = []string{"id", "subject", "activeForm", "description", "blockedBy
 
 // file is the plan file in the order in which people read it.
 type file struct {
-	Version  int                          `json:"version"`
-	Name     string                       `json:"name,omitempty"`
-	Request  string                       `json:"request,omitempty"`
-	Budget   any                          `json:"budget,omitempty"`
-	Defaults map[string]string            `json:"defaults,omitempty"`
-	Criteria []condition                  `json:"criteria,omitempty"`
-	MustNot  []condition                  `json:"mustNot,omitempty"`
-	Tasks    []map[string]json.RawMessage `json:"tasks"`
+	Version  int               `json:"version"`
+	Name     string            `json:"name,omitempty"`
+	Request  string            `json:"request,omitempty"`
+	Budget   any               `json:"budget,omitempty"`
+	Defaults map[string]string `json:"defaults,omitempty"`
+	Criteria []condition       `json:"criteria,omitempty"`
+	MustNot  []condition       `json:"mustNot,omitempty"`
+	Tasks    []ordered         `json:"tasks"`
+}
+
+// ordered is a task whose keys come in the order of taskKeys.
+type ordered map[string]json.RawMessage
+
+// MarshalJSON writes the keys that there are.
+func (o ordered) MarshalJSON() ([]byte, error) {
+	out := []byte{'{'}
+	for _, key := range taskKeys {
+		if v, ok := o[key]; ok {
+			if len(out) > 1 {
+				out = append(out, ',')
+			}
+			out = append(append(strconv.AppendQuote(out, key), ':'), v...)
+		}
+	}
+	return append(out, '}'), nil
 }
 
 type condition struct {

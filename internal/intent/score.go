@@ -125,3 +125,31 @@ func (s Score) String() string {
 	}
 	return fmt.Sprintf("%d/%d (%s)", s.Total(), MaxScore, strings.Join(parts, ", "))
 }
+
+// Title is the dimension's name as a person writes it behind a request.
+func (d Dimension) Title() string {
+	s := d.String()
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+// Question is what anybody could be asked about the dimension, whatever the request.
+func (d Dimension) Question() string {
+	return [...]string{
+		"What is different when it is done, as a number or as something that can be seen?",
+		"Which files, package, command or endpoint is it about?",
+		"What must stay as it is, and what must not be used?",
+		"Which commands or observations show that it works?",
+		"When is it over?",
+	}[d]
+}
+
+// Proposals are two measurable answers to Question, as examples.
+func (d Dimension) Proposals() []string {
+	return [...][]string{
+		{"it takes less than 100 ms", "the command prints the list and exits with 0"},
+		{"only the folder internal/NAME", "only the endpoint /api/NAME"},
+		{"no new dependencies", "the public API stays as it is"},
+		{"all tests pass, with one new test for it", "a script of mine prints ok"},
+		{"when the checks pass", "when it is merged"},
+	}[d]
+}

@@ -21,8 +21,9 @@ type book struct {
 	rows []row
 
 	run, name, request string
-	plan               string // path of the plan file, as the journal has it
-	phased             bool   // waves have barriers
+	from               *scheduler.Origin // the request that was scored; nil: none
+	plan               string            // path of the plan file, as the journal has it
+	phased             bool              // waves have barriers
 
 	opened     time.Time
 	wave       int // open; 0 before the first
@@ -91,6 +92,7 @@ func (b *book) head(s *scheduler.State, e scheduler.Event) {
 		b.plan = body.Plan
 	}
 	b.at, b.seq = e.Time.UTC(), s.Seq
+	b.from = s.From
 	b.run, b.name, b.request = s.Config.Run, s.Plan.Name, s.Plan.Request
 	b.phased = s.Config.Schedule != "eager"
 	b.opened, b.wave, b.waves = s.Opened.UTC(), s.Wave, s.Waves

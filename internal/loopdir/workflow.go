@@ -77,6 +77,9 @@ func (b *book) workflow(old []byte) ([]byte, error) {
 		Wavex: extension{Run: b.run, Plan: b.plan, Name: b.name, Seq: b.seq, Status: "running", ExitSignal: b.exit,
 			Wave: b.wave, Waves: b.waves, Iteration: b.iterations, CostUSD: b.spent.Float(), Notional: b.notional,
 			Counts: b.counts, Tasks: make([]taskState, len(b.rows))}}
+	if f := b.from; f != nil {
+		w.SpecScore, w.FitScore, w.Shape, w.Recall = &f.SpecScore, &f.FitScore, &f.Shape, append(w.Recall, f.Recall...)
+	}
 	x := &w.Wavex
 	if !b.limits.NoIterations {
 		x.MaxIterations = &b.limits.Iterations
@@ -101,8 +104,8 @@ func (b *book) workflow(old []byte) ([]byte, error) {
 	return keep(old, safe.JSON(ours), scored)
 }
 
-// scored are the keys that others fill: wavex with a plan in hand scores nothing, and
-// a score that is there is never made again (LEDGER S0-46).
+// scored are the keys that others may have filled: a run without a request scores
+// nothing, and a score that is there is never made again (LEDGER S0-46).
 var scored = open{
 	"spec_score":      number,
 	"fit_score":       number,

@@ -157,7 +157,8 @@ func TestSchemaIsWhole(t *testing.T) {
 	for _, b := range []scheduler.Body{scheduler.RunStarted{}, scheduler.Resumed{}, scheduler.WaveStarted{}, scheduler.AttemptStarted{},
 		scheduler.AttemptEnded{}, scheduler.CounselStarted{}, scheduler.CounselEnded{}, scheduler.CounselSkipped{},
 		scheduler.CriteriaStarted{}, scheduler.CriteriaEnded{}, scheduler.ReviewStarted{}, scheduler.ReviewEnded{}, scheduler.ReviewSkipped{},
-		scheduler.TasksAdded{}, scheduler.GateEnded{}, scheduler.Draining{}, scheduler.Notice{}, scheduler.RunEnded{}} {
+		scheduler.TasksAdded{}, scheduler.GateEnded{}, scheduler.RequestOpened{}, scheduler.CallStarted{}, scheduler.CallEnded{},
+		scheduler.StageEnded{}, scheduler.Draining{}, scheduler.Notice{}, scheduler.RunEnded{}} {
 		def, ok := doc.Defs[b.Type()]
 		if !ok {
 			t.Errorf("no definition of %s", b.Type())

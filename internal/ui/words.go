@@ -53,6 +53,9 @@ func ids(list []string) string {
 }
 
 func starting(b scheduler.RunStarted, o Options) string {
+	if f := b.From; f != nil {
+		o.Shape, o.Workflow = fmt.Sprintf("%s (%d/10)", f.Shape, f.SpecScore), f.Workflow
+	}
 	return fmt.Sprintf("[LOOP] Starting | Shape: %s | Workflow: %s | Steps: %d | Budget: %s",
 		or(text(o.Shape), "unscored"), or(text(o.Workflow), "unset"), b.Tasks, report.Budget(b.Config.Limits))
 }

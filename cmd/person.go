@@ -1,0 +1,167 @@
+package cmd
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"wavex/budget"
+	"wavex/counsel"
+	"wavex/internal/intent"
+	"wavex/internal/learn"
+)
+
+// This file asks the person at the terminal. Where nobody sits, nothing here is called,
+// and stdin is never read.
+
+// errNoAnswer is the end of the input where an answer was wanted.
+var errNoAnswer = errors.New("no answer")
+
+// mayAskAnybody tells whether a person sits at both ends.
+func mayAskAnybody(std Stdio) bool {
+	if std.Terminal != nil {
+		return std.Terminal()
+	}
+	return os.Getenv("CI") == "" && isTerminal(std.In) && isTerminal(std.Err)
+}
+
+type person struct {
+	in  *bufio.Reader
+	out io.Writer
+}
+
+// line asks and gives the answer without blanks around it.
+func (p *person) line(prompt string) (string, error) {
+	fmt.Fprint(p.out, prompt)
+	line, err := p.in.ReadString('\n')
+	if line = strings.TrimSpace(line); err != nil && line == "" {
+		fmt.Fprintln(p.out)
+		return "", errNoAnswer
+	}
+	return line, nil
+}
+
+// yes asks a question that is answered by yes unless somebody says no.
+func (p *person) yes(question string) (bool, error) {
+	for {
+		a, err := p.line(question + " [Y/n] ")
+		if err != nil {
+			return false, err
+		}
+		switch strings.ToLower(a) {
+		case "", "y", "yes":
+			return true, nil
+		case "n", "no":
+			return false, nil
+		}
+		fmt.Fprintln(p.out, "Please answer yes or no.")
+	}
+}
+
+// Recalled asks which of the learnings do not matter.
+func (p *person) Recalled(list []learn.Learning) ([]string, error) {
+	for {
+		a, err := p.line("Keep them in mind? Enter keeps all, numbers dismiss some, none dismisses all: ")
+		if err != nil {
+			return nil, err
+		}
+		var out []string
+		bad := false
+		for _, w := range strings.FieldsFunc(a, func(r rune) bool { return r == ' ' || r == ',' }) {
+			n, err := strconv.Atoi(w)
+			switch {
+			case w == "none":
+				for _, l := range list {
+					out = append(out, l.ID)
+				}
+			case err == nil && n >= 1 && n <= len(list):
+				out = append(out, list[n-1].ID)
+			case w != "y" && w != "yes":
+				bad = true
+			}
+		}
+		if !bad {
+			slices.Sort(out)
+			return slices.Compact(out), nil
+		}
+		fmt.Fprintf(p.out, "Please give numbers from 1 to %d.\n", len(list))
+	}
+}
+
+// Clarify asks each question; a letter takes a proposal.
+func (p *person) Clarify(s intent.Score, asked []counsel.Asked) (map[string]string, error) {
+	fmt.Fprintf(p.out, "The request is not clear enough yet: %s. At least %d points are needed.\nEnter skips a question; an empty round ends it.\n", s, intent.Ready)
+	out := map[string]string{}
+	for _, q := range asked {
+		fmt.Fprintf(p.out, "%s: %s\n", q.Dimension, q.Question)
+		for i, x := range q.Proposals {
+			fmt.Fprintf(p.out, "  %c) %s\n", 'a'+i, x)
+		}
+		a, err := p.line("> ")
+		if err != nil {
+			return nil, err
+		}
+		if i := strings.IndexByte("ab", (a + " ")[0]); i >= 0 && len(strings.TrimSuffix(a, ")")) == 1 && i < len(q.Proposals) {
+			a = q.Proposals[i]
+		}
+		if a != "" {
+			out[q.Dimension] = a
+		}
+	}
+	return out, nil
+}
+
+// menu asks once, on a terminal, for what the flags do not say (LEDGER S0-74); the answers
+// are frozen in the journal with the request.
+func (q *request) menu() error {
+	if q.person == nil || q.standing != nil || q.offline {
+		return nil
+	}
+	p := q.person
+	if !q.run.changed("budget") {
+		a, err := p.choose("Budget in dollars", []string{"10", "25", "50", "none"}, "25")
+		if err != nil {
+			return err
+		}
+		if q.config.Limits.NoUSD = a == "none"; q.config.Limits.NoUSD {
+			q.config.Limits.USD = 0
+		} else if q.config.Limits.USD, err = budget.ParseUSD(a); err != nil {
+			return err
+		}
+	}
+	if q.planOnly {
+		return nil
+	}
+	if !q.run.changed("max-iterations") {
+		a, err := p.choose("Most attempts", []string{"10", "25", "50", "unlimited"}, "by the number of tasks")
+		if err != nil {
+			return err
+		}
+		if a != "by the number of tasks" {
+			q.config.Iterations = a
+		}
+	}
+	return nil
+}
+
+// choose asks for one of a few words, or a number of the person's own.
+func (p *person) choose(what string, choices []string, def string) (string, error) {
+	for {
+		a, err := p.line(fmt.Sprintf("%s: %s [%s] ", what, strings.Join(choices, "/"), def))
+		if err != nil {
+			return "", err
+		}
+		if a == "" {
+			return def, nil
+		}
+		if n, err := strconv.Atoi(a); slices.Contains(choices, a) || err == nil && n > 0 {
+			return a, nil
+		}
+		fmt.Fprintln(p.out, "Please give a number, or one of the words.")
+	}
+}

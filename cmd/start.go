@@ -1,0 +1,224 @@
+package cmd
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"wavex/internal/intent"
+	"wavex/internal/plan"
+	"wavex/internal/report"
+	"wavex/internal/stage"
+)
+
+func newStart(std Stdio) *cobra.Command {
+	var o requestOptions
+	c := &cobra.Command{
+		Use:   "start [REQUEST]",
+		Short: "Go from a sentence to a verified result",
+		Long: `start recalls what was learnt before, scores how clear the request is, asks
+what it leaves open, says what it must come to (.loop/shape/SHAPE.md), makes a
+plan of it (.loop/plan.json), and runs that. Each stage is kept in .loop/: what
+was answered is never asked again. Without a request it continues the one that
+is under way. docs/requests.md tells more.
+
+On a terminal a request that suits a colleague asks after planning, after each
+attempt and before the end, one that suits a tool with review after each wave.
+Elsewhere, and with --yes, nothing is ever asked.
+` + codesHelp,
+		Example: `  wavex start "add a --json flag to cmd/status.go; go test ./cmd passes; \
+      no new dependencies; done when the tests pass"
+  wavex start                               (continue)
+  wavex start "..." --agent rehearse        (nobody is asked, nothing is spent)`,
+		Args: maybeArg("a request in quotes"),
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				o.text = args[0]
+			}
+			o.run.changed = c.Flags().Changed
+			o.run.ifUnfinished = "resume"
+			return runRequest(c.Context(), o, std)
+		},
+	}
+	runFlags(c, &o.run)
+	requestFlags(c, &o)
+	return c
+}
+
+func newPlan(std Stdio) *cobra.Command {
+	o := requestOptions{planOnly: true}
+	c := &cobra.Command{
+		Use:   "plan [REQUEST]",
+		Short: "Make a plan of a request, to read and change",
+		Long: `plan goes through the stages of wavex start up to the plan, writes it, and says
+what it is expected to cost and take. A request that is too vague ends with the
+questions to answer. Nothing is run. Without a request it continues the one
+that is under way. docs/requests.md tells more.
+
+With --offline the request is only scored, by words and patterns: nobody is
+asked and nothing is planned.
+
+Exit status: 0 planned, 2 usage, 3 the budget is spent, 5 too vague, too large,
+or a person must act, 6 paused until a usage limit resets, 130 interrupted.`,
+		Example: `  wavex plan "add pagination to GET /api/orders, at most 100 per page"
+  wavex plan "..." -o orders.json --budget 2
+  wavex plan "make it better" --offline`,
+		Args: maybeArg("a request in quotes"),
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				o.text = args[0]
+			}
+			o.run.changed = c.Flags().Changed
+			return runRequest(c.Context(), o, std)
+		},
+	}
+	f := c.Flags()
+	choiceFlag(c, &o.run.agent, "agent", "claude", []string{"claude", "rehearse"}, "who is asked")
+	f.StringVar(&o.run.claude, "claude", "", "path of the claude CLI (default: WAVEX_CLAUDE, else claude in PATH)")
+	f.StringVar(&o.run.scenario, "scenario", "", "a scenario file for the rehearsal agent")
+	f.StringVar(&o.run.budget, "budget", "", "dollars for the request and its run, +N more, or none (default: 25)")
+	f.StringVar(&o.run.prices, "prices", "", "a price table (JSON) laid over the built-in one")
+	f.StringVarP(&o.to, "to", "o", "plan.json", "plan file to write")
+	f.BoolVar(&o.offline, "offline", false, "only score the request, by a heuristic")
+	choiceFlag(c, &o.run.output, "output", "text", []string{"text", "json"}, "text for people, or NDJSON events on stdout")
+	requestFlags(c, &o)
+	return c
+}
+
+func requestFlags(c *cobra.Command, o *requestOptions) {
+	f := c.Flags()
+	f.BoolVar(&o.yes, "yes", false, "ask nobody: go on at every gate")
+	choiceFlag(c, &o.workflow, "workflow", "", []string{"A", "B", "C"}, "kind of work, build, debug or refactor (default: by the request's words)")
+	f.BoolVar(&o.run.fresh, "fresh", false, "start over: .loop is moved aside, never deleted")
+}
+
+// tellPlan prints the plan, what is doubtful about it, and what it is expected to take.
+func (q *request) tellPlan(res stage.Result) error {
+	p, diags, err := loadPlan(res.Path)
+	if err != nil {
+		return err
+	}
+	if p == nil {
+		return &planError{diags}
+	}
+	_, waves := p.Waves()
+	q.say(fmt.Sprintf("plan: %s in %s: %s (%s spent)", report.Plural(len(p.Tasks), "task", "tasks"), report.Plural(waves, "wave", "waves"), res.Path, res.Origin.Spent.Spent()))
+	for i, ids := range waveIDs(p) {
+		q.say(fmt.Sprintf("  wave %d: %s", i+1, clipList(ids, 12)))
+	}
+	for _, e := range res.Plan.Edges {
+		q.say("  the critic: " + e)
+	}
+	for _, d := range diags {
+		q.say("  " + d.String())
+	}
+	for _, n := range res.Plan.Notes {
+		q.say("  doubt: " + n)
+	}
+	q.say(expect(q.past, p, q.parallel(p)).String())
+	if q.planOnly {
+		q.say("read and change it, then: wavex run " + q.shown(res.Path))
+	}
+	return nil
+}
+
+func (q *request) parallel(p *plan.Plan) int {
+	if q.run.parallel > 0 {
+		return q.run.parallel
+	}
+	return cmp.Or(p.Parallel, defaultParallel(q.config.Agent))
+}
+
+// shown is a path as a person would type it here.
+func (q *request) shown(path string) string {
+	if rel, err := filepath.Rel(q.dir, path); err == nil && !strings.HasPrefix(rel, "..") {
+		path = rel
+	}
+	if strings.ContainsAny(path, " '\"\\$`*?(){}[]<>|&;#~!") {
+		return strconv.Quote(path)
+	}
+	return path
+}
+
+// ready prints the checklist and asks at gate G1 where the shape wants it. Nothing has
+// been started when it refuses.
+func (q *request) ready(res stage.Result) (*plan.Plan, error) {
+	p, diags, err := loadPlan(res.Path)
+	if err != nil {
+		return nil, err
+	}
+	if p == nil {
+		return nil, &planError{diags}
+	}
+	_, waves := p.Waves()
+	facts := intent.Facts{Decision: &res.Intent.Decision, Undo: &res.Intent.Undo, Kind: &res.Intent.Kind,
+		Criteria: len(p.Criteria), Tasks: len(p.Tasks), Waves: waves, Plan: q.shown(res.Path), State: q.shown(q.loop), Budget: q.config.Limits.USD.String()}
+	if q.config.Limits.NoUSD {
+		facts.Budget = "no limit"
+	}
+	for _, c := range p.Criteria {
+		if c.Verification == "assumption" {
+			facts.Assumed++
+		}
+	}
+	for i := range p.Tasks {
+		if len(p.Tasks[i].Verify) == 0 {
+			facts.Unchecked = append(facts.Unchecked, p.Tasks[i].ID)
+		}
+	}
+	points := intent.Preflight(facts)
+	q.say("preflight:")
+	for i, pt := range points {
+		mark := "ok"
+		if !pt.OK {
+			mark = "NO"
+		}
+		q.say(fmt.Sprintf("  %d. %s %s: %s", i+1, mark, pt.Name, pt.Says))
+	}
+	if !intent.Passed(points) {
+		fmt.Fprintln(q.std.Err, "wavex: the checklist is not passed; nothing was started. Put it right, then continue with: wavex start")
+		return nil, exitCode(exitBlocked)
+	}
+	if q.person != nil && res.Intent.Decision.Shape == intent.Colleague {
+		if err := q.gate1(p); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// gate1 shows the steps and asks whether to go on (LEDGER S2-29).
+func (q *request) gate1(p *plan.Plan) error {
+	fmt.Fprintf(q.std.Err, "G1: Decomposed into %s:\n", report.Plural(len(p.Tasks), "step", "steps"))
+	for i := range p.Tasks {
+		fmt.Fprintf(q.std.Err, "  %d. %s\n", i+1, cmp.Or(p.Tasks[i].Subject, p.Tasks[i].ID))
+	}
+	yes, err := q.person.yes("Proceed?")
+	if err == nil && yes {
+		return nil
+	}
+	fmt.Fprintf(q.std.Err, "wavex: not at G1; nothing was started. Change %s as you like, then continue with: wavex start\n", q.shown(p.Path))
+	return exitCode(exitFailed)
+}
+
+// handOver is how the plan is run: with the flags given, and what was settled when the
+// request was opened.
+func (q *request) handOver(p *plan.Plan) runOptions {
+	o := q.run
+	o.planPath, o.fresh, o.agent = p.Path, false, q.config.Agent
+	given := o.changed
+	o.changed = func(name string) bool {
+		return given(name) || name == "budget" || name == "agent" || name == "max-iterations" && o.iterations != ""
+	}
+	if !given("max-iterations") {
+		o.iterations = q.config.Iterations
+	}
+	if o.budget = strconv.FormatFloat(q.config.Limits.USD.Float(), 'f', -1, 64); q.config.Limits.NoUSD {
+		o.budget = "none"
+	}
+	return o
+}

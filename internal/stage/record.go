@@ -1,0 +1,219 @@
+package stage
+
+// This file is what the journal knows of the request: its calls, its results, its
+// money. Every change passes through apply, live or replayed.
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+
+	"wavex/budget"
+	"wavex/internal/intent"
+	"wavex/internal/shape"
+	"wavex/runner"
+	"wavex/scheduler"
+)
+
+// record is the state of one request.
+type record struct {
+	opened  scheduler.RequestOpened
+	is      bool // a request was opened
+	ran     bool // a run was started since
+	seq     int64
+	results map[string]json.RawMessage       // by stage
+	answers map[string]scheduler.CallEnded   // by step: the last end
+	tries   map[string]int                   // by step
+	open    map[string]scheduler.CallStarted // by step
+	ledger  budget.Ledger
+}
+
+// stageLimits is the record of limits that were changed on the way.
+const stageLimits = "limits"
+
+func callKey(step string, try int) string { return fmt.Sprintf("%s/%d", step, try) }
+
+func (r *record) apply(e scheduler.Event) error {
+	r.seq = e.Seq
+	switch b := e.Body.(type) {
+	case scheduler.RequestOpened:
+		*r = record{opened: b, is: true, seq: e.Seq, results: map[string]json.RawMessage{}, answers: map[string]scheduler.CallEnded{},
+			tries: map[string]int{}, open: map[string]scheduler.CallStarted{}, ledger: budget.NewLedger(b.Config.Limits)}
+	case scheduler.RunStarted:
+		r.ran = true
+	case scheduler.CallStarted:
+		r.tries[b.Step] = b.Try
+		r.open[b.Step] = b
+		return r.ledger.Reserve(callKey(b.Step, b.Try), b.Cap, false)
+	case scheduler.CallEnded:
+		delete(r.open, b.Step)
+		r.answers[b.Step] = b
+		r.ledger.Settle(callKey(b.Step, b.Try), b.Cost, 0, false)
+	case scheduler.StageEnded:
+		r.results[b.Stage] = b.Result
+		if b.Stage == stageLimits {
+			if err := json.Unmarshal(b.Result, &r.opened.Config.Limits); err != nil {
+				return fmt.Errorf("the record of the limits: %w", err)
+			}
+			r.ledger.SetLimits(r.opened.Config.Limits)
+		}
+	}
+	return nil
+}
+
+// Standing is where the last request of a journal stands.
+type Standing struct {
+	Opened   scheduler.RequestOpened
+	Origin   *scheduler.Origin // nil before the intent is settled
+	NotReady bool              // it was found too vague, and nobody made it clearer
+	Planned  bool              // there is a plan, or a proposal of several
+	Split    bool              // it is a proposal
+	Ran      bool              // a run was started since
+	Stage    string            // the stage it is in: intent, shape, decompose, executing
+}
+
+// Stand finds the last request of a journal; nil when there is none.
+func Stand(events []scheduler.Event) (*Standing, error) {
+	r, err := replay(events)
+	if err != nil || !r.is {
+		return nil, err
+	}
+	s := &Standing{Opened: r.opened, Ran: r.ran, Stage: "intent"}
+	if raw, ok := r.results["intent"]; ok {
+		var in Intent
+		if err := json.Unmarshal(raw, &in); err != nil {
+			return nil, fmt.Errorf("the record of stage intent: %w", err)
+		}
+		o := (&Machine{rec: r}).origin(in)
+		s.Origin, s.NotReady, s.Stage = &o, in.Decision.Shape == "blocked", "shape"
+	}
+	if _, ok := r.results["shape"]; ok {
+		s.Stage = "decompose"
+	}
+	if raw, ok := r.results["decompose"]; ok {
+		var p struct {
+			Proposals []json.RawMessage `json:"proposals"`
+		}
+		if err := json.Unmarshal(raw, &p); err != nil {
+			return nil, fmt.Errorf("the record of stage decompose: %w", err)
+		}
+		s.Planned, s.Split, s.Stage = true, len(p.Proposals) > 0, "executing"
+	}
+	return s, nil
+}
+
+func replay(events []scheduler.Event) (record, error) {
+	var r record
+	for _, e := range events {
+		if err := r.apply(e); err != nil {
+			return r, fmt.Errorf("journal record %d: %w", e.Seq, err)
+		}
+	}
+	return r, nil
+}
+
+// Open begins a new request; the machine's Past is the journal before it.
+func (m *Machine) Open(o scheduler.RequestOpened) error {
+	r, err := replay(m.Past)
+	if err != nil {
+		return err
+	}
+	m.rec = r
+	if r.is {
+		if err := m.shelve(); err != nil {
+			return err
+		}
+	}
+	return m.keep(o)
+}
+
+// shelve puts the documents of the request before aside, so that they are not taken for
+// those of the next. A SHAPE.md that is not on record is a person's, and stays.
+func (m *Machine) shelve() error {
+	to := filepath.Join(m.Loop, "runs", m.rec.opened.Run, "request")
+	docs := []string{filepath.Join(m.Loop, "plan.json")}
+	for _, p := range []intent.Phase{intent.PhasePlan, intent.PhaseRequirements, intent.PhaseDesign} {
+		docs = append(docs, filepath.Join(m.Loop, string(p)+".md"))
+	}
+	var old shape.Shape
+	if own, given, err := m.readShape(); given && err == nil && json.Unmarshal(m.rec.results["shape"], &old) == nil && reflect.DeepEqual(own, old) {
+		docs = append(docs, m.shapeFile())
+	}
+	for _, d := range docs {
+		if _, err := os.Stat(d); err != nil {
+			continue
+		}
+		if err := os.MkdirAll(to, 0o755); err != nil {
+			return err
+		}
+		if err := os.Rename(d, filepath.Join(to, filepath.Base(d))); err != nil {
+			return fmt.Errorf("putting the last request's %s aside: %w", filepath.Base(d), err)
+		}
+	}
+	return nil
+}
+
+// open takes over what is on record, and closes what an earlier session left open.
+func (m *Machine) open() error {
+	if m.Say == nil {
+		m.Say = func(string) {}
+	}
+	if !m.rec.is {
+		r, err := replay(m.Past)
+		if err != nil {
+			return err
+		}
+		m.rec = r
+	}
+	if m.Limits != m.rec.opened.Config.Limits {
+		raw, err := json.Marshal(m.Limits)
+		if err != nil {
+			return fmt.Errorf("keeping the limits: %w", err)
+		}
+		if err := m.keep(scheduler.StageEnded{Stage: stageLimits, Result: raw}); err != nil {
+			return err
+		}
+	}
+	for _, step := range slices.Sorted(maps.Keys(m.rec.open)) {
+		c := m.rec.open[step]
+		end := scheduler.CallEnded{Step: c.Step, Try: c.Try, Outcome: runner.Interrupted, Reason: "wavex ended before the call did", Cost: c.Cap}
+		if m.Recover != nil {
+			end.Cost = m.Recover(m.logDir(c.Step, c.Try), c.Cap)
+		}
+		if err := m.keep(end); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keep journals, applies and shows one event, in this order.
+func (m *Machine) keep(b scheduler.Body) error {
+	if m.Clean != nil {
+		b = m.Clean(b)
+	}
+	e := scheduler.Event{Seq: m.rec.seq + 1, Time: m.Now().UTC(), Body: b}
+	if err := m.Journal.Append(e); err != nil {
+		return err
+	}
+	if err := m.Journal.Sync(); err != nil {
+		return err
+	}
+	if err := m.rec.apply(e); err != nil {
+		return err
+	}
+	if m.View != nil {
+		m.View(e)
+	}
+	return nil
+}
+
+// logDir is where the files of a call are; each try has its own.
+func (m *Machine) logDir(step string, try int) string {
+	return filepath.Join(m.Loop, "runs", m.rec.opened.Run, "request", fmt.Sprintf("%s-try-%d", strings.ReplaceAll(step, "/", "-"), try))
+}
