@@ -42,7 +42,8 @@ type session struct {
 
 	reports []reportFile
 	hooks   []notify.Hook
-	seen    int // records of the journal when it was decided what to do
+	folder  bool // the folder of the attempts was made
+	seen    int  // records of the journal when it was decided what to do
 }
 
 // prepare reads everything, refuses what cannot run, and only then writes: a wrong

@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -25,7 +24,7 @@ import (
 // run wires the loop to the world and runs it.
 func (r *session) run(ctx context.Context) error {
 	who := &runner.Agent{Name: r.agent.name, Argv: r.agent.argv, Prices: r.prices, Secrets: r.secrets, Observe: r.observe,
-		Run: r.config.Run, Env: os.Environ(), Rehearsal: r.agent.name == "rehearse", Extra: rehearsalEnv(r.agent.name, r.config.Loop, r.config.Run)}
+		Run: r.config.Run, Env: proc.Environ(os.Environ(), nil), Rehearsal: r.agent.name == "rehearse", Extra: rehearsalEnv(r.agent.name, r.config.Loop, r.config.Run)}
 	if g := r.opts.grace; g > 0 {
 		who.Grace, who.StopWait = g, runner.StopWait{Interrupt: g, Close: g, Terminate: g}
 	}
@@ -153,7 +152,7 @@ func contain(run string) func() {
 type eventLog struct{ log *journal.Log }
 
 func (l eventLog) Append(e scheduler.Event) error {
-	b, err := json.Marshal(e)
+	b, err := e.Encode()
 	if err != nil {
 		return fmt.Errorf("encoding event %d: %w", e.Seq, err)
 	}
@@ -189,18 +188,30 @@ func (r *session) request(s *scheduler.State, i int, e scheduler.AttemptStarted)
 		req.Rehearse = r.agent.scenario.Block(t.ID, t.Rehearse)
 	}
 	req.Env = r.traced(req.Env, e)
-	if t.Command == "" {
-		b := r.brief(s, i, e)
-		req.Prompt = prompt.Build(r.plan, i, b)
-		if b.Continues {
-			b.Continues, b.Interrupts = false, b.More || b.Interrupts
-			req.Whole = prompt.Build(r.plan, i, b)
-		}
+	if t.Command != "" {
+		// Its own folder is made when there is something to put into it.
+		return req, r.runsFolder()
+	}
+	b := r.brief(s, i, e)
+	req.Prompt = prompt.Build(r.plan, i, b)
+	if b.Continues {
+		b.Continues, b.Interrupts = false, b.More || b.Interrupts
+		req.Whole = prompt.Build(r.plan, i, b)
 	}
 	if err := os.MkdirAll(req.LogDir, 0o755); err != nil {
 		return req, err
 	}
 	return req, nil
+}
+
+// runsFolder makes sure, once, that attempts could keep their files.
+func (r *session) runsFolder() error {
+	if r.folder {
+		return nil
+	}
+	err := os.MkdirAll(filepath.Join(r.config.Loop, "runs", r.config.Run, "tasks"), 0o755)
+	r.folder = err == nil
+	return err
 }
 
 // brief gathers what the prompt says beyond the plan.

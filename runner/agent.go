@@ -97,6 +97,11 @@ func (a *Agent) Attempt(ctx context.Context, req Request) Result {
 		t.res.Signature = Signature(t.res.Reason, t.res.Detail)
 	}
 	t.res.Duration = a.now().Sub(t.res.Started)
+	if t.silent && v.outcome == Done {
+		// Nothing to read later that the journal does not have. Thousands of small files
+		// would cost more than the commands.
+		return t.res
+	}
 	// A projection: the journal has the Result, so a full disk loses nothing. But it may
 	// be why the agent did not start, and why nothing of what it said was kept.
 	if err := a.keepJSON(filepath.Join(req.LogDir, resultFile), t.res); err != nil && v.outcome == Broken {
@@ -112,6 +117,7 @@ type attempt struct {
 	res    Result
 	env    []string
 	edited bool // the agent used a tool that edits
+	silent bool // a command task that printed nothing
 }
 
 func (t *attempt) run(ctx context.Context) verdict {
@@ -192,8 +198,10 @@ func (t *attempt) violated(ctx context.Context) []string {
 // prepare makes the folder and the files that an attempt begins with, and the
 // environment of everything it starts.
 func (t *attempt) prepare() ([]string, error) {
-	if err := os.MkdirAll(t.req.LogDir, 0o700); err != nil {
-		return nil, err
+	if t.req.Shell == "" {
+		if err := os.MkdirAll(t.req.LogDir, 0o700); err != nil {
+			return nil, err
+		}
 	}
 	if t.req.Prompt != "" {
 		if err := t.keep(filepath.Join(t.req.LogDir, promptFile), []byte(t.req.Prompt)); err != nil {
@@ -206,6 +214,9 @@ func (t *attempt) prepare() ([]string, error) {
 	add[proc.AttemptVar] = fmt.Sprintf("%s/%s/%d", t.req.Run, t.req.Task, t.req.Attempt)
 	add["WAVEX_TASK"] = t.req.Task
 	add["WAVEX_SLOT"] = strconv.Itoa(t.req.Slot)
+	if t.req.Shell != "" {
+		return t.environ(add), nil
+	}
 	err := t.assign(add, t.req.LogDir, assignment{Task: t.req.Task, Attempt: t.req.Attempt, Block: t.req.Rehearse})
 	return t.environ(add), err
 }

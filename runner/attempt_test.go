@@ -428,7 +428,10 @@ func TestCommandTasks(t *testing.T) {
 			t.Parallel()
 			b := setup(t, script{})
 			b.agent.Argv = []string{"must-not-be-started"}
-			b.req.Shell, b.req.Checks = tc.shell, tc.checks
+			b.req.Shell, b.req.Checks, b.req.Prompt = tc.shell, tc.checks, ""
+			if tc.want != Done {
+				b.req.Prompt = "kept"
+			}
 			if tc.adjust != nil {
 				tc.adjust(&b.req)
 			}
@@ -436,7 +439,11 @@ func TestCommandTasks(t *testing.T) {
 			if r.Outcome != tc.want || !strings.Contains(r.Reason, tc.reason) || r.Cost != 0 || r.Priced != "" {
 				t.Errorf("result = %+v", r)
 			}
-			kept(t, b, r)
+			if r.Outcome != Done {
+				kept(t, b, r)
+			} else if left, err := os.ReadDir(b.logs); err != nil || len(left) > 0 {
+				t.Errorf("a command that ended well and said nothing left files: %v, %v", left, err)
+			}
 		})
 	}
 	b := setup(t, script{})

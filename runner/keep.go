@@ -65,10 +65,13 @@ func (a *Agent) keep(path string, data []byte) error {
 	return os.WriteFile(path, data, 0o600)
 }
 
-// keepJSON writes a value.
+// keepJSON writes a value, and makes the folder of a command task that has none yet.
 func (a *Agent) keepJSON(path string, v any) error {
 	data, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
 	return a.keep(path, append(data, '\n'))

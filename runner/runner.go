@@ -67,7 +67,7 @@ type Request struct {
 	Slot    int    `json:"slot"`    // 0..parallel-1, unique among running attempts
 
 	Dir    string `json:"dir"`               // absolute; where the agent and its checks work
-	LogDir string `json:"log_dir"`           // absolute; exists; prompt, stream, stderr and result go here
+	LogDir string `json:"log_dir"`           // absolute; created when missing; prompt, stream, stderr and result go here
 	Base   string `json:"base,omitempty"`    // absolute file: digests of the declared files before the first attempt
 	Prompt string `json:"-"`                 // goes on stdin; written to LogDir/prompt.md
 	Shell  string `json:"command,omitempty"` // a command task: run this instead of an agent

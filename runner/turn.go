@@ -106,10 +106,7 @@ func (t *attempt) record(k *talk) {
 func (t *attempt) command(ctx context.Context) verdict {
 	e := turnEnd{exit: -1}
 	e.timeout, _ = limits(t.req.Settings)
-	out, err := t.create(t.req.LogDir, outputFile)
-	if err != nil {
-		return verdict{outcome: Broken, reason: err.Error()}
-	}
+	out := &late{Agent: t.Agent, dir: t.req.LogDir, name: outputFile}
 	defer out.close()
 	ctx, cancel := context.WithTimeoutCause(ctx, e.timeout, ErrTimeout)
 	defer cancel()
@@ -124,6 +121,7 @@ func (t *attempt) command(ctx context.Context) verdict {
 	e.exit, e.signal, e.words = exit.Code, exit.Signal, said.String()
 	t.res.ExitCode, t.res.Contained = exit.Code, exit.Contained
 	t.res.Report = e.words
+	t.silent = out.rec == nil
 	v := judgeCommand(e)
 	if v.detail == "" {
 		v.detail = e.words

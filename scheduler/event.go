@@ -185,12 +185,18 @@ type envelope struct {
 const EventVersion = 1
 
 // MarshalJSON writes {"v","seq","time","type","data"}.
-func (e Event) MarshalJSON() ([]byte, error) {
-	data, err := json.Marshal(e.Body)
-	if err != nil {
-		return nil, err
-	}
-	return json.Marshal(envelope{V: EventVersion, Seq: e.Seq, Time: e.Time, Type: e.Body.Type(), Data: data})
+func (e Event) MarshalJSON() ([]byte, error) { return e.Encode() }
+
+// Encode is what json.Marshal makes of the event, in one pass: with MarshalJSON the
+// encoder reads the whole text once more.
+func (e Event) Encode() ([]byte, error) {
+	return json.Marshal(struct {
+		V    int       `json:"v"`
+		Seq  int64     `json:"seq"`
+		Time time.Time `json:"time"`
+		Type string    `json:"type"`
+		Data Body      `json:"data"`
+	}{EventVersion, e.Seq, e.Time, e.Body.Type(), e.Body})
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote. An unknown type or a newer version is

@@ -113,7 +113,7 @@ func (l *Loop) Run(ctx context.Context) (RunEnded, error) {
 		return RunEnded{}, err
 	}
 	size := max(1, r.s.Config.Parallel)
-	r.done = make(chan message, size)
+	r.done, r.jobs = make(chan message, size), make(chan func())
 	r.group.SetLimit(size)
 	return r.loop(ctx)
 }
@@ -126,7 +126,8 @@ type running struct {
 	cancel context.CancelCauseFunc
 	group  errgroup.Group // the attempts and panels; SetLimit is the parallel limit
 	done   chan message
-	batch  []Event // applied, not yet durable
+	jobs   chan func() // to workers that are free
+	batch  []Event     // applied, not yet durable
 }
 
 func (r *running) loop(ctx context.Context) (RunEnded, error) {
@@ -306,16 +307,30 @@ func (r *running) act(e Event) {
 	}
 }
 
-// work runs f under the parallel limit and sends its message to the loop. Admission
-// keeps to the limit, so Go waits at most for a worker that has sent its message and
-// is about to return.
+// work runs f under the parallel limit and sends its message to the loop. Workers stay
+// for the next job, with the stack they have grown. Admission keeps to the limit, so the
+// loop waits at most for a worker that has sent its message and is about to be free.
 func (r *running) work(task int, f func() message) {
-	r.group.Go(func() error {
+	job := func() {
 		m := f()
 		m.task = task
 		r.done <- m // has room for everything that may run
+	}
+	select {
+	case r.jobs <- job:
+		return
+	default:
+	}
+	worker := func() error {
+		job()
+		for next := range r.jobs {
+			next()
+		}
 		return nil
-	})
+	}
+	if !r.group.TryGo(worker) {
+		r.jobs <- job
+	}
 }
 
 func (r *running) attempt(req runner.Request) (res runner.Result) {
@@ -380,6 +395,9 @@ func (r *running) asked(key string, limit budget.USD) budget.USD {
 // leaves anything.
 func (r *running) stop() {
 	r.cancel(ErrInterrupted)
+	if r.jobs != nil {
+		close(r.jobs)
+	}
 	finished := make(chan struct{})
 	go func() {
 		defer close(finished)

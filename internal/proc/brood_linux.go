@@ -57,26 +57,27 @@ func (b *brood) start(p *Process) error {
 	b.mu.Lock()
 	b.live[p] = true
 	b.mu.Unlock()
-	err := p.cmd.Start()
+	pid, err := fork(p.cmd)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if err != nil {
 		delete(b.live, p)
 		return err
 	}
-	p.pid = p.cmd.Process.Pid
+	p.pid = pid
 	return nil
 }
 
 // reap collects p, which has exited.
-func (b *brood) reap(p *Process) {
+func (b *brood) reap(p *Process) Exit {
 	p.mu.Lock()
-	_ = p.cmd.Wait() // how it went is in ProcessState
+	e := collect(p.pid)
 	p.reaped = true
 	p.mu.Unlock()
 	b.mu.Lock()
 	delete(b.live, p)
 	b.mu.Unlock()
+	return e
 }
 
 // strays returns the children of the first thread: orphans, and what other code in

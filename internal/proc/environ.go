@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Environ builds the environment of a child: what the lists below allow of the
@@ -34,6 +35,11 @@ func environ(parent, pass []string, add map[string]string, fold bool) []string {
 		}
 		return name
 	}
+	no, yes := lists()
+	if fold {
+		no, yes = newNames(never, true), newNames(allowed, true)
+	}
+	more := newNames(pass, fold)
 	vals := map[string]string{}
 	for _, kv := range parent {
 		name, _, ok := strings.Cut(kv, "=")
@@ -41,7 +47,7 @@ func environ(parent, pass []string, add map[string]string, fold bool) []string {
 			continue
 		}
 		k := key(name)
-		if matches(never, k, fold) || !matches(allowed, k, fold) && !matches(pass, k, fold) {
+		if no.has(k) || !yes.has(k) && !more.has(k) {
 			continue
 		}
 		vals[k] = kv
@@ -54,17 +60,33 @@ func environ(parent, pass []string, add map[string]string, fold bool) []string {
 	return out
 }
 
-// matches tells whether a name is in a list of names and PREFIX* patterns.
-func matches(list []string, name string, fold bool) bool {
-	return slices.ContainsFunc(list, func(pat string) bool {
+// lists are never and allowed with the case of their letters, made once: a large plan
+// asks for thousands of environments.
+var lists = sync.OnceValues(func() (no, yes names) { return newNames(never, false), newNames(allowed, false) })
+
+// names is a list of names and PREFIX* patterns, made for many questions.
+type names struct {
+	exact    map[string]bool
+	prefixes []string
+}
+
+func newNames(list []string, fold bool) names {
+	n := names{exact: make(map[string]bool, len(list))}
+	for _, pat := range list {
 		if fold {
 			pat = strings.ToUpper(pat)
 		}
 		if prefix, ok := strings.CutSuffix(pat, "*"); ok {
-			return strings.HasPrefix(name, prefix)
+			n.prefixes = append(n.prefixes, prefix)
+		} else {
+			n.exact[pat] = true
 		}
-		return name == pat
-	})
+	}
+	return n
+}
+
+func (n names) has(name string) bool {
+	return n.exact[name] || slices.ContainsFunc(n.prefixes, func(p string) bool { return strings.HasPrefix(name, p) })
 }
 
 // sameVar compares names of variables as the platform does.

@@ -133,7 +133,7 @@ func childrenOf(pid int) []int {
 // childrenOfThread reads one children file. While nobody in the list is reaped it is
 // exact; entries may be passed over when somebody is.
 func childrenOfThread(path string) []int {
-	var room [4096]byte
+	var room [256]byte // small, because every process that ends looks here from a fresh stack
 	b, err := slurp(path, room[:])
 	if err != nil || len(b) == 0 {
 		return nil

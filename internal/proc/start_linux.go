@@ -36,24 +36,18 @@ func pinned(f func()) {
 }
 
 // begin forks: a group of its own, and SIGKILL from the kernel when wavex dies. That
-// signal is sent when the forking thread ends, which need not be when wavex ends (the
-// runtime ends the thread of a goroutine that returns while locked to it), so a
-// goroutine keeps the thread as long as the process.
+// signal is sent when the forking thread ends. The runtime ends the thread of a goroutine
+// that returns while locked to it and no other; no code of wavex does that, and none may.
+// A thread kept for each process would cost as much as the fork.
 func (p *Process) begin() error {
 	p.pidfd = -1
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL, PidFD: &p.pidfd}
 	if p.guard {
 		p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, PidFD: &p.pidfd}
 	}
-	started := make(chan error)
-	go pinned(func() {
-		err := ours.start(p)
-		started <- err
-		if err == nil {
-			<-p.swept
-		}
-	})
-	return <-started
+	var err error
+	pinned(func() { err = ours.start(p) })
+	return err
 }
 
 // awaitExit returns when the process has exited; it is not reaped yet.
@@ -111,19 +105,7 @@ func (p *Process) giveUp()          {}
 // finish sweeps, then reaps.
 func (p *Process) finish() Exit {
 	swept, contained := ours.sweep(p)
-	ours.reap(p)
-	e := exitOf(p.cmd.ProcessState)
+	e := ours.reap(p)
 	e.Swept, e.Contained = swept, contained
-	return e
-}
-
-func exitOf(st *os.ProcessState) Exit {
-	e := Exit{Code: st.ExitCode(), CPU: st.UserTime() + st.SystemTime()}
-	if ws, ok := st.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
-		e.Signal = unix.SignalName(ws.Signal())
-	}
-	if ru, ok := st.SysUsage().(*syscall.Rusage); ok {
-		e.MaxRSS = ru.Maxrss << 10
-	}
 	return e
 }

@@ -3,6 +3,7 @@ package proc
 import (
 	"io"
 	"os"
+	"sync"
 )
 
 // wiring connects the standard streams of a process that is about to start: it
@@ -20,13 +21,18 @@ type copying struct {
 
 // run copies until the output ends or the writer fails; then the child sees a closed pipe.
 func (c copying) run() {
-	_, _ = io.Copy(c.to, c.from)
+	buf := buffers.Get().(*[]byte)
+	_, _ = io.CopyBuffer(c.to, c.from, *buf)
+	buffers.Put(buf)
 	c.from.discard()
 }
 
+// buffers are for copying; most commands print less than a line.
+var buffers = sync.Pool{New: func() any { b := make([]byte, 32<<10); return &b }}
+
 func (w *wiring) connect(p *Process, s Spec) error {
 	if s.Stdin {
-		r, ours, err := os.Pipe()
+		ours, r, err := pipe(true)
 		if err != nil {
 			return err
 		}
@@ -62,7 +68,7 @@ func (w *wiring) outlet(p *Process, to io.Writer) (*os.File, *outlet, error) {
 	if f, ok := to.(*os.File); ok {
 		return f, nil, nil
 	}
-	r, theirs, err := os.Pipe()
+	r, theirs, err := pipe(false)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -62,7 +62,7 @@ type verdict struct {
 
 func line(e scheduler.Event) ([]byte, error) {
 	e.Time = e.Time.UTC()
-	b, err := json.Marshal(e)
+	b, err := e.Encode()
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -55,7 +56,7 @@ func runCommand(ctx context.Context, dir string, env []string, c plan.Check, e *
 func Command(ctx context.Context, dir string, env []string, command string, also io.Writer) (proc.Exit, *Excerpt, error) {
 	out := &Excerpt{}
 	both := tee{out, also}
-	p, err := proc.Start(proc.Spec{Argv: proc.Shell(command), Dir: dir, Env: env, Mark: mark(env), Combined: both})
+	p, err := start(proc.Spec{Dir: dir, Env: env, Mark: mark(env), Combined: both}, command)
 	if err != nil {
 		return proc.Exit{Code: -1, Contained: true}, out, err
 	}
@@ -78,6 +79,24 @@ func Command(ctx context.Context, dir string, env []string, command string, also
 		_ = p.Kill()
 	}
 	return p.Wait(), out, context.Cause(ctx)
+}
+
+// start starts a command line: without a shell where a shell would only start one program,
+// which costs half. What cannot be started so (no such program, a script without its
+// first line) is the shell's to run, or to explain.
+func start(s proc.Spec, command string) (*proc.Process, error) {
+	if words, ok := proc.Words(command); ok {
+		direct := s
+		direct.Argv = words
+		if !slices.ContainsFunc(s.Env, func(kv string) bool { return strings.HasPrefix(kv, "PWD=") }) {
+			direct.Env = append(slices.Clip(s.Env), "PWD="+s.Dir) // as a shell would
+		}
+		if p, err := proc.Start(direct); err == nil {
+			return p, nil
+		}
+	}
+	s.Argv = proc.Shell(command)
+	return proc.Start(s)
 }
 
 // tee keeps an excerpt and passes everything on; an error of the other writer is

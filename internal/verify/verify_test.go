@@ -183,3 +183,29 @@ func self(t *testing.T) string {
 func standin(what string) []string {
 	return []string{"PATH=" + os.Getenv("PATH"), "VERIFY_STANDIN=" + what}
 }
+
+// A line that needs no shell runs without one, and a script without its first line, which
+// only a shell can run, runs all the same.
+func TestShellOnlyWhereNeeded(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, dir, "bare", "echo ran by a shell\n")
+	if err := os.Chmod(filepath.Join(dir, "bare"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	env := []string{"PATH=" + os.Getenv("PATH")}
+	for _, tc := range []struct{ run, want string }{
+		{"./bare", "ran by a shell"},
+		{"env", "PATH=" + os.Getenv("PATH") + "\nPWD=" + dir},
+		{"./no-such-program", "not found"},
+	} {
+		got, err := verify.Run(t.Context(), dir, env, []plan.Check{{Run: tc.run}})
+		if err != nil || !strings.Contains(got[0].Output, tc.want) {
+			t.Errorf("%s: %+v, %v; want %q", tc.run, got, err, tc.want)
+		}
+	}
+	got, _ := verify.Run(t.Context(), dir, env, []plan.Check{{Run: "./no-such-program"}})
+	if got[0].ExitCode != 127 {
+		t.Errorf("a program that is not there: %+v, want the shell's 127", got[0])
+	}
+}

@@ -30,6 +30,9 @@ var marker = regexp.MustCompile(`(?i)<(/?\s*loop-complete)`)
 // characters are gone, every run of white space is one space, and a completion
 // marker is escaped, since only wavex says that a loop is complete.
 func Line(text string) string {
+	if tame(text) {
+		return text
+	}
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	text = sequence.ReplaceAllString(text, "")
 	var b strings.Builder
@@ -49,6 +52,20 @@ func Line(text string) string {
 		b.WriteRune(r)
 	}
 	return marker.ReplaceAllString(b.String(), "&lt;$1")
+}
+
+// tame tells quickly that Line would change nothing: printable ASCII, single spaces
+// between words, and no angle bracket.
+func tame(text string) bool {
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c > '~' || c < ' ' || c == '<':
+			return false
+		case c == ' ' && (i == 0 || i == len(text)-1 || text[i-1] == ' '):
+			return false
+		}
+	}
+	return true
 }
 
 // hidden tells whether a character acts instead of showing: controls, text
@@ -96,7 +113,7 @@ func Cut(text string, columns int, ascii bool) string {
 	if columns <= 0 {
 		return ""
 	}
-	if uniseg.StringWidth(text) <= columns {
+	if len(text) <= columns || uniseg.StringWidth(text) <= columns { // no character is wider than its bytes
 		return text
 	}
 	dots := "…"
