@@ -50,6 +50,11 @@ func (r *session) run(ctx context.Context) error {
 	if r.config.Isolation == workspace.Worktree {
 		loop.Trees = r.trees
 	}
+	seal := func() {}
+	if points := r.checkpoints(ctx); points != nil {
+		inner := r.pointed(loop.Runner, points)
+		loop.Runner, seal = inner, func() { inner.keep(ctx, points.End) }
+	}
 	if r.config.Counsel {
 		panel, err := r.panel(who)
 		if err != nil {
@@ -78,6 +83,7 @@ func (r *session) run(ctx context.Context) error {
 	}()
 	select {
 	case out := <-done:
+		seal()
 		_ = files.Close() // before the end is told
 		end := r.reported(r.finish(out.end, out.err))
 		told()

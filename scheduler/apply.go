@@ -113,6 +113,8 @@ func (s *State) apply(e Event) error {
 		s.tasksAdded(b)
 	case GateEnded:
 		s.Gate, s.ExitSignal = &b, b.ExitSignal
+	case RolledBack:
+		s.rolledBack(b)
 	case Draining:
 		s.Stop = &b.Stop
 	case RunEnded:

@@ -267,6 +267,8 @@ func decodeBody(typ string, data []byte) (Body, error) {
 		return decode[CallEnded](data)
 	case "stage_ended":
 		return decode[StageEnded](data)
+	case "rolled_back":
+		return decode[RolledBack](data)
 	case "notice":
 		return decode[Notice](data)
 	case "run_ended":

@@ -13,6 +13,7 @@
 //	refs/wavex/RUN.kept/TASK/ID   what a task left behind: earlier tries, an agent's own commits
 //	refs/wavex/RUN.run/base, tip  where the run began, and what is integrated
 //	refs/wavex/RUN.run/wave-KEY   what an integration made
+//	refs/wavex/RUN.points/...     checkpoints of the shared directory, and what a rollback replaced
 //
 // (A branch wavex/RUN/TASK cannot be: git keeps no branch below another branch.)
 //

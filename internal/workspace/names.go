@@ -47,7 +47,7 @@ func component(id string) string {
 
 // fitRun tells whether a run id can name branches that are not those of another run.
 func fitRun(run string) bool {
-	for _, ours := range []string{".tasks", ".kept", ".run"} {
+	for _, ours := range []string{".tasks", ".kept", ".run", ".points"} {
 		if strings.HasSuffix(run, ours) {
 			return false
 		}

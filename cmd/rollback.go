@@ -1,0 +1,272 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"wavex/internal/journal"
+	"wavex/internal/loopdir"
+	"wavex/internal/report"
+	"wavex/internal/secret"
+	"wavex/internal/ui/safe"
+	"wavex/internal/workspace"
+	"wavex/scheduler"
+)
+
+type rollbackOptions struct {
+	what  string
+	plan  string
+	force bool
+	dry   bool
+}
+
+func newRollback(std Stdio) *cobra.Command {
+	var o rollbackOptions
+	c := &cobra.Command{
+		Use:   "rollback TASK|wave-N|run",
+		Short: "Bring back the files from before a task, a wave or the run",
+		Long: `rollback restores the files of the project from the checkpoint that was made
+before a task (of reversibility 2B or 1), before wave N, or before the run, and
+marks what is undone as pending: wavex resume does it again. A wave takes the
+waves behind it along. Only the files in the git checkout change; index,
+branches and stash stay, and what was there before is kept below refs/wavex.
+
+It lists each path. What somebody else changed after wavex last looked, or a
+task that others already build on, is not taken back unless --force is given.
+
+Exit status: 0 done, 2 there is no checkpoint of it, 5 a person must look.`,
+		Example: "  wavex rollback T-003 --dry-run\n  wavex rollback wave-2\n  wavex rollback run --force",
+		Args:    oneArg("a task, wave-N or run"),
+		RunE: func(c *cobra.Command, args []string) error {
+			o.what = args[0]
+			return runRollback(c.Context(), o, std)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&o.plan, "plan", "", "the plan file (default: that of the run in .loop)")
+	f.BoolVar(&o.force, "force", false, "also what somebody else changed since, and under tasks that build on it")
+	f.BoolVarP(&o.dry, "dry-run", "n", false, "only list what would be done")
+	return c
+}
+
+func runRollback(ctx context.Context, o rollbackOptions, std Stdio) error {
+	var args []string
+	if o.plan != "" {
+		args = []string{o.plan}
+	}
+	s, events, err := pastRun(args)
+	if err != nil {
+		return err
+	}
+	b := rollback{opts: o, std: std, s: s, events: events}
+	if err := b.aim(); err != nil {
+		return err
+	}
+	host, _ := os.Hostname() // for people; unknown is ""
+	lock, err := journal.TryLock(s.Config.Loop, journal.Holder{PID: os.Getpid(), Host: host, Run: s.Config.Run, Since: time.Now().UTC()})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = lock.Unlock() }()
+	return b.run(ctx)
+}
+
+// rollback is one rollback under way.
+type rollback struct {
+	opts   rollbackOptions
+	std    Stdio
+	s      *scheduler.State
+	events []scheduler.Event
+
+	target workspace.Target
+	tasks  []string // that are undone, in plan order
+	built  []string // completed tasks that build on a task that is undone
+	last   []string // tasks among them whose effects are not files alone
+}
+
+// aim finds what is meant. A task's id goes before the words wave-N and run.
+func (b *rollback) aim() error {
+	s := b.s
+	if s.Config.Isolation == scheduler.Isolated {
+		return usage("run %s worked in worktrees: your checkout was not touched before the delivery, and each task's work is a commit; see: git for-each-ref refs/wavex/%s", s.Config.Run, s.Config.Run)
+	}
+	i, isTask := s.Plan.Lookup(b.opts.what)
+	wave, isWave := strings.CutPrefix(b.opts.what, "wave-")
+	switch {
+	case isTask:
+		b.target.Task = s.Plan.Tasks[i].ID
+	case b.opts.what == "run":
+		b.target.Wave = 1
+	case isWave:
+		n, err := strconv.Atoi(wave)
+		if err != nil || n < 1 || n > s.Waves {
+			return usage("there is no wave %s; the plan has waves 1 to %d", wave, s.Waves)
+		}
+		b.target.Wave = n
+	default:
+		return usage("%q is no task of %s, no wave-N, and not run", b.opts.what, s.Plan.Path)
+	}
+	for j := range s.Tasks {
+		t := &s.Plan.Tasks[j]
+		if isTask && j != i || !isTask && s.Tasks[j].Wave < b.target.Wave || s.Tasks[j].Attempts == 0 {
+			continue
+		}
+		b.tasks = append(b.tasks, t.ID)
+		if t.Reversibility == "1" {
+			b.last = append(b.last, t.ID)
+		}
+	}
+	if isTask {
+		for _, j := range s.Plan.Graph.Cone(i) {
+			if s.Tasks[j].Status == scheduler.Completed {
+				b.built = append(b.built, s.Plan.Tasks[j].ID)
+			}
+		}
+		b.target.Leave = b.others(i)
+	}
+	return nil
+}
+
+// others lists the paths that other tasks declare to write and this one does not, as git
+// has them.
+func (b *rollback) others(i int) []string {
+	own := map[string]bool{}
+	for _, f := range b.s.Plan.Tasks[i].Files {
+		own[b.place(i, f.Path)] = true
+	}
+	var out []string
+	for j := range b.s.Plan.Tasks {
+		for _, f := range b.s.Plan.Tasks[j].Files {
+			if path := b.place(j, f.Path); j != i && f.Writes() && !own[path] {
+				out = append(out, path)
+			}
+		}
+	}
+	return out
+}
+
+// place is where a declared file of a task is, absolute.
+func (b *rollback) place(i int, file string) string {
+	dir := b.s.Config.Dir
+	if s := b.s.Plan.Tasks[i].Settings; s != nil && s.Dir != "" {
+		dir = filepath.Join(dir, filepath.FromSlash(s.Dir))
+	}
+	return filepath.Join(dir, filepath.FromSlash(file))
+}
+
+func (b *rollback) run(ctx context.Context) error {
+	points, err := workspace.OpenPoints(ctx, b.s.Config.Dir, b.s.Config.Run, os.Environ())
+	if err != nil {
+		return &blockedError{err}
+	}
+	if b.target.Leave, err = points.Relative(b.target.Leave); err != nil {
+		return err
+	}
+	found, err := points.Rollback(ctx, b.target)
+	if errors.Is(err, workspace.ErrNoPoint) {
+		return usage("there is no checkpoint of %s; they are made in a git checkout, before tasks whose reversibility is 2B or 1, and before the waves of a plan that has such tasks", b.opts.what)
+	}
+	if err != nil {
+		return &blockedError{err}
+	}
+	b.list(found)
+	if err := b.refuse(found); err != nil || b.opts.dry {
+		return err
+	}
+	if err := points.Restore(ctx, found); err != nil {
+		return &blockedError{err}
+	}
+	if err := b.record(found); err != nil {
+		return err
+	}
+	if err := points.Forget(ctx, b.tasks, b.target.Wave); err != nil {
+		return &blockedError{err}
+	}
+	fmt.Fprintf(b.std.Out, "rolled back %s: %s; what was there is kept at %s\n", b.opts.what, report.Plural(len(found.Changes), "path", "paths"), found.Undo)
+	fmt.Fprintf(b.std.Out, "pending again: %s; do it again with: %s\n", strings.Join(b.tasks, ", "), b.s.Ended.Resume)
+	return nil
+}
+
+// list says what is done, path by path.
+func (b *rollback) list(found *workspace.Rollback) {
+	out := b.std.Out
+	for _, c := range found.Changes {
+		note := ""
+		if slices.Contains(found.Theirs, c.Path) && found.Unknown == "" {
+			note = "  (changed since by somebody else)"
+		}
+		fmt.Fprintf(out, "%-10s %s%s\n", c.Action, safe.Line(c.Path), note)
+	}
+	for _, path := range found.Left {
+		fmt.Fprintf(out, "%-10s %s  (declared by another task, or a repository of its own)\n", "leave", safe.Line(path))
+	}
+	if len(found.Changes) == 0 {
+		fmt.Fprintln(out, "no file differs from the checkpoint")
+	}
+	if len(b.last) > 0 {
+		fmt.Fprintf(out, "reversibility 1: what %s did elsewhere than in files stays\n", strings.Join(b.last, ", "))
+	}
+}
+
+// refuse is the error that keeps a rollback from losing what it should not.
+func (b *rollback) refuse(found *workspace.Rollback) error {
+	if b.opts.force {
+		return nil
+	}
+	var why []string
+	if len(b.built) > 0 {
+		why = append(why, "completed tasks build on it: "+strings.Join(b.built, ", "))
+	}
+	switch n := len(found.Theirs); {
+	case n == 0:
+	case found.Unknown != "":
+		why = append(why, found.Unknown)
+	default:
+		why = append(why, report.Plural(n, "path was", "paths were")+" changed by somebody else since")
+	}
+	if why == nil {
+		return nil
+	}
+	return &blockedError{fmt.Errorf("nothing was changed: %s; --force goes on (what is there is kept below refs/wavex)", strings.Join(why, "; "))}
+}
+
+// record makes it part of the run: journal, state, files in .loop.
+func (b *rollback) record(found *workspace.Rollback) error {
+	log, records, err := journal.Open(filepath.Join(b.s.Config.Loop, "journal.jsonl"))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = log.Close() }()
+	if len(records) != len(b.events) {
+		return &blockedError{errors.New("another wavex has worked here just now; give the command again")}
+	}
+	to := eventLog{log}
+	add := func(body scheduler.Body) error {
+		e := scheduler.Event{Seq: b.s.Seq + 1, Time: time.Now().UTC(), Body: body}
+		b.events = append(b.events, e)
+		return errors.Join(to.Append(e), b.s.Replay([]scheduler.Event{e}))
+	}
+	if err := add(scheduler.RolledBack{What: b.opts.what, Tasks: b.tasks, From: found.Commit, Undo: found.Undo,
+		Paths: len(found.Changes), Forced: b.opts.force}); err != nil {
+		return err
+	}
+	if err := add(scheduler.AfterRollback(b.s, b.opts.what)); err != nil {
+		return err
+	}
+	if err := to.Sync(); err != nil {
+		return err
+	}
+	if err := loopdir.Rebuild(b.s.Config.Loop, secret.New(os.Environ()).Bytes, b.s, b.events); err != nil {
+		fmt.Fprintln(b.std.Err, "wavex: warning:", err)
+	}
+	return nil
+}
