@@ -89,7 +89,7 @@ func readPast(loop, path, id string) (*past, error) {
 	if err := s.Replay(events); err != nil {
 		return nil, err
 	}
-	s.Config.Loop = loop // the project may have been moved since
+	s.Config.Dir, s.Config.Loop = filepath.Dir(loop), loop // the project may have been moved since
 	return &past{loop: loop, state: s, events: events, alive: !later && journal.Free(loop) != nil}, nil
 }
 

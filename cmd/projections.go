@@ -32,5 +32,11 @@ func rebuild(s *scheduler.State, events []scheduler.Event) error {
 		return err
 	}
 	defer func() { _ = lock.Unlock() }()
+	switch now, err := readEvents(loop); {
+	case err != nil:
+		return err
+	case len(now) != len(events):
+		return fmt.Errorf("the files in %s are of the last run, and that is another one by now", loop)
+	}
 	return loopdir.Rebuild(loop, secret.New(os.Environ()).Bytes, s, events)
 }

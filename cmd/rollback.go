@@ -63,11 +63,12 @@ func runRollback(ctx context.Context, o rollbackOptions, std Stdio) error {
 	if o.plan != "" {
 		args = []string{o.plan}
 	}
-	s, events, err := pastRun(args)
+	past, err := pastRun(args)
 	if err != nil {
 		return err
 	}
-	b := rollback{opts: o, std: std, s: s, events: events}
+	s := past.state
+	b := rollback{opts: o, std: std, s: s, events: past.events}
 	if err := b.aim(); err != nil {
 		return err
 	}
