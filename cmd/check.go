@@ -2,9 +2,7 @@ package cmd
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"strings"
 
@@ -111,18 +109,6 @@ func clip(ids []string, n int) []string {
 }
 
 func clipList(ids []string, n int) string { return strings.Join(clip(ids, n), " ") }
-
-// loadPlan reads a plan; a file that cannot be read is the caller's mistake.
-func loadPlan(path string) (*plan.Plan, []plan.Diagnostic, error) {
-	p, diags, err := plan.Load(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, usage("there is no plan %s", path)
-	}
-	if err != nil {
-		return nil, nil, usage("reading the plan: %s", err)
-	}
-	return p, diags, nil
-}
 
 func waveIDs(p *plan.Plan) [][]string {
 	wave, total := p.Waves()

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -13,7 +14,7 @@ import (
 	"wavex/scheduler"
 )
 
-type exportOptions struct{ format, to string }
+type exportOptions struct{ format, to, list string }
 
 func newExport(std Stdio) *cobra.Command {
 	var o exportOptions
@@ -23,25 +24,35 @@ func newExport(std Stdio) *cobra.Command {
 		Long: `export writes a plan as a phase plan in markdown (phase-md) or JSON
 (phase-json), or the state of its run as the loop block of a STATE.md
 (state-md); before the first run that block has its initial values. What the
-form cannot carry is listed.
+form cannot carry is listed. With --task-list it puts the plan into a task list
+of Claude Code instead, which must be empty.
 
 Exit status: 0 written, 2 the plan has mistakes.`,
-		Example: "  wavex export --format phase-md plan.json -o phase.plan.md\n  wavex export --format state-md plan.json",
+		Example: "  wavex export --format phase-md plan.json -o phase.plan.md\n  wavex export --format state-md plan.json\n  wavex export --task-list my-list plan.json",
 		Args:    oneArg("a plan file"),
-		RunE:    func(_ *cobra.Command, args []string) error { return runExport(args[0], o, std) },
+		RunE: func(c *cobra.Command, args []string) error {
+			if o.list != "" && (c.Flags().Changed("format") || o.to != "") {
+				return usage("--task-list says where and how to write: leave --format and --to out")
+			}
+			return runExport(c.Context(), args[0], o, std)
+		},
 	}
 	choiceFlag(c, &o.format, "format", "phase-md", []string{"phase-md", "phase-json", "state-md"}, "what to write")
 	c.Flags().StringVarP(&o.to, "to", "o", "", "file to write (default: standard output)")
+	c.Flags().StringVar(&o.list, "task-list", "", "put the plan into this task list of Claude Code")
 	return c
 }
 
-func runExport(path string, o exportOptions, std Stdio) error {
-	p, diags, err := loadPlan(path)
+func runExport(ctx context.Context, path string, o exportOptions, std Stdio) error {
+	p, diags, err := loadPlanOf(path, runOf(path, false))
 	if err != nil {
 		return err
 	}
 	if p == nil {
 		return &planError{diags}
+	}
+	if o.list != "" {
+		return exportList(ctx, o.list, path, p, std)
 	}
 	var out []byte
 	var lost []string

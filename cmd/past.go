@@ -44,7 +44,7 @@ func pastRun(args []string) (*past, error) {
 		}
 	}
 	if path != "" {
-		p, diags, err := loadPlan(path)
+		p, diags, err := loadPlanOf(path, runOf(path, false))
 		if err != nil {
 			return nil, err
 		}
@@ -78,7 +78,7 @@ func readPast(loop, path, id string) (*past, error) {
 	if path == "" {
 		path = last.plan
 	}
-	p, diags, err := loadPlan(path)
+	p, diags, err := loadPlanOf(path, last.config.Run)
 	if err != nil {
 		return nil, err
 	}

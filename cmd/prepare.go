@@ -99,7 +99,11 @@ func (r *session) load() (past []scheduler.Event, err error) {
 		}
 		o.planPath = last.plan
 	}
-	p, diags, err := loadPlan(o.planPath)
+	ours := ""
+	if !o.fresh {
+		ours = runOf(o.planPath, true)
+	}
+	p, diags, err := loadPlanOf(o.planPath, ours)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +138,9 @@ func (r *session) load() (past []scheduler.Event, err error) {
 	if old == nil {
 		past = nil
 	}
-	r.config, err = resolve(o, p, dir, old)
+	if r.config, err = resolve(o, p, dir, old); err == nil && o.shareList {
+		err = r.sharedList()
+	}
 	return past, err
 }
 

@@ -55,26 +55,37 @@ type runOptions struct {
 	ci       string
 	webhooks []string // URL or slack=URL
 
+	taskList  string
+	shareList bool
+
 	changed func(name string) bool // was the flag given
 }
 
 func newRun(std Stdio) *cobra.Command {
 	o := runOptions{}
 	c := &cobra.Command{
-		Use:   "run PLAN",
+		Use:   "run [PLAN]",
 		Short: "Run a plan",
 		Long: `run carries out a plan: wave by wave, each task by a headless claude process
 of its own, within the budget, and verified by wavex itself. What happens is
 kept in .loop/ of the project directory (the current one, or the plan's
 defaults.dir). An unfinished run of the same plan is continued.
+
+Instead of a plan file it takes a task list of Claude Code: the one --task-list
+names, or CLAUDE_CODE_TASK_LIST_ID. The list shows the run's progress.
 ` + codesHelp,
 		Example: `  wavex run plan.json
   wavex run plan.json -j 8 --budget 10
   wavex run plan.json --agent rehearse      (no account, nothing real is asked)
-  wavex run plan.json --output json > events.ndjson`,
-		Args: oneArg("a plan file"),
+  wavex run plan.json --output json > events.ndjson
+  wavex run --task-list my-list`,
+		Args: maybeArg("a plan file"),
 		RunE: func(c *cobra.Command, args []string) error {
-			o.planPath, o.changed = args[0], c.Flags().Changed
+			var err error
+			if o.planPath, err = planOrList(args, o.taskList); err != nil {
+				return err
+			}
+			o.changed = c.Flags().Changed
 			if o.resume && o.fresh {
 				return usage("--resume continues the unfinished run and --fresh starts over: take one of them")
 			}
@@ -83,6 +94,7 @@ defaults.dir). An unfinished run of the same plan is continued.
 	}
 	runFlags(c, &o)
 	f := c.Flags()
+	f.StringVar(&o.taskList, "task-list", "", "run this task list of Claude Code instead of a plan file")
 	f.BoolVar(&o.resume, "resume", false, "continue the unfinished run, also with another plan")
 	f.BoolVar(&o.fresh, "fresh", false, "start over: .loop is moved aside, never deleted")
 	choiceFlag(c, &o.ifUnfinished, "if-unfinished", "resume", []string{"resume", "fail"}, "when an unfinished run is there")
@@ -122,6 +134,7 @@ func runFlags(c *cobra.Command, o *runOptions) {
 	f.StringVar(&o.claude, "claude", "", "path of the claude CLI (default: WAVEX_CLAUDE, else claude in PATH)")
 	f.StringVar(&o.scenario, "scenario", "", "a scenario file for the rehearsal agent")
 	f.IntVarP(&o.parallel, "parallel", "j", 0, "attempts side by side (default: the plan's, else 4 as memory allows)")
+	f.BoolVar(&o.shareList, "share-task-list", false, "agents use the task list too; without it they have their own")
 	f.DurationVar(&o.grace, "grace", 0, "time to go after the result, and for each step of stopping (default: 10s, 3s, 5s)")
 	choiceFlag(c, &o.isolation, "isolation", "shared", []string{"shared", "worktree", "auto"}, "where attempts work")
 	f.StringVar(&o.deliver, "deliver", "auto", "what becomes of isolated work: auto, branch, ff, pr, or patch FILE")

@@ -24,7 +24,7 @@ import (
 // run wires the loop to the world and runs it.
 func (r *session) run(ctx context.Context) error {
 	who := &runner.Agent{Name: r.agent.name, Argv: r.agent.argv, Prices: r.prices, Secrets: r.secrets, Observe: r.observe,
-		Run: r.config.Run, Env: proc.Environ(os.Environ(), nil), Rehearsal: r.agent.name == "rehearse", Extra: rehearsalEnv(r.agent.name, r.config.Loop, r.config.Run)}
+		Run: r.config.Run, Env: proc.Environ(os.Environ(), nil), Rehearsal: r.agent.name == "rehearse", Extra: r.childEnv()}
 	if g := r.opts.grace; g > 0 {
 		who.Grace, who.StopWait = g, runner.StopWait{Interrupt: g, Close: g, Terminate: g}
 	}
@@ -62,6 +62,10 @@ func (r *session) run(ctx context.Context) error {
 		}
 		loop.Panel = panel
 	}
+	list, shown := r.mirror(ctx)
+	if list != nil {
+		loop.Views = append(loop.Views, list)
+	}
 	sent := r.trace(ctx, loop)
 	hooks, told := r.notifier(ctx)
 	if hooks != nil {
@@ -86,6 +90,7 @@ func (r *session) run(ctx context.Context) error {
 		seal()
 		_ = files.Close() // before the end is told
 		end := r.reported(r.finish(out.end, out.err))
+		shown(listWait)
 		told()
 		sent()
 		return end
@@ -96,6 +101,7 @@ func (r *session) run(ctx context.Context) error {
 		if err != nil && !errors.Is(err, proc.ErrUnsupported) {
 			fmt.Fprintln(r.std.Err, "wavex: sweeping:", err)
 		}
+		shown(listWaitNot)
 		return r.reported(exitCode(code))
 	}
 }

@@ -20,6 +20,8 @@ type Config struct {
 	Deliver   string `json:"deliver,omitempty"`   // how an isolated run hands its work over
 	NoVerify  bool   `json:"no_verify,omitempty"` // commit without the repository's hooks
 
+	TaskList string `json:"task_list,omitempty"` // the task list of Claude Code that agents share; "": each has its own
+
 	Limits      budget.Limits `json:"limits"`
 	BudgetGiven bool          `json:"budget_given,omitempty"` // the plan or a flag named the money limit (or none)
 	Prices      string        `json:"prices,omitempty"`       // absolute path of a price table over the embedded one
