@@ -77,6 +77,7 @@ type setup struct {
 	talk  bool     // stream-json input: stdin stays open for say
 	dir   string   // "": a fresh folder
 	env   []string // "": Env
+	room  bool     // the test has room for it already
 }
 
 // process is a running CLI.
@@ -134,7 +135,10 @@ type ended struct {
 // begin starts a CLI. It is killed, with its process group, when the test ends.
 func begin(t *testing.T, srv *fakeapi.Server, s setup) *process {
 	t.Helper()
-	release := room(t, 1)
+	release := func() {}
+	if !s.room {
+		release = room(t, 1)
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	p := &process{t: t, dir: s.dir, news: make(chan struct{}), release: release}
 	if p.dir == "" {

@@ -74,12 +74,17 @@ func (r repo) wavex(srv *fakeapi.Server, args ...string) *wavexRun {
 }
 
 func (r repo) wavexEnv(env []string, args ...string) *wavexRun {
+	r.t.Helper()
+	return r.wavexIn(room(r.t, procLimit), env, args...)
+}
+
+// wavexIn starts it in room that the test has already.
+func (r repo) wavexIn(release func(), env []string, args ...string) *wavexRun {
 	t := r.t
 	t.Helper()
 	if shared.wavex == "" {
 		t.Fatal("the wavex binary did not build; see the beginning of the output")
 	}
-	release := room(t, procLimit)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*limit)
 	w := &wavexRun{t: t, cmd: exec.CommandContext(ctx, shared.wavex, args...), done: make(chan error, 1), release: release}
 	w.cmd.Dir = r.dir

@@ -1,0 +1,278 @@
+//go:build unix
+
+package e2e
+
+// Task lists: how the real CLI keeps them, and a list that real sessions and wavex use
+// at the same time.
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"wavex/internal/fakeapi"
+)
+
+func create(subject, description string) fakeapi.Reply {
+	return fakeapi.Use(fakeapi.TaskCreate(subject, description))
+}
+
+// change is a TaskUpdate; the fields alternate: name, value.
+func change(id string, fields ...any) fakeapi.Reply {
+	in := map[string]any{"taskId": id}
+	for i := 0; i+1 < len(fields); i += 2 {
+		in[fields[i].(string)] = fields[i+1]
+	}
+	return fakeapi.Use(fakeapi.Tool{Name: "TaskUpdate", Input: in})
+}
+
+func showList() fakeapi.Reply {
+	return fakeapi.Use(fakeapi.Tool{Name: "TaskList", Input: map[string]any{}})
+}
+
+// listTask is a task's file.
+type listTask struct {
+	ID, Subject, Status, Owner string
+	Blocks, BlockedBy          []string
+	Metadata                   map[string]any
+}
+
+// readList reads the files of a list; each must be whole.
+func readList(t *testing.T, dir string) map[string]listTask {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]listTask{}
+	for _, name := range names {
+		data, err := os.ReadFile(name)
+		var task listTask
+		if err != nil || json.Unmarshal(data, &task) != nil {
+			t.Fatalf("%s: %v\n%s", name, err, data)
+		}
+		all[strings.TrimSuffix(filepath.Base(name), ".json")] = task
+	}
+	return all
+}
+
+// mirrored checks that blocks and blockedBy say the same.
+func mirrored(t *testing.T, tasks map[string]listTask) {
+	t.Helper()
+	for id, task := range tasks {
+		for _, b := range task.BlockedBy {
+			if !slices.Contains(tasks[b].Blocks, id) {
+				t.Errorf("%s is blocked by %s, which blocks %v", id, b, tasks[b].Blocks)
+			}
+		}
+		for _, b := range task.Blocks {
+			if !slices.Contains(tasks[b].BlockedBy, id) {
+				t.Errorf("%s blocks %s, which is blocked by %v", id, b, tasks[b].BlockedBy)
+			}
+		}
+	}
+}
+
+// results are the texts of all tool results of a session, in order.
+func results(srv *fakeapi.Server, m fakeapi.Match) (texts []string) {
+	for _, r := range srv.Messages(m) {
+		for _, res := range r.ToolResults() {
+			texts = append(texts, res.Text)
+		}
+	}
+	return texts
+}
+
+// What wavex rests on when it shares a list with the CLI.
+func TestHowTheCLIKeepsLists(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	dir := filepath.Join(home, "tasks", "a-b-c_d--")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	ok := func(id, more string) string {
+		return fmt.Sprintf(`{"id":%q,"subject":"s%s","description":"d","status":"pending","blocks":[],"blockedBy":[]%s}`, id, id, more)
+	}
+	for name, text := range map[string]string{
+		"1.json":         ok("1", `,"unknown":1,"metadata":{"keep":{"x":null}}`),
+		"2.json":         strings.Replace(ok("2", ""), "pending", "failed", 1),
+		"3.json":         ok("3", "")[:20],
+		"4.json":         "\ufeff" + ok("4", ""),
+		"5.json":         ok("5", `,"owner":null`),
+		"6.json":         ok("6", `,"metadata":{"_internal":true}`),
+		"R-001.json":     ok("R-001", ""),
+		".7.json123":     ok("7", ""),
+		".highwatermark": "41\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// hold takes a lock in the CLI's way, as old as that, when the step is asked for.
+	hold := func(name string, age time.Duration, then fakeapi.Reply) fakeapi.Reply {
+		return fakeapi.From(func(*fakeapi.Request) fakeapi.Reply {
+			at := time.Now().Add(-age)
+			if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
+				t.Error(err)
+			}
+			if err := os.Chtimes(filepath.Join(dir, name), at, at); err != nil {
+				t.Error(err)
+			}
+			return then
+		})
+	}
+	srv := serve(t,
+		showList(),
+		change("1", "status", "in_progress", "metadata", map[string]any{"more": 1}),
+		create("new", "d"),
+		change("42", "addBlockedBy", []string{"1"}),
+		hold("1.json.lock", 11*time.Second, change("1", "owner", "me")),
+		hold(".lock.lock", -time.Minute, create("held up", "d")),
+		hold("42.json.lock", -time.Minute, change("42", "owner", "me")),
+		change("42", "status", "deleted"),
+		fakeapi.Text("done"))
+	e := call(t, srv, setup{stdin: "go", env: Env(t, srv, "CLAUDE_CONFIG_DIR="+home, "CLAUDE_CODE_TASK_LIST_ID=a b.c_d-é")})
+	got := results(srv, nil)
+	want := []string{
+		"#1 [pending] s1\n#R-001 [pending] sR-001", // what is no task, or its own, it does not show
+		"Updated task #1",
+		"Task #42 created", // the number after the mark
+		"Updated task #42",
+		"Updated task #1",                 // a stale lock is taken over
+		"Lock file is already being held", // .lock is for creating
+		"Lock file is already being held", // a task's own for changing it
+		"Updated task #42 deleted",        // none for deleting
+	}
+	for i, w := range want {
+		if i >= len(got) || !strings.HasPrefix(got[i], w) {
+			t.Fatalf("exit %d, results %q", e.exit, got)
+		}
+	}
+	one, err := os.ReadFile(filepath.Join(dir, "1.json"))
+	if err != nil || strings.Contains(string(one), "unknown") || !strings.Contains(string(one), `"keep": {
+      "x": null`) || !strings.Contains(string(one), `"blocks": []`) {
+		t.Errorf("unknown fields go, metadata stays, deleting takes edges away: %s %v", one, err)
+	}
+	if mark, err := os.ReadFile(filepath.Join(dir, ".highwatermark")); err != nil || string(mark) != "42" {
+		t.Errorf("the mark is %q, %v", mark, err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "42.json")); err == nil {
+		t.Error("a deleted task is still there")
+	}
+}
+
+// One session plans, wavex runs the list, another session works on the list all the
+// while: nothing is lost, edges stay mirror images, and the CLI reads what wavex wrote.
+func TestListIsSharedWithSessions(t *testing.T) {
+	t.Parallel()
+	release := room(t, procLimit)
+	gate := fakeapi.NewGate()
+	planner, other, reader := fakeapi.Prompt("make a plan"), fakeapi.Prompt("look after the list"), fakeapi.Prompt("how does it stand")
+	// The other session changes the tasks that wavex works on, before, during and after
+	// their attempts, and adds its own.
+	busy := []fakeapi.Reply{showList(), create("Mine", "of the other session"), change("4", "addBlockedBy", []string{"3"})}
+	const rounds = 12
+	for k := range rounds {
+		step := change(fmt.Sprint(k%3+1), "metadata", map[string]any{fmt.Sprintf("note%d", k): k})
+		if k == 2 {
+			step = step.Held(gate)
+		}
+		busy = append(busy, step)
+	}
+	busy = append(busy, showList(), create("Mine too", "of the other session"), fakeapi.Text("done"))
+	nosy := author("1", "add/add.go", addGo, "go test ./add", gate)
+	// An agent has a list of its own: what it notes there is not in ours.
+	nosy.Steps = slices.Insert(nosy.Steps, 0, create("a note of the agent", "for itself"))
+	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: []*fakeapi.Agent{
+		{Name: "planner", When: planner, Steps: []fakeapi.Reply{
+			fakeapi.Use(
+				fakeapi.TaskCreate("Write Add", "In add/add.go. Verify: go test ./add"),
+				fakeapi.TaskCreate("Write Sub", "In sub/sub.go.\nVerify: go test ./sub"),
+				fakeapi.TaskCreate("Write Eval", "In eval/eval.go.\nVerify: go test ./eval")),
+			change("3", "addBlockedBy", []string{"1", "2"}), fakeapi.Text("planned"),
+		}},
+		{Name: "other", When: other, Steps: busy},
+		{Name: "reader", When: reader, Steps: []fakeapi.Reply{showList(), fakeapi.Text("seen")}},
+		nosy,
+		author("2", "sub/sub.go", subGo, "go test ./sub", gate),
+		author("3", "eval/eval.go", evalGo, "go test ./eval", nil),
+	}})
+	env := Env(t, srv)
+	joined := append(slices.Clone(env), "CLAUDE_CODE_TASK_LIST_ID=team")
+	config := ""
+	for _, kv := range env {
+		if v, ok := strings.CutPrefix(kv, "CLAUDE_CONFIG_DIR="); ok {
+			config = v
+		}
+	}
+	dir := filepath.Join(config, "tasks", "team")
+	if e := call(t, srv, setup{stdin: "make a plan", env: joined, room: true}); e.exit != 0 {
+		t.Fatalf("the planner: exit %d %s", e.exit, e.stderr)
+	}
+	mirrored(t, readList(t, dir))
+
+	r := newRepo(t, calculator)
+	w := r.wavexIn(release, env, "run", "--task-list", "team", "-j", "2", "--output", "json", "--counsel", "off")
+	p := begin(t, srv, setup{stdin: "look after the list", env: joined, room: true})
+	for _, m := range []fakeapi.Match{task("2"), fakeapi.All(other, func(r *fakeapi.Request) bool { return r.Worked() == 5 })} {
+		if _, err := srv.Wait(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	gate.Open()
+	if e := p.end(); e.exit != 0 {
+		t.Errorf("the other session: exit %d %s", e.exit, e.stderr)
+	}
+	e := w.end()
+	if e.exit != 0 {
+		t.Fatalf("exit %d\nstdout: %s\nstderr: %s", e.exit, e.stdout, e.stderr)
+	}
+	if _, last := e.events(t); last.Tasks.Completed != 3 {
+		t.Errorf("%s", last.Data)
+	}
+	if strings.Contains(e.stderr, "warning: the list") {
+		t.Error(e.stderr)
+	}
+
+	tasks := readList(t, dir)
+	mirrored(t, tasks)
+	if len(tasks) != 5 || tasks["4"].Subject != "Mine" || tasks["5"].Subject != "Mine too" || !slices.Equal(tasks["4"].BlockedBy, []string{"3"}) {
+		t.Errorf("the tasks are %+v", tasks)
+	}
+	notes := 0
+	for i, wave := range []float64{1, 1, 2} {
+		task := tasks[fmt.Sprint(i+1)]
+		m := task.Metadata
+		if task.Status != "completed" || task.Owner != "wavex" || m["wave"] != wave || m["verification"] != "execution output" || m["stuckCount"] != 0.0 || m["loopId"] == nil {
+			t.Errorf("%+v", task)
+		}
+		for name := range m {
+			if strings.HasPrefix(name, "note") {
+				notes++
+			}
+		}
+	}
+	if notes != rounds {
+		t.Errorf("%d of %d notes are there", notes, rounds)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "*.lock*")); len(left) != 1 {
+		t.Errorf("locks left: %v", left)
+	}
+	for _, text := range results(srv, other) {
+		if strings.Contains(text, "held") || strings.Contains(text, "not found") {
+			t.Errorf("a session was held up: %s", text)
+		}
+	}
+	// A third session sees it all.
+	call(t, srv, setup{stdin: "how does it stand", env: joined, room: true})
+	want := "#1 [completed] Write Add (wavex)\n#2 [completed] Write Sub (wavex)\n#3 [completed] Write Eval (wavex)\n#4 [pending] Mine\n#5 [pending] Mine too"
+	if got := results(srv, reader); len(got) != 1 || got[0] != want {
+		t.Errorf("the CLI shows %q", got)
+	}
+}
