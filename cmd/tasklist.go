@@ -38,7 +38,7 @@ func planOrList(args []string, list string) (path string, err error) {
 		list = os.Getenv(tasklist.EnvVar)
 	}
 	if list == "" {
-		return "", usage("run needs a plan file, or a task list of Claude Code (--task-list NAME)\nsee: wavex run --help")
+		return "", usage("wavex run takes a plan file, or a task list of Claude Code (--task-list NAME)\nsee: wavex run --help")
 	}
 	l, err := tasklist.Open(list, os.Getenv)
 	if err != nil {
