@@ -3,7 +3,7 @@ GO     ?= go
 BIN    := bin/wavex
 FUZZ   ?= 3s
 
-.PHONY: build test lint e2e bench check fuzz cross generate clean
+.PHONY: reproducible build test lint e2e bench check fuzz cross generate clean
 
 build:
 	$(GO) build -o $(BIN) ./cmd/wavex
@@ -33,6 +33,14 @@ fuzz:
 	  for f in $$(grep -ho '^func Fuzz[A-Za-z0-9_]*' $$dir/*_test.go 2>/dev/null | sed 's/func //'); do \
 	    echo "fuzz $$pkg $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZ) $$pkg || exit 1; \
 	  done; done
+
+# Two builds of the tree, in two folders and with two caches, are the same bytes.
+reproducible:
+	@a=$$(mktemp -d); b=$$(mktemp -d); trap 'rm -rf "$$a" "$$b"' EXIT; \
+	mkdir "$$a/src" && git ls-files -z | xargs -0 cp --parents -t "$$a/src" && cp -r "$$a/src" "$$b/elsewhere" && \
+	for d in "$$a/src" "$$b/elsewhere"; do \
+	  (cd "$$d" && GOFLAGS= GOCACHE="$$(dirname "$$d")/cache" CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '-s -w' -o ../wavex ./cmd/wavex) || exit 1; done; \
+	cmp "$$a/wavex" "$$b/wavex" && echo "reproducible: $$(sha256sum < "$$a/wavex")"
 
 bench:
 	$(GO) test -run '^$$' -bench . -benchmem ./...

@@ -27,8 +27,8 @@ without any check. It starts nothing and writes nothing.
 
 Exit status: 0 the plan can run, 2 it cannot.`,
 		Example: "  wavex check plan.json\n  wavex check plan.yaml --output json",
-		Args:    oneArg("a plan file"),
-		RunE:    func(_ *cobra.Command, args []string) error { return runCheck(args[0], o, std) },
+		Args:    oneArg("a plan file"), ValidArgsFunction: completePlan,
+		RunE: func(_ *cobra.Command, args []string) error { return runCheck(args[0], o, std) },
 	}
 	outputFlag(c, &o.output)
 	return c

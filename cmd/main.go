@@ -57,7 +57,7 @@ itself, and stops with everything on record.`,
 		newStart(std), newPlan(std), newRun(std), newResume(std), newStatus(std), newReport(std), newRollback(std),
 		newCheck(std), newImport(std), newExport(std), newDoctor(std), newGraph(std), newSchema(std), newVersion(std),
 		newHook(std),
-		newAgent(std), newGuard(std),
+		newAgent(std), newGuard(std), newMan(std),
 	)
 	return root
 }

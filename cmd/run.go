@@ -79,7 +79,7 @@ names, or CLAUDE_CODE_TASK_LIST_ID. The list shows the run's progress.
   wavex run plan.json --agent rehearse      (no account, nothing real is asked)
   wavex run plan.json --output json > events.ndjson
   wavex run --task-list my-list`,
-		Args: maybeArg("a plan file"),
+		Args: maybeArg("a plan file"), ValidArgsFunction: completePlan,
 		RunE: func(c *cobra.Command, args []string) error {
 			var err error
 			if o.planPath, err = planOrList(args, o.taskList); err != nil {

@@ -28,6 +28,26 @@ func versionText() string {
 	return version
 }
 
+// built is the commit and its time, where the build knows them, with a comma behind.
+func built() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	vcs := map[string]string{}
+	for _, s := range info.Settings {
+		vcs[s.Key] = s.Value
+	}
+	if vcs["vcs.revision"] == "" {
+		return ""
+	}
+	text := "commit " + vcs["vcs.revision"] + " of " + vcs["vcs.time"]
+	if vcs["vcs.modified"] == "true" {
+		text += ", modified"
+	}
+	return text + ", "
+}
+
 func newVersion(std Stdio) *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
@@ -36,7 +56,7 @@ func newVersion(std Stdio) *cobra.Command {
 		Example: "  wavex version",
 		Args:    noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(std.Out, "wavex %s (%s, %s/%s)\n", versionText(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err := fmt.Fprintf(std.Out, "wavex %s (%s%s, %s/%s)\n", versionText(), built(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			return err
 		},
 	}

@@ -1,0 +1,27 @@
+# wavex, git, node and the claude CLI, for CI jobs that run plans:
+#   docker build -t wavex .
+#   docker run --rm -v "$PWD:/work" -e ANTHROPIC_API_KEY wavex run plan.json
+FROM golang:1.26-bookworm AS build
+WORKDIR /src
+COPY go.mod go.sum ./
+RUN go mod download
+COPY . .
+ARG VERSION=dev
+RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X wavex/cmd.version=$VERSION" -o /out/wavex ./cmd/wavex
+
+FROM node:22-bookworm-slim
+ARG CLAUDE_VERSION=2.1.197
+RUN apt-get update \
+ && apt-get install -y --no-install-recommends ca-certificates git \
+ && rm -rf /var/lib/apt/lists/* \
+ && npm install --global --no-fund --no-audit "@anthropic-ai/claude-code@$CLAUDE_VERSION"
+COPY --from=build /out/wavex /usr/local/bin/wavex
+# Not root: the CLI refuses to bypass permissions as root, unless IS_SANDBOX=1 says that
+# the whole machine is a sandbox. wavex never asks for that by itself, and as this user
+# there is no need. Whoever runs the image as root, and means it, sets IS_SANDBOX=1.
+USER node
+# The work is mounted, and belongs to somebody else.
+RUN git config --global --add safe.directory /work
+WORKDIR /work
+ENTRYPOINT ["wavex"]
+CMD ["--help"]
