@@ -27,10 +27,15 @@ func (r *session) mayAsk() bool {
 	if o.resuming || o.resume || o.fresh || o.output != "text" || o.changed("if-unfinished") {
 		return false
 	}
-	if r.std.Terminal != nil {
-		return r.std.Terminal()
+	return r.std.interactive()
+}
+
+// interactive tells whether a person can be asked.
+func (s Stdio) interactive() bool {
+	if s.Terminal != nil {
+		return s.Terminal()
 	}
-	return os.Getenv("CI") == "" && isTerminal(r.std.In) && isTerminal(r.std.Err)
+	return os.Getenv("CI") == "" && isTerminal(s.In) && isTerminal(s.Err)
 }
 
 func isTerminal(stream any) bool {

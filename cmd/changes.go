@@ -17,14 +17,17 @@ import (
 // it to its own measure.
 const maxChanges = 64 << 10
 
-// changes tells what the declared files look like now: against HEAD where the
-// directory is in a git repository, and in full where git does not know them. It is
-// for people and experts to read, not to apply; what cannot be had is left out.
-func changes(ctx context.Context, dir string, files []string) string {
+// changes tells what the declared files look like now: against a commit (base "": HEAD)
+// where the directory is in a git repository, and in full where git does not know them.
+// It is for people and experts to read, not to apply; what cannot be had is left out.
+func changes(ctx context.Context, dir, base string, files []string) string {
 	if len(files) == 0 {
 		return ""
 	}
-	out := git(ctx, dir, append([]string{"diff", "--no-color", "--no-ext-diff", "HEAD", "--"}, files...)...)
+	if base == "" {
+		base = "HEAD"
+	}
+	out := git(ctx, dir, append([]string{"diff", "--no-color", "--no-ext-diff", base, "--"}, files...)...)
 	var b strings.Builder
 	b.WriteString(out)
 	for _, f := range files {

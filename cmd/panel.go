@@ -10,6 +10,7 @@ import (
 
 	"wavex/counsel"
 	"wavex/internal/rehearse"
+	"wavex/internal/workspace"
 	"wavex/runner"
 	"wavex/scheduler"
 )
@@ -26,7 +27,7 @@ func (r *session) panel(who *runner.Agent) (scheduler.Panel, error) {
 	if r.overAPI() {
 		p.Caller = &counsel.API{BaseURL: os.Getenv("ANTHROPIC_BASE_URL"), Key: os.Getenv("ANTHROPIC_API_KEY"), Model: r.apiModel(), Prices: r.prices, Secrets: r.secrets}
 	}
-	return witness{p}, nil
+	return witness{p, r.trees.space}, nil
 }
 
 // overAPI tells whether experts are asked without the CLI; a rehearsal asks nobody.
@@ -50,11 +51,16 @@ func (r *session) apiModel() string {
 
 // witness shows the panel what the attempt changed. That takes a git process, which
 // the loop's goroutine must not wait for; here it is a worker's.
-type witness struct{ *counsel.Panel }
+type witness struct {
+	*counsel.Panel
+	space *workspace.Manager
+}
 
 // Diagnose adds the diff to the case and convenes the panel.
 func (w witness) Diagnose(ctx context.Context, c counsel.Case) counsel.Verdict {
-	c.Diff = changes(ctx, c.Dir, c.Files)
+	var base string
+	c.Dir, base = w.space.Place(c.Task, c.Dir)
+	c.Diff = changes(ctx, c.Dir, base, c.Files)
 	return w.Panel.Diagnose(ctx, c)
 }
 

@@ -338,7 +338,7 @@ func (r *session) newView() ui.View {
 func (r *session) close() {
 	if r.trees != nil {
 		// Nothing of a task is lost by a failure here: its work is on its branch.
-		if err := r.trees.space.Close(context.Background()); err != nil {
+		if err := errors.Join(r.trees.release(context.Background()), r.trees.space.Close(context.Background())); err != nil {
 			fmt.Fprintln(r.std.Err, "wavex: leaving the worktrees:", err)
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"wavex/internal/proc"
 )
 
 // runOptions are the flags of run and resume. Values are as the user wrote them;
@@ -168,6 +170,9 @@ func runFlags(c *cobra.Command, o *runOptions) {
 
 // runPlan is the whole of run and resume.
 func runPlan(ctx context.Context, o runOptions, std Stdio) error {
+	// Before the first process: without it the sweep after each looks at the whole machine.
+	// Where the system cannot do it, the run goes on.
+	_ = proc.Subreaper()
 	r, err := prepare(ctx, o, std)
 	if err != nil {
 		return err

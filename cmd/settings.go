@@ -68,6 +68,9 @@ func resolve(o runOptions, p *plan.Plan, dir string, old *scheduler.Config) (sch
 	if given("no-verify") {
 		c.NoVerify = o.noVerify
 	}
+	if err := checkDelivery(o.deliver); err != nil {
+		return c, err
+	}
 	if old == nil || given("deliver") {
 		c.Deliver = o.deliver
 	}

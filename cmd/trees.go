@@ -2,22 +2,37 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
 	"time"
 
+	"github.com/google/renameio/v2/maybe"
+
 	"wavex/internal/plan"
+	"wavex/internal/report"
 	"wavex/internal/workspace"
+	"wavex/runner"
 	"wavex/scheduler"
 )
 
 // This file wires isolation: where attempts work, how their work comes together, and
 // how it is handed over.
 
-// trees is the workspace of a run as the scheduler sees it.
+// trees is the workspace of a run as the scheduler sees it: its Runner, its Integrator,
+// and a View that is told which tasks are given up.
 type trees struct {
 	*session
 	space *workspace.Manager
+	inner scheduler.Runner
+
+	mu     sync.Mutex
+	now    *plan.Plan // with the tasks that joined it
+	failed []string   // given up, and not released yet
 }
 
 // openTrees opens the workspace. The mode it resolves is frozen in the configuration.
@@ -31,7 +46,7 @@ func (r *session) openTrees(ctx context.Context) (*trees, error) {
 	if asked != workspace.Shared && r.opts.output == "text" {
 		fmt.Fprintf(r.std.Err, "wavex: isolation %s: %s\n", space.Mode(), space.Why())
 	}
-	return &trees{r, space}, nil
+	return &trees{session: r, space: space, now: r.plan}, nil
 }
 
 // treeOptions are those of a run's workspace.
@@ -53,26 +68,77 @@ func treeOptions(p *plan.Plan, c scheduler.Config) workspace.Options {
 			}
 			return "Task " + id
 		},
-		Title: p.Name,
+		Title: p.Name, Body: filepath.Join(c.Loop, "runs", c.Run, "pull-request.md"),
 	}
+}
+
+// wire puts the workspace between the loop and the runner.
+func (t *trees) wire(loop *scheduler.Loop) {
+	t.inner = t.space.Runner(loop.Runner)
+	loop.Runner = t.inner
+	if t.space.Mode() == workspace.Worktree {
+		loop.Runner, loop.Trees, loop.Views = t, t, append(loop.Views, t)
+	}
+}
+
+// Event notes what joins the plan and who is given up. It is called by the loop's goroutine.
+func (t *trees) Event(e scheduler.Event, s *scheduler.State) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.now = s.Plan
+	switch b := e.Body.(type) {
+	case scheduler.AttemptEnded:
+		if b.Status == scheduler.Failed {
+			t.failed = append(append(t.failed, b.Task), b.Blocked...)
+		}
+	case scheduler.IntegrationEnded:
+		for _, r := range b.Reopened {
+			if r.Status == scheduler.Failed {
+				t.failed = append(append(t.failed, r.Task), r.Blocked...)
+			}
+		}
+	}
+}
+
+// release gives the worktrees of failed tasks to others; what they left is kept below
+// refs/wavex.
+func (t *trees) release(ctx context.Context) error {
+	t.mu.Lock()
+	ids := t.failed
+	t.failed = nil
+	t.mu.Unlock()
+	var errs []error
+	for _, id := range ids {
+		errs = append(errs, t.space.Release(ctx, id))
+	}
+	return errors.Join(errs...)
+}
+
+// Attempt makes an attempt in a worktree, which may be that of a failed task.
+func (t *trees) Attempt(ctx context.Context, req runner.Request) runner.Result {
+	if err := t.release(ctx); err != nil && context.Cause(ctx) == nil {
+		return runner.Result{Outcome: runner.Broken, Reason: "keeping what a failed task left: " + err.Error(), Session: req.Session, Contained: true}
+	}
+	return t.inner.Attempt(ctx, req)
 }
 
 // Integrate brings the work of a wave's tasks together and verifies the whole.
 func (t *trees) Integrate(ctx context.Context, wave int, tasks []string) (scheduler.Integrated, error) {
+	t.mu.Lock()
+	now := t.now
+	t.mu.Unlock()
 	var done []workspace.Done
 	for _, id := range tasks {
-		i, ok := t.plan.Lookup(id)
-		if !ok {
-			continue
+		if i, ok := now.Lookup(id); ok {
+			p := &now.Tasks[i]
+			done = append(done, workspace.Done{Task: p.ID, Subject: p.Subject, Dir: workDir(t.config.Dir, p), Checks: p.Verify, Files: p.Files})
 		}
-		p := &t.plan.Tasks[i]
-		done = append(done, workspace.Done{Task: p.ID, Subject: p.Subject, Dir: t.workDir(i), Checks: p.Verify, Files: p.Files})
 	}
 	got, err := t.space.Integrate(ctx, wave, done)
 	if err != nil {
 		return scheduler.Integrated{}, err
 	}
-	out := scheduler.Integrated{Commit: got.Commit, Completed: got.Integrated, Note: got.Note}
+	out := scheduler.Integrated{Commit: got.Commit, Completed: got.Integrated, Commits: got.Commits, Note: got.Note}
 	for _, c := range append(got.Culprits, got.Held...) {
 		if err := t.space.Reopen(ctx, c.Task); err != nil {
 			return scheduler.Integrated{}, err
@@ -86,11 +152,53 @@ func (t *trees) Integrate(ctx context.Context, wave int, tasks []string) (schedu
 func (t *trees) Deliver(ctx context.Context, complete bool) (scheduler.DeliveryEnded, error) {
 	how := t.config.Deliver
 	if how == "" {
-		how = "auto"
+		how = workspace.Auto
+	}
+	if how == "pr" {
+		events, err := readEvents(t.config.Loop)
+		if err == nil {
+			err = writeBody(t.plan, t.config, events)
+		}
+		if err != nil {
+			return scheduler.DeliveryEnded{}, err
+		}
 	}
 	d, err := t.space.Deliver(ctx, how, complete)
 	if err != nil {
 		return scheduler.DeliveryEnded{}, err
 	}
 	return scheduler.DeliveryEnded{How: d.How, Ref: d.Ref, Commit: d.Commit, Command: d.Command, Why: d.Why}, nil
+}
+
+// writeBody writes the report of a run as the body of its pull request. It reads the
+// journal, because the state belongs to the loop.
+func writeBody(p *plan.Plan, c scheduler.Config, events []scheduler.Event) error {
+	s := scheduler.NewState(p)
+	if err := s.Replay(events); err != nil {
+		return err
+	}
+	sum := report.Of(s, events)
+	if sum.Status == "running" { // but for this delivery it has ended
+		sum.Status = "incomplete"
+		if s.Counts.Completed == len(s.Tasks) {
+			sum.Status = "complete"
+		}
+	}
+	path := treeOptions(p, c).Body
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return maybe.WriteFile(path, []byte(sum.Markdown()), 0o644)
+}
+
+// checkDelivery refuses what is no way of delivery, before anything is spent.
+func checkDelivery(how string) error {
+	words := strings.Fields(how)
+	switch {
+	case len(words) == 1 && slices.Contains([]string{"auto", "branch", "ff", "pr"}, words[0]):
+		return nil
+	case len(words) > 1 && words[0] == "patch":
+		return nil
+	}
+	return usage("--deliver takes auto, branch, ff, pr, or \"patch FILE\", not %q", how)
 }

@@ -12,11 +12,11 @@ import (
 
 	"wavex/internal/hook"
 	"wavex/internal/journal"
+	"wavex/internal/plan"
 	"wavex/internal/proc"
 	"wavex/internal/prompt"
 	"wavex/internal/rehearse"
 	"wavex/internal/ui"
-	"wavex/internal/workspace"
 	"wavex/runner"
 	"wavex/scheduler"
 )
@@ -46,10 +46,7 @@ func (r *session) run(ctx context.Context) error {
 		Clean:        r.clean,
 		Now:          time.Now, Luck: luck,
 	}
-	loop.Runner = r.trees.space.Runner(who)
-	if r.config.Isolation == workspace.Worktree {
-		loop.Trees = r.trees
-	}
+	r.trees.wire(loop)
 	seal := func() {}
 	if points := r.checkpoints(ctx); points != nil {
 		inner := r.pointed(loop.Runner, points)
@@ -179,11 +176,13 @@ func (r *session) taskDir(id string) string {
 }
 
 // workDir is where a task works.
-func (r *session) workDir(i int) string {
-	if s := r.plan.Tasks[i].Settings; s != nil && s.Dir != "" {
-		return filepath.Join(r.config.Dir, filepath.FromSlash(s.Dir))
+func (r *session) workDir(i int) string { return workDir(r.config.Dir, &r.plan.Tasks[i]) }
+
+func workDir(project string, t *plan.Task) string {
+	if s := t.Settings; s != nil && s.Dir != "" {
+		return filepath.Join(project, filepath.FromSlash(s.Dir))
 	}
-	return r.config.Dir
+	return project
 }
 
 // request says what an attempt is to do. It is called by the loop's goroutine.

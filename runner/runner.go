@@ -125,6 +125,7 @@ type Result struct {
 
 	Checks  []verify.Evidence `json:"checks,omitempty"`
 	Vacuous bool              `json:"vacuous,omitempty"` // every check passed before the attempt already
+	Commit  string            `json:"commit,omitempty"`  // of the work, where it was done in a tree of its own
 	Changed []string          `json:"changed,omitempty"` // declared files that differ from before the first attempt
 	Denials []Denial          `json:"denials,omitempty"`
 	// Violated are the texts of the mustNot conditions that were true after the attempt.

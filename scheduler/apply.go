@@ -294,7 +294,7 @@ func (s *State) attemptEnded(b AttemptEnded) error {
 	} else if r.Outcome == runner.Done {
 		s.Same, s.Unmet = 0, nil
 	}
-	t.Next = why(r.Outcome)
+	t.Next, t.Commit = why(r.Outcome), r.Commit
 	s.move(i, b.Status)
 	s.block(b.Task, b.Blocked)
 	return nil

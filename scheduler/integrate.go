@@ -20,12 +20,14 @@ type IntegrationStarted struct {
 // IntegrationEnded is one decision: what stands together now, and what goes back.
 // An integration that was cut off is simply begun again.
 type IntegrationEnded struct {
-	Wave      int        `json:"wave"`
-	Commit    string     `json:"commit,omitempty"` // of the integrated tree
-	Completed []string   `json:"completed"`
-	Reopened  []Reopened `json:"reopened,omitempty"`
-	Note      string     `json:"note,omitempty"`
-	Stop      *Stop      `json:"stop,omitempty"`
+	Wave      int      `json:"wave"`
+	Commit    string   `json:"commit,omitempty"` // of the integrated tree
+	Completed []string `json:"completed"`
+	// Commits are those of the completed on the delivered branch, by task.
+	Commits  map[string]string `json:"commits,omitempty"`
+	Reopened []Reopened        `json:"reopened,omitempty"`
+	Note     string            `json:"note,omitempty"`
+	Stop     *Stop             `json:"stop,omitempty"`
 }
 
 // Reopened is a task whose work did not stand together with the rest.
@@ -68,6 +70,7 @@ func (DeliveryEnded) Type() string { return "delivery_ended" }
 type Integrated struct {
 	Commit    string
 	Completed []string
+	Commits   map[string]string // see IntegrationEnded
 	Culprits  []Culprit
 	Note      string
 }
@@ -112,7 +115,7 @@ func finish(s *State) Body {
 
 // afterIntegration is what an integration leads to: a culprit is wrong, and it alone.
 func afterIntegration(s *State, wave int, r Integrated, err error) IntegrationEnded {
-	e := IntegrationEnded{Wave: wave, Commit: r.Commit, Completed: r.Completed, Note: r.Note}
+	e := IntegrationEnded{Wave: wave, Commit: r.Commit, Completed: r.Completed, Commits: r.Commits, Note: r.Note}
 	if err != nil {
 		e.Stop = &Stop{Status: "blocked", ExitCode: 5, Reason: "bringing the wave's work together: " + err.Error(),
 			Advice: "nothing is lost: the work of each task is on its own branch; put the cause right, then resume"}
@@ -143,6 +146,7 @@ func (s *State) integrationEnded(b IntegrationEnded) {
 	}
 	for _, id := range b.Completed {
 		if i, ok := s.Index(id); ok && s.Tasks[i].Status == Verified {
+			s.Tasks[i].Commit = b.Commits[id]
 			s.move(i, Completed)
 		}
 	}
@@ -153,7 +157,7 @@ func (s *State) integrationEnded(b IntegrationEnded) {
 		}
 		t := &s.Tasks[i]
 		t.remember(r.Result)
-		t.Stuck, t.Continue, t.Next = r.Stuck, false, "retry"
+		t.Stuck, t.Continue, t.Next, t.Commit = r.Stuck, false, "retry", ""
 		s.move(i, r.Status)
 		s.block(r.Task, r.Blocked)
 	}

@@ -45,6 +45,7 @@ type Task struct {
 	Next      string    // why the next attempt: "first", "retry", "continue", "again"
 	Session   string
 
+	Commit    string         // of its work, where it worked in a tree of its own; "" before
 	Last      *runner.Result // of the last attempt; nil before
 	Advice    *counsel.Verdict
 	Earlier   []string // advice already followed

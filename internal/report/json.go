@@ -54,6 +54,7 @@ type (
 		Reason     string        `json:"reason,omitempty"`
 		BlockedBy  string        `json:"blocked_by,omitempty"` // the task that failed
 		Vacuous    bool          `json:"vacuous,omitempty"`
+		Commit     string        `json:"commit,omitempty"`
 		Attempts   int           `json:"attempts"`
 		Panels     int           `json:"panels"`
 		CostUSD    float64       `json:"cost_usd"`
@@ -126,7 +127,7 @@ func (r *Summary) JSON() ([]byte, error) {
 
 func (t *Task) wire() wireTask {
 	w := wireTask{ID: t.ID, Subject: t.Subject, Wave: t.Wave, Line: t.Pos.Line, Status: string(t.Status), Outcome: string(t.Outcome),
-		Reason: t.Reason, BlockedBy: t.Root, Vacuous: t.Vacuous, Attempts: t.Attempts, Panels: t.Panels, CostUSD: t.Cost.Float(),
+		Reason: t.Reason, BlockedBy: t.Root, Vacuous: t.Vacuous, Commit: t.Commit, Attempts: t.Attempts, Panels: t.Panels, CostUSD: t.Cost.Float(),
 		CounselUSD: t.CounselCost.Float(), Tokens: t.Usage, Seconds: t.Took.Seconds()}
 	for _, a := range t.History {
 		w.History = append(w.History, a.wire())

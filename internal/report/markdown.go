@@ -25,8 +25,11 @@ func (r *Summary) Markdown() string {
 		}
 		b.WriteString(l + "\n")
 	}
-	b.WriteString("\n| Task | Subject | Outcome | Attempts | Counsel | Cost | Tokens | Time |\n")
-	b.WriteString("|---|---|---|--:|--:|--:|--:|--:|\n")
+	head, line := "\n| Task | Subject | Outcome | Attempts | Counsel | Cost | Tokens | Time |", "|---|---|---|--:|--:|--:|--:|--:|"
+	if r.committed() {
+		head, line = head+" Commit |", line+"---|"
+	}
+	b.WriteString(head + "\n" + line + "\n")
 	hidden := 0
 	for i := range r.Tasks {
 		t := &r.Tasks[i]
@@ -34,8 +37,12 @@ func (r *Summary) Markdown() string {
 			hidden++
 			continue
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %d | %d | %s | %s | %s |\n", escape(t.ID), escape(t.Subject), t.Verdict(),
+		fmt.Fprintf(&b, "| %s | %s | %s | %d | %d | %s | %s | %s |", escape(t.ID), escape(t.Subject), t.Verdict(),
 			t.Attempts, t.Panels, t.Cost.Spent(), Tokens(t.Usage.Total()), Took(t.Took))
+		if r.committed() {
+			b.WriteString(" " + t.shortCommit() + " |")
+		}
+		b.WriteByte('\n')
 	}
 	if hidden > 0 {
 		fmt.Fprintf(&b, "\n%s not shown.\n", Plural(hidden, "completed task", "completed tasks"))

@@ -55,6 +55,7 @@ type Task struct {
 	Outcome runner.Outcome // of the last attempt; "" when none ended
 	Reason  string         // why the task is not completed
 	Root    string         // of a blocked task: the task that failed
+	Commit  string         // of its work, where it worked in a tree of its own
 	Vacuous bool           // its checks passed before any work was done
 
 	Attempts    int // started
@@ -115,7 +116,7 @@ func Of(s *scheduler.State, events []scheduler.Event) Summary {
 func task(s *scheduler.State, i int) Task {
 	t, p := &s.Tasks[i], &s.Plan.Tasks[i]
 	out := Task{ID: p.ID, Subject: p.Subject, Wave: t.Wave, Pos: p.Pos, Status: t.Status,
-		Root: t.Root, Attempts: t.Attempts, Panels: t.Panels,
+		Root: t.Root, Commit: t.Commit, Attempts: t.Attempts, Panels: t.Panels,
 		Cost: t.Cost, CounselCost: t.CounselCost, Usage: t.Usage, Took: t.Took}
 	if l := t.Last; l != nil {
 		out.Outcome, out.Vacuous = l.Outcome, l.Vacuous

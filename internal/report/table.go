@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -30,7 +31,7 @@ func (r *Summary) Table(columns int, ascii bool) string {
 }
 
 func (r *Summary) rows() (rows [][]string, hidden int) {
-	rows = [][]string{{"task", "outcome", "attempts", "counsel", "cost", "tokens", "time", "subject"}}
+	rows = [][]string{{"task", "outcome", "attempts", "counsel", "cost", "tokens", "time", "commit", "subject"}}
 	for i := range r.Tasks {
 		t := &r.Tasks[i]
 		if len(r.Tasks) > tableRows && t.Status == scheduler.Completed {
@@ -42,9 +43,26 @@ func (r *Summary) rows() (rows [][]string, hidden int) {
 			panels = strconv.Itoa(t.Panels)
 		}
 		rows = append(rows, []string{safe.Line(t.ID), t.Verdict(), strconv.Itoa(t.Attempts), panels,
-			t.Cost.Spent(), Tokens(t.Usage.Total()), Took(t.Took), t.words()})
+			t.Cost.Spent(), Tokens(t.Usage.Total()), Took(t.Took), t.shortCommit(), t.words()})
+	}
+	if !r.committed() {
+		for i, row := range rows {
+			rows[i] = append(row[:7], row[8])
+		}
 	}
 	return rows, hidden
+}
+
+// committed tells whether tasks have commits of their own.
+func (r *Summary) committed() bool {
+	return slices.ContainsFunc(r.Tasks, func(t Task) bool { return t.Commit != "" })
+}
+
+func (t *Task) shortCommit() string {
+	if t.Commit == "" {
+		return "-"
+	}
+	return t.Commit[:min(10, len(t.Commit))]
 }
 
 // Verdict is the task's end in a word or two: "completed", "failed (stalled)",

@@ -84,7 +84,9 @@ func (r *apart) Attempt(ctx context.Context, req runner.Request) runner.Result {
 	m.slots.empty(req.Slot)
 	done := ""
 	if res.Outcome == runner.Done {
-		done = m.settle(ctx, t, inside, &res)
+		if done = m.settle(ctx, t, inside, &res); done != none {
+			res.Commit = done
+		}
 		res.Duration = m.o.Now().Sub(began)
 	}
 	if err := m.putBack(t, done); err != nil && res.Outcome == runner.Done {

@@ -67,7 +67,7 @@ func (j *jury) duties(cs []candidate) []duty {
 // verdict runs the checks of a set on its combined tree: those in only, or all. What is
 // red is run once more before it counts. It returns what stays red.
 func (j *jury) verdict(ctx context.Context, cs []candidate, only []failure) ([]failure, error) {
-	commit, at, clash, err := j.m.stack(ctx, j.rec.From, cs)
+	commit, _, at, clash, err := j.m.stack(ctx, j.rec.From, cs)
 	if err != nil {
 		return nil, err
 	}

@@ -211,11 +211,11 @@ func (m *Manager) combine(ctx context.Context, rec *record, cs []candidate) (in 
 		}
 		good = rest
 	}
-	top, at, c, err := m.stack(ctx, rec.From, good)
+	top, made, at, c, err := m.stack(ctx, rec.From, good)
 	if err == nil && c != nil {
 		err = fmt.Errorf("task %s conflicts without the others: %s", good[at].Task, some(c.paths))
 	}
-	in.Commit = top
+	in.Commit, in.Commits = top, made
 	in.Note = strings.Join(append(notes, j.notes...), "; ")
 	return in, good, err
 }

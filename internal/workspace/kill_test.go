@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -126,7 +128,8 @@ exec `+git+` "$@"
 			must(t, json.Unmarshal([]byte(out), &got))
 			equal(t, "the tree", r.git("rev-parse", got.Commit+"^{tree}"), tree)
 			equal(t, "the branch", r.git("rev-parse", "refs/heads/wavex/"+run), got.Commit)
-			got.Commit = in.Commit
+			equal(t, "commits", slices.Sorted(maps.Keys(got.Commits)), slices.Sorted(maps.Keys(in.Commits)))
+			got.Commit, got.Commits = in.Commit, in.Commits
 			equal(t, "the rest", got, in)
 			if again, err := integrate(run); err != nil || again != out {
 				t.Errorf("once more it gives %s, %v", again, err)

@@ -27,20 +27,21 @@ type conflict struct {
 	said  string
 }
 
-// stack puts candidates on a commit, in order. It stops at the first that conflicts.
-func (m *Manager) stack(ctx context.Context, base string, cs []candidate) (top string, at int, c *conflict, err error) {
-	top = base
+// stack puts candidates on a commit, in order. It stops at the first that conflicts. made
+// are the commits of the tasks that changed something.
+func (m *Manager) stack(ctx context.Context, base string, cs []candidate) (top string, made map[string]string, at int, c *conflict, err error) {
+	top, made = base, map[string]string{}
 	for i, cand := range cs {
 		if cand.commit == "" {
 			continue
 		}
 		next, c, err := m.pick(ctx, top, cand)
 		if err != nil || c != nil {
-			return top, i, c, err
+			return top, made, i, c, err
 		}
-		top = next
+		top, made[cand.Task] = next, next
 	}
-	return top, 0, nil, nil
+	return top, made, 0, nil, nil
 }
 
 // pick puts one candidate on a commit, three-way.

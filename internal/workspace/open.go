@@ -59,6 +59,20 @@ func Open(ctx context.Context, o Options) (*Manager, error) {
 	return m, nil
 }
 
+// Known tells whether a run has, or had, a workspace in a .loop.
+func Known(loop, run string) bool {
+	_, err := os.Stat(statePath(loop, run))
+	return fitRun(run) && err == nil
+}
+
+// Reattach is Open for a run that was: where nothing of it is left, the *Error is NoRun.
+func Reattach(ctx context.Context, o Options) (*Manager, error) {
+	if !Known(o.Loop, o.Run) {
+		return nil, &Error{Problem: NoRun, Text: fmt.Sprintf("run %s has no workspace in %s", o.Run, o.Loop)}
+	}
+	return Open(ctx, o)
+}
+
 // claim makes the folder of the worktrees, which git must not see, and locks the run.
 func (m *Manager) claim() error {
 	dir := worktrees(m.o.Loop)

@@ -76,20 +76,23 @@ type Culprit struct {
 
 // Integration is what became of a wave.
 type Integration struct {
-	Commit     string    `json:"commit,omitempty"` // of the integrated tree; "" in shared mode
-	Integrated []string  `json:"integrated,omitempty"`
-	Culprits   []Culprit `json:"culprits,omitempty"` // wrong: to be done again on top of Commit
-	Held       []Culprit `json:"held,omitempty"`     // a person must look
-	Note       string    `json:"note,omitempty"`
+	Commit     string   `json:"commit,omitempty"` // of the integrated tree; "" in shared mode
+	Integrated []string `json:"integrated,omitempty"`
+	// Commits are those of the integrated on the branch wavex/RUN, by task; a task that
+	// changed nothing has none.
+	Commits  map[string]string `json:"commits,omitempty"`
+	Culprits []Culprit         `json:"culprits,omitempty"` // wrong: to be done again on top of Commit
+	Held     []Culprit         `json:"held,omitempty"`     // a person must look
+	Note     string            `json:"note,omitempty"`
 }
 
 // Delivery is where the work of a run is.
 type Delivery struct {
-	How     string // "shared", "none", "branch", "ff", "pr", "patch"
-	Ref     string // the branch or file that holds it
-	Commit  string
-	Command string // what brings it where the user is; "" when it is there
-	Why     string
+	How     string `json:"how"`           // "shared", "none", "branch", "ff", "pr", "patch"
+	Ref     string `json:"ref,omitempty"` // the branch or file that holds it
+	Commit  string `json:"commit,omitempty"`
+	Command string `json:"command,omitempty"` // what brings it where the user is; "" when it is there
+	Why     string `json:"why,omitempty"`
 }
 
 // Error says what keeps a run from its isolation or a delivery from its place, and
@@ -122,15 +125,16 @@ const (
 	PushFailed = "push"       // git push or gh refused
 	BadRun     = "bad-run"    // the run id cannot name a branch
 	Incomplete = "incomplete" // the run is not complete
+	NoRun      = "no-run"     // nothing of the run is here
 )
 
 // Item is something of a run that Clean found.
 type Item struct {
-	Kind    string // "worktree", "branch", "folder", "file"
-	Name    string // path or branch
-	Run     string
-	Commit  string
-	Kept    string // the ref that keeps its commits
-	Removed bool   // it is gone; in a dry run: it would be
-	Why     string // why it stays
+	Kind    string `json:"kind"` // "worktree", "branch", "folder"
+	Name    string `json:"name"` // path or branch
+	Run     string `json:"run"`
+	Commit  string `json:"commit,omitempty"`
+	Kept    string `json:"kept,omitempty"` // the ref that keeps its commits
+	Removed bool   `json:"removed"`        // it is gone; in a dry run: it would be
+	Why     string `json:"why,omitempty"`  // why it stays
 }

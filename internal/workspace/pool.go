@@ -201,13 +201,19 @@ func (m *Manager) Reopen(ctx context.Context, task string) error {
 	return m.save(false)
 }
 
-// Commit is the last commit of a task: its own as long as it waits, that in the
-// delivered branch once it is integrated; "" when it has none.
-func (m *Manager) Commit(ctx context.Context, task string) (string, error) {
-	if m.s.Mode != Worktree {
-		return "", nil
+// Place is where the last attempt of a task worked that was asked to work in dir of the
+// project, and the commit that it began on; dir itself and "" where it has no worktree.
+func (m *Manager) Place(task, dir string) (in, base string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, t := range m.s.Trees {
+		if t.Task == task && t.ID != 0 && t.Base != "" {
+			if in, err := m.mapped(t, dir); err == nil {
+				return in, t.Base
+			}
+		}
 	}
-	return m.g.resolve(ctx, taskRef(m.o.Run, task))
+	return dir, ""
 }
 
 // recover finds the worktrees of an earlier wavex. What became of their files is

@@ -1,0 +1,118 @@
+package cmd
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"wavex/internal/proc"
+	"wavex/internal/workspace"
+)
+
+type cleanOptions struct {
+	run     string // "": all
+	yes     bool
+	project string
+	output  string
+}
+
+func newClean(std Stdio) *cobra.Command {
+	var o cleanOptions
+	c := &cobra.Command{
+		Use:   "clean",
+		Short: "Remove the worktrees and branches of past runs",
+		Long: `clean lists what isolated runs have left: worktrees, branches and temporary
+folders; then, with --yes or when a person at a terminal agrees, it removes
+them. Runs under way are passed over. Nothing is lost: what a worktree holds is
+kept below refs/wavex first, and a branch wavex/RUN stays until its work is in
+another branch.
+
+Exit status: 0 listed or removed, 2 there is no such run, 5 something could not
+be removed.`,
+		Example: "  wavex clean\n  wavex clean --run 20260314-091500-k3fd --yes",
+		Args:    noArgs,
+		RunE:    func(c *cobra.Command, _ []string) error { return runClean(c.Context(), o, std) },
+	}
+	c.Flags().StringVar(&o.run, "run", "", "only this run")
+	c.Flags().BoolVar(&o.yes, "yes", false, "remove without asking")
+	projectFlag(c, &o.project)
+	outputFlag(c, &o.output)
+	return c
+}
+
+func runClean(ctx context.Context, o cleanOptions, std Stdio) error {
+	dir, err := filepath.Abs(o.project)
+	if err != nil {
+		return err
+	}
+	if o.run != "" && !workspace.Known(filepath.Join(dir, ".loop"), o.run) {
+		return usage("there is no run %s in %s", o.run, filepath.Join(dir, ".loop"))
+	}
+	_ = proc.Subreaper() // git's helpers are found sooner so
+	items, err := workspace.Clean(ctx, dir, o.run, true)
+	if err != nil {
+		return &blockedError{err}
+	}
+	removable := 0
+	for _, it := range items {
+		if it.Removed {
+			removable++
+		}
+	}
+	yes := o.yes
+	if o.output == "text" && !o.yes {
+		tellItems(std, items, "would remove")
+		if removable > 0 && std.interactive() {
+			yes = agreed(std, removable)
+		} else if removable > 0 {
+			fmt.Fprintln(std.Err, "wavex: nothing was removed; to remove it: wavex clean --yes")
+		}
+	}
+	if yes && removable > 0 {
+		if items, err = workspace.Clean(ctx, dir, o.run, false); err != nil {
+			return &blockedError{err}
+		}
+		if o.output == "text" {
+			tellItems(std, items, "removed")
+		}
+	}
+	if o.output == "json" {
+		if items == nil {
+			items = []workspace.Item{}
+		}
+		return json.NewEncoder(std.Out).Encode(items)
+	}
+	if len(items) == 0 {
+		fmt.Fprintln(std.Out, "nothing to clean")
+	}
+	return nil
+}
+
+// tellItems lists what was found, one a line.
+func tellItems(std Stdio, items []workspace.Item, removed string) {
+	for _, it := range items {
+		line := fmt.Sprintf("%s %s %s", removed, it.Kind, it.Name)
+		if !it.Removed {
+			line = fmt.Sprintf("stays: %s %s (%s)", it.Kind, it.Name, it.Why)
+		} else if it.Commit != "" {
+			line += fmt.Sprintf(" (%.10s is kept by %s)", it.Commit, it.Kept)
+		}
+		fmt.Fprintln(std.Out, line)
+	}
+}
+
+// agreed asks a person. No answer is no.
+func agreed(std Stdio, n int) bool {
+	fmt.Fprintf(std.Err, "Remove %d of these? [y/N] ", n)
+	line, _ := bufio.NewReader(std.In).ReadString('\n')
+	switch strings.ToLower(strings.TrimSpace(line)) {
+	case "y", "yes":
+		return true
+	}
+	return false
+}
