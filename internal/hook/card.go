@@ -129,21 +129,29 @@ func ending(rec []byte) (*scheduler.RunEnded, error) {
 }
 
 func readCard(path string) (Card, error) {
-	var c Card
 	f, err := os.Open(path)
 	if err != nil {
-		return c, err
+		return Card{}, err
 	}
 	defer f.Close()
 	b, err := io.ReadAll(io.LimitReader(f, maxCard))
 	if err != nil {
-		return c, fmt.Errorf("reading %s: %w", path, err)
+		return Card{}, fmt.Errorf("reading %s: %w", path, err)
 	}
+	c, err := parseCard(b)
+	if err != nil {
+		return Card{}, fmt.Errorf("reading %s: %w", path, err)
+	}
+	return c, nil
+}
+
+func parseCard(b []byte) (Card, error) {
+	var c Card
 	if err := json.Unmarshal(b, &c); err != nil {
-		return c, fmt.Errorf("reading %s: %w", path, err)
+		return Card{}, err
 	}
 	if c.V != CardVersion {
-		return c, fmt.Errorf("%s has version %d, not %d", path, c.V, CardVersion)
+		return Card{}, fmt.Errorf("version %d, not %d", c.V, CardVersion)
 	}
 	return c, nil
 }

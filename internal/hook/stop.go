@@ -62,9 +62,7 @@ func background(list []Background) bool {
 		}
 		words := strings.Fields(b.Command)
 		for i, w := range words[:max(0, len(words)-1)] {
-			w = strings.Trim(w, `"'`)
-			name := strings.TrimSuffix(w[strings.LastIndexAny(w, `/\`)+1:], ".exe")
-			if verb := words[i+1]; name == "wavex" && (verb == "run" || verb == "resume") {
+			if verb := words[i+1]; isWavex(w) && (verb == "run" || verb == "resume") {
 				return true
 			}
 		}

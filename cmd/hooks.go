@@ -1,0 +1,165 @@
+package cmd
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/google/renameio/v2/maybe"
+	"github.com/spf13/cobra"
+	"github.com/tidwall/gjson"
+
+	"wavex/internal/hook"
+)
+
+type hooksOptions struct {
+	user, project, uninstall bool
+}
+
+func newHooks(std Stdio) *cobra.Command {
+	c := &cobra.Command{
+		Use:     "hooks",
+		Short:   "Put wavex's hooks into Claude Code's settings",
+		Long:    "hooks puts wavex's hooks into Claude Code's settings, or takes them out.\n\nExit status: 0 done, 2 settings that cannot be edited.",
+		Example: "  wavex hooks install --user",
+		Args:    onlyCommands,
+		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	var o hooksOptions
+	install := &cobra.Command{
+		Use:   "install",
+		Short: "Install the hooks",
+		Long: `install adds wavex's Stop and SessionStart hooks to Claude Code's settings:
+.claude/settings.json of the current directory, or with --user those of all
+projects (CLAUDE_CONFIG_DIR, else .claude in the home directory). What is there
+stays as it is; a copy is kept beside the file before it is changed. Given
+again it changes nothing, or brings the hooks up to the wavex that is called.
+The plugin has the same hooks: take one of them.
+
+Exit status: 0 done, 2 settings that cannot be edited.`,
+		Example: "  wavex hooks install\n  wavex hooks install --user\n  wavex hooks install --uninstall",
+		Args:    noArgs,
+		RunE: func(_ *cobra.Command, _ []string) error {
+			if o.user && o.project {
+				return usage("--user and --project are two places: take one of them")
+			}
+			return installHooks(o, std)
+		},
+	}
+	f := install.Flags()
+	f.BoolVar(&o.project, "project", false, "this project's settings (the default)")
+	f.BoolVar(&o.user, "user", false, "the user's settings, for all projects")
+	f.BoolVar(&o.uninstall, "uninstall", false, "take the hooks out")
+	c.AddCommand(install)
+	return c
+}
+
+func installHooks(o hooksOptions, std Stdio) error {
+	path, err := settingsPath(o.user)
+	if err != nil {
+		return err
+	}
+	text, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	var out []byte
+	if o.uninstall {
+		out, err = hook.Uninstall(text)
+	} else {
+		var program string
+		if program, err = hookProgram(o.user); err != nil {
+			return err
+		}
+		out, err = hook.Install(text, program)
+	}
+	var bad *hook.SettingsError
+	if errors.As(err, &bad) {
+		return usage("%s:%s; nothing was changed", path, bad)
+	}
+	if err != nil {
+		return err
+	}
+	if bytes.Equal(out, text) {
+		fmt.Fprintf(std.Err, "%s: nothing to change\n", path)
+	} else if err := replaceSettings(path, text, out, std); err != nil {
+		return err
+	}
+	if !o.uninstall && gjson.GetBytes(out, "disableAllHooks").Bool() {
+		fmt.Fprintf(std.Err, "%s: hooks are turned off there by disableAllHooks\n", path)
+	}
+	return nil
+}
+
+// settingsPath is the file itself where a link leads to it, so that a link stays one.
+func settingsPath(user bool) (string, error) {
+	dir := os.Getenv("CLAUDE_CONFIG_DIR")
+	switch {
+	case !user:
+		here, err := os.Getwd()
+		if err != nil {
+			return "", err
+		}
+		dir = filepath.Join(here, ".claude")
+	case dir == "":
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", &blockedError{err}
+		}
+		dir = filepath.Join(home, ".claude")
+	}
+	path := filepath.Join(dir, "settings.json")
+	real, err := filepath.EvalSymlinks(path)
+	switch {
+	case err == nil:
+		return real, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return path, nil
+	}
+	return "", err
+}
+
+// hookProgram is how the settings call this wavex: by name in a project's settings,
+// which go to other machines, where PATH leads here; else by its path.
+func hookProgram(user bool) (string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	if user {
+		return self, nil
+	}
+	if found, err := exec.LookPath("wavex"); err == nil {
+		a, err1 := os.Stat(found)
+		b, err2 := os.Stat(self)
+		if err1 == nil && err2 == nil && os.SameFile(a, b) {
+			return "wavex", nil
+		}
+	}
+	return self, nil
+}
+
+func replaceSettings(path string, text, out []byte, std Stdio) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	mode := fs.FileMode(0o644)
+	if st, err := os.Stat(path); err == nil {
+		mode = st.Mode().Perm()
+		keep := path + ".bak-" + runID(time.Now())
+		if err := maybe.WriteFile(keep, text, mode); err != nil {
+			return err
+		}
+		fmt.Fprintf(std.Err, "%s: the former settings\n", keep)
+	}
+	if err := maybe.WriteFile(path, out, mode); err != nil {
+		return err
+	}
+	fmt.Fprintf(std.Err, "%s: changed\n", path)
+	return nil
+}

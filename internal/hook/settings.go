@@ -1,0 +1,297 @@
+package hook
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/tidwall/gjson"
+	"github.com/tidwall/sjson"
+)
+
+// This file puts our hooks into the text of a settings file of Claude Code, and takes
+// them out again. It knows JSON and the form of hooks there, nothing of files. What is
+// not ours keeps its bytes, its order and its keys; a file that was indented in one way
+// stays so.
+
+// SettingsError says why settings cannot be edited, and where.
+type SettingsError struct {
+	Line, Column int // from 1; 0: of the whole
+	Reason       string
+}
+
+func (e *SettingsError) Error() string {
+	if e.Line == 0 {
+		return e.Reason
+	}
+	return fmt.Sprintf("%d:%d: %s", e.Line, e.Column, e.Reason)
+}
+
+// handler is one command of a hook. The CLI starts it without a shell when it has
+// args (observed on claude 2.1.197), so that no path needs quoting on any system.
+type handler struct {
+	Type    string   `json:"type"`
+	Command string   `json:"command"`
+	Args    []string `json:"args"`
+	Timeout int      `json:"timeout"` // seconds
+}
+
+type group struct {
+	Hooks []handler `json:"hooks"`
+}
+
+// wanted are our hooks by event.
+var wanted = []struct{ event, verb string }{{"Stop", "stop"}, {"SessionStart", "session-start"}}
+
+// Groups is the value of "hooks" that has ours alone, with command as the program.
+func Groups(command string) ([]byte, error) {
+	all := map[string][]group{}
+	for _, w := range wanted {
+		all[w.event] = []group{{[]handler{ours(command, w.verb)}}}
+	}
+	return json.Marshal(all)
+}
+
+func ours(command, verb string) handler {
+	return handler{"command", command, []string{"hook", verb}, 10}
+}
+
+// Install puts our hooks in, with command as the program; where they are, under
+// whatever path, they are brought up to it. Empty text is an empty file. The result is
+// text itself when nothing is to be done.
+func Install(text []byte, command string) ([]byte, error) {
+	return edit(text, func(doc []byte) ([]byte, error) {
+		for _, w := range wanted {
+			found := places(doc, w.event, w.verb)
+			var err error
+			if len(found) == 0 {
+				doc, err = set(doc, "hooks."+w.event+".-1", group{[]handler{ours(command, w.verb)}})
+			} else {
+				// What the user changed beside it, as the timeout, stays.
+				at := found[len(found)-1]
+				if doc, err = set(doc, at.path()+".command", command); err == nil {
+					doc, err = set(doc, at.path()+".args", []string{"hook", w.verb})
+				}
+				if err == nil {
+					doc, err = drop(doc, found[:len(found)-1])
+				}
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+		return doc, nil
+	})
+}
+
+// Uninstall takes our hooks out, and what is empty then.
+func Uninstall(text []byte) ([]byte, error) {
+	return edit(text, func(doc []byte) ([]byte, error) {
+		for _, w := range wanted {
+			found := places(doc, w.event, w.verb)
+			if len(found) == 0 {
+				continue
+			}
+			var err error
+			if doc, err = drop(doc, found); err != nil {
+				return nil, err
+			}
+			for _, path := range []string{"hooks." + w.event, "hooks"} {
+				if v := gjson.GetBytes(doc, path); v.Exists() && empty(v) {
+					if doc, err = sjson.DeleteBytes(doc, path); err != nil {
+						return nil, err
+					}
+				}
+			}
+		}
+		return doc, nil
+	})
+}
+
+// place is where a handler of ours stands: hooks.EVENT[group].hooks[index].
+type place struct {
+	event        string
+	group, index int
+}
+
+func (p place) path() string { return fmt.Sprintf("hooks.%s.%d.hooks.%d", p.event, p.group, p.index) }
+
+// places finds our handlers of an event, the last first, so that taking one out does
+// not move the next.
+func places(doc []byte, event, verb string) []place {
+	var found []place
+	for g, one := range gjson.GetBytes(doc, "hooks."+event).Array() {
+		for i, h := range one.Get("hooks").Array() {
+			if isOurs(h, verb) {
+				found = append(found, place{event, g, i})
+			}
+		}
+	}
+	slices.Reverse(found)
+	return found
+}
+
+// isOurs knows our handler in both forms, with args and as a line for a shell, as
+// somebody may have written it by hand.
+func isOurs(h gjson.Result, verb string) bool {
+	words := []string{h.Get("command").String()}
+	if args := h.Get("args"); args.IsArray() {
+		for _, a := range args.Array() {
+			words = append(words, a.String())
+		}
+	} else if i := strings.LastIndex(words[0], " hook "+verb); i >= 0 {
+		words = append([]string{words[0][:i]}, strings.Fields(words[0][i:])...)
+	}
+	return len(words) > 2 && isWavex(words[0]) && words[1] == "hook" && words[2] == verb
+}
+
+// isWavex tells whether a word is the path of a wavex.
+func isWavex(word string) bool {
+	word = strings.Trim(word, `"'`)
+	return strings.TrimSuffix(word[strings.LastIndexAny(word, `/\`)+1:], ".exe") == "wavex"
+}
+
+// drop takes handlers out, the last first, and groups that held nothing else.
+func drop(doc []byte, list []place) ([]byte, error) {
+	for _, p := range list {
+		path := p.path()
+		if one := fmt.Sprintf("hooks.%s.%d", p.event, p.group); len(gjson.GetBytes(doc, one+".hooks").Array()) == 1 {
+			path = one
+		}
+		var err error
+		if doc, err = sjson.DeleteBytes(doc, path); err != nil {
+			return nil, err
+		}
+	}
+	return doc, nil
+}
+
+func set(doc []byte, path string, value any) ([]byte, error) {
+	raw, err := json.Marshal(value)
+	if err != nil {
+		return nil, err
+	}
+	if bytes.Equal([]byte(gjson.GetBytes(doc, path).Raw), raw) {
+		return doc, nil
+	}
+	return sjson.SetRawBytes(doc, path, raw)
+}
+
+func empty(v gjson.Result) bool {
+	some := false
+	v.ForEach(func(_, _ gjson.Result) bool { some = true; return false })
+	return !some
+}
+
+// edit reads a settings file, changes it and keeps its form: a byte order mark, line
+// ends, and the indentation where all of it has one.
+func edit(text []byte, change func(doc []byte) ([]byte, error)) ([]byte, error) {
+	doc := bytes.TrimPrefix(text, []byte(mark))
+	if len(bytes.TrimSpace(doc)) == 0 {
+		doc = []byte("{}\n")
+	}
+	if err := editable(doc); err != nil {
+		return nil, err
+	}
+	out, err := change(doc)
+	if err != nil {
+		return nil, &SettingsError{Reason: err.Error()}
+	}
+	if bytes.Equal(out, doc) {
+		return text, nil
+	}
+	if unit, ok := indentation(doc); ok {
+		if out, err = indent(out, unit); err != nil {
+			return nil, &SettingsError{Reason: err.Error()}
+		}
+	}
+	if bytes.HasSuffix(doc, []byte("\n")) {
+		out = append(bytes.TrimRight(out, "\r\n"), '\n')
+	}
+	if bytes.Contains(doc, []byte("\r\n")) {
+		out = bytes.ReplaceAll(bytes.ReplaceAll(out, []byte("\r\n"), []byte("\n")), []byte("\n"), []byte("\r\n"))
+	}
+	if bytes.HasPrefix(text, []byte(mark)) {
+		out = append([]byte(mark), out...)
+	}
+	return out, nil
+}
+
+const mark = "\ufeff"
+
+// indentation is the unit by which a whole document is indented; ok is false where it
+// has none of its own, or more than one.
+func indentation(doc []byte) (unit string, ok bool) {
+	plain := bytes.TrimSpace(bytes.ReplaceAll(doc, []byte("\r\n"), []byte("\n")))
+	unit = "  "
+	if i := bytes.IndexByte(plain, '\n'); i >= 0 {
+		rest := plain[i+1:]
+		unit = string(rest[:len(rest)-len(bytes.TrimLeft(rest, " \t"))])
+	}
+	same, err := indent(plain, unit)
+	return unit, err == nil && bytes.Equal(same, plain)
+}
+
+// indent changes white space only: strings and numbers keep their spelling.
+func indent(doc []byte, unit string) ([]byte, error) {
+	var b bytes.Buffer
+	err := json.Indent(&b, bytes.TrimSpace(doc), "", unit)
+	return b.Bytes(), err
+}
+
+// editable refuses what is no JSON, and what has something else where hooks belong. Of
+// a name given twice the CLI takes the last, an edit might change the first.
+func editable(doc []byte) error {
+	d := jsontext.NewDecoder(bytes.NewReader(doc))
+	for {
+		if d.StackDepth() == 0 && d.InputOffset() > 0 {
+			if rest := bytes.TrimLeft(doc[d.InputOffset():], " \t\r\n"); len(rest) > 0 {
+				return wrongAt(doc, int64(len(doc)-len(rest)), "something stands behind the settings")
+			}
+		}
+		_, err := d.ReadToken()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			at := d.InputOffset()
+			var bad *jsontext.SyntacticError
+			reason := err.Error()
+			if errors.As(err, &bad) {
+				at, reason = bad.ByteOffset, bad.Err.Error()
+				if bad.JSONPointer != "" {
+					reason += " at " + string(bad.JSONPointer)
+				}
+			}
+			return wrongAt(doc, at, "not valid JSON: "+reason)
+		}
+	}
+	top := gjson.ParseBytes(doc)
+	if !top.IsObject() {
+		return &SettingsError{Line: 1, Column: 1, Reason: "settings are a JSON object"}
+	}
+	hooks := top.Get("hooks")
+	if hooks.Exists() && !hooks.IsObject() {
+		return wrongAt(doc, int64(hooks.Index), `"hooks" is not an object`)
+	}
+	for _, w := range wanted {
+		event := hooks.Get(w.event)
+		if event.Exists() && !event.IsArray() {
+			return wrongAt(doc, int64(event.Index), fmt.Sprintf("hooks.%s is not an array", w.event))
+		}
+	}
+	return nil
+}
+
+// wrongAt is an error at a byte of the text.
+func wrongAt(doc []byte, offset int64, reason string) error {
+	before := doc[:min(max(offset, 0), int64(len(doc)))]
+	line := bytes.Count(before, []byte("\n")) + 1
+	column := len([]rune(string(before[bytes.LastIndexByte(before, '\n')+1:]))) + 1
+	return &SettingsError{line, column, reason}
+}
