@@ -18,6 +18,7 @@ import (
 	"wavex/internal/decompose"
 	"wavex/internal/journal"
 	"wavex/internal/plan"
+	"wavex/internal/proc"
 	"wavex/internal/secret"
 	"wavex/internal/stage"
 	"wavex/internal/ui"
@@ -152,17 +153,19 @@ func (q *request) open(ctx context.Context) (*stage.Machine, error) {
 
 // machine wires the stages to the world.
 func (q *request) machine(past []scheduler.Event) *stage.Machine {
-	who := &runner.Agent{Name: q.agent.name, Argv: q.agent.argv, Prices: q.prices, Secrets: q.secrets, Run: q.id, Env: os.Environ(),
+	who := &runner.Agent{Name: q.agent.name, Argv: q.agent.argv, Prices: q.prices, Secrets: q.secrets, Run: q.mark(), Env: os.Environ(),
 		Rehearsal: q.agent.name == "rehearse", Extra: rehearsalEnv(q.agent.name, q.loop, q.id)}
 	ask := caller{who, q.agent.scenario}
 	m := &stage.Machine{
 		Journal: eventLog{q.log}, Past: past, Now: time.Now, Caller: ask, Panel: &counsel.Panel{Caller: ask},
 		Dir: q.dir, Loop: q.loop, Limits: q.config.Limits, Rehearsal: who.Rehearsal, Learnings: q.learnings, Maxims: maxims,
 		Done: func(c plan.Check) bool { return looks(q.dir, c) },
-		Recover: func(logDir string, limit budget.USD) budget.USD {
+		Mark: q.mark(),
+		Recover: func(c scheduler.CallStarted, logDir string) budget.USD {
+			_, _ = proc.Sweep(context.Background(), c.Mark) // what cannot be ended now is not ours any more
 			cost, known := panelCost(logDir, q.prices)
 			if !known {
-				return max(cost, limit)
+				return max(cost, c.Cap)
 			}
 			return cost
 		},
@@ -181,6 +184,9 @@ func (q *request) machine(past []scheduler.Event) *stage.Machine {
 	}
 	return m
 }
+
+// mark is what the processes of this session bear.
+func (q *request) mark() string { return fmt.Sprintf("%s-%d", q.id, os.Getpid()) }
 
 // looks tells whether a check of a file is true; it starts nothing.
 func looks(dir string, c plan.Check) bool {
@@ -214,7 +220,7 @@ func (q *request) through(ctx context.Context) (stage.Result, error) {
 		}
 	}
 	ctx, stopped := interruptible(ctx)
-	guard := contain(q.id)
+	guard := contain(q.mark())
 	res, err := m.Run(ctx)
 	guard()
 	code := stopped()
@@ -337,6 +343,24 @@ func (q *request) tellVague(e *stage.NotReady) {
 		}
 	}
 	fmt.Fprintln(q.std.Err, "Give the request again with the answers in it.")
+}
+
+// requestUnderWay tells whether the journal of the current directory ends in a request
+// that no run was made of yet.
+func requestUnderWay() (bool, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return false, err
+	}
+	events, err := readEvents(filepath.Join(dir, ".loop"))
+	if err != nil {
+		return false, err
+	}
+	s, err := stage.Stand(events)
+	if err != nil {
+		return false, &blockedError{err}
+	}
+	return s != nil && !s.Ran && !s.Opened.Config.PlanOnly && !s.Opened.Config.Offline, nil
 }
 
 // withOrigin adds to the beginning of a run the request that its plan comes from: the

@@ -123,6 +123,15 @@ unless given; +N raises one.
 				o.planPath = args[0]
 			}
 			o.changed = c.Flags().Changed
+			if o.planPath == "" {
+				if under, err := requestUnderWay(); err != nil || under {
+					if err != nil {
+						return err
+					}
+					o.resuming = false
+					return runRequest(c.Context(), requestOptions{run: o}, std)
+				}
+			}
 			return runPlan(c.Context(), o, std)
 		},
 	}

@@ -14,7 +14,7 @@ import (
 
 // RequestOpened begins the way from a request to a plan.
 type RequestOpened struct {
-	Run     string        `json:"run"` // id of its calls, and the mark of their processes
+	Run     string        `json:"run"` // id of its calls
 	Request string        `json:"request"`
 	Config  RequestConfig `json:"config"`
 }
@@ -33,8 +33,9 @@ type RequestConfig struct {
 
 // CallStarted reserves money for one question, or one panel, before it is put.
 type CallStarted struct {
-	Step string     `json:"step"` // "score/1", "decompose/2": the same question has the same name
-	Try  int        `json:"try"`  // from 1
+	Step string     `json:"step"`           // "score/1", "decompose/2": the same question has the same name
+	Try  int        `json:"try"`            // from 1
+	Mark string     `json:"mark,omitempty"` // of its processes; each session of wavex has its own
 	Cap  budget.USD `json:"cap,omitempty"`
 }
 

@@ -75,7 +75,7 @@ func (m *Machine) paid(ctx context.Context, step string, most budget.USD, ask fu
 			return nil, m.rec.ledger.Shortage()
 		}
 		try := m.rec.tries[step] + 1
-		if err := m.keep(scheduler.CallStarted{Step: step, Try: try, Cap: limit}); err != nil {
+		if err := m.keep(scheduler.CallStarted{Step: step, Try: try, Mark: m.Mark, Cap: limit}); err != nil {
 			return nil, err
 		}
 		a := ask(ctx, limit, m.logDir(step, try))

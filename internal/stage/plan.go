@@ -4,6 +4,7 @@ package stage
 // what is written down first, and the plan.
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -186,7 +187,12 @@ func (m *Machine) keepPlan(path string, data []byte) error {
 	if _, err := os.Stat(path); err == nil {
 		return nil
 	}
-	return m.write(path, append(data, '\n'))
+	var out bytes.Buffer
+	if err := json.Indent(&out, data, "", "  "); err != nil {
+		return fmt.Errorf("writing the plan: %w", err)
+	}
+	out.WriteByte('\n')
+	return m.write(path, out.Bytes())
 }
 
 func (m *Machine) write(path string, data []byte) error {

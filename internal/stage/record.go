@@ -183,7 +183,7 @@ func (m *Machine) open() error {
 		c := m.rec.open[step]
 		end := scheduler.CallEnded{Step: c.Step, Try: c.Try, Outcome: runner.Interrupted, Reason: "wavex ended before the call did", Cost: c.Cap}
 		if m.Recover != nil {
-			end.Cost = m.Recover(m.logDir(c.Step, c.Try), c.Cap)
+			end.Cost = m.Recover(c, m.logDir(c.Step, c.Try))
 		}
 		if err := m.keep(end); err != nil {
 			return err

@@ -54,8 +54,12 @@ type Machine struct {
 	Maxims    func() ([]decompose.Note, error)
 	// Done tells whether a check of a file is true already.
 	Done func(plan.Check) bool
-	// Recover says what a call cost that an earlier session did not see the end of.
-	Recover func(logDir string, limit budget.USD) budget.USD
+	// Mark is what the processes of this session's calls bear. Each session has its own,
+	// because whatever ends those of a session that was killed may still be at it.
+	Mark string
+	// Recover ends what is left of a call that an earlier session did not see the end of,
+	// and says what it cost. nil: it counts at its cap.
+	Recover func(c scheduler.CallStarted, logDir string) budget.USD
 	// Clean takes out of an event what must not be kept or shown.
 	Clean func(scheduler.Body) scheduler.Body
 	View  func(scheduler.Event)
@@ -151,22 +155,25 @@ func describe(in Intent) string {
 		in.Kind.Workflow, in.Kind.Workflow.Name(), by, in.Undo.Class, in.Undo.Class.Care())
 }
 
-// once gives a stage's result: from the record, or from f, and then it is on record.
+// once gives a stage's result: from the record, or from f, and then it is on record. What
+// it gives is what the record says, so that a resume goes on with the same.
 func once[T any](m *Machine, stage string, f func() (T, error)) (T, error) {
 	var v T
-	if raw, ok := m.rec.results[stage]; ok {
-		if err := json.Unmarshal(raw, &v); err != nil {
-			return v, fmt.Errorf("the record of stage %s: %w", stage, err)
+	if _, ok := m.rec.results[stage]; !ok {
+		made, err := f()
+		if err != nil {
+			return made, err
 		}
-		return v, nil
+		raw, err := json.Marshal(made)
+		if err != nil {
+			return v, fmt.Errorf("keeping stage %s: %w", stage, err)
+		}
+		if err := m.keep(scheduler.StageEnded{Stage: stage, Result: raw}); err != nil {
+			return v, err
+		}
 	}
-	v, err := f()
-	if err != nil {
-		return v, err
+	if err := json.Unmarshal(m.rec.results[stage], &v); err != nil {
+		return v, fmt.Errorf("the record of stage %s: %w", stage, err)
 	}
-	raw, err := json.Marshal(v)
-	if err != nil {
-		return v, fmt.Errorf("keeping stage %s: %w", stage, err)
-	}
-	return v, m.keep(scheduler.StageEnded{Stage: stage, Result: raw})
+	return v, nil
 }

@@ -1,0 +1,221 @@
+//go:build unix
+
+package e2e
+
+// From a sentence to a verified result with real processes: every stage is a real call of
+// the CLI, and the plan that comes of it is run by real agents. Killed at each boundary
+// between stages and continued, no stage is asked for twice.
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"wavex/budget"
+	"wavex/internal/fakeapi"
+)
+
+// sum is a repository that lacks one function, and the request to write it.
+const sum = `
+-- go.mod --
+module calc
+
+go 1.24
+-- add/add_test.go --
+package add
+
+import "testing"
+
+func TestAdd(t *testing.T) {
+	if Add(2, 3) != 5 {
+		t.Error("2 + 3 is not 5")
+	}
+}
+-- sub/sub_test.go --
+package sub
+
+import "testing"
+
+func TestSub(t *testing.T) {
+	if Sub(7, 3) != 4 {
+		t.Error("7 - 3 is not 4")
+	}
+}
+`
+
+const wish = "Write the packages that the tests describe; only the standard library; all tests pass and vet is clean; done when they pass"
+
+// stages are the stages that ask the API, by a part of their system prompt, in order.
+var stages = []struct{ step, system string }{
+	{"score/1", "You score how clear a request"},
+	{"shape/1", "You say what a request for software work must come to"},
+	{"phase/plan", "You prepare software work"},
+	{"decompose/1", "You plan work for engineers"},
+	{"critic/1", "You are the critic of a plan"},
+}
+
+func mark(points int) map[string]any { return map[string]any{"points": points, "reason": "r"} }
+
+// planners answer the stages; the planner reads a file first, as it may.
+func planners() []*fakeapi.Agent {
+	answers := []fakeapi.Reply{
+		fakeapi.Use(fakeapi.StructuredOutput(map[string]any{"outcome": mark(1), "scope": mark(1), "constraints": mark(2), "success": mark(2), "done": mark(2)})),
+		fakeapi.Use(fakeapi.StructuredOutput(map[string]any{
+			"criteria": []any{map[string]any{"text": "all tests pass", "verification": "execution output", "run": "go test ./..."}},
+			"mustNot":  []any{map[string]any{"text": "a dependency is added", "run": "test -e go.sum"}}})),
+		fakeapi.Text("# The code\n\nTwo packages have tests and no code."),
+		fakeapi.From(func(r *fakeapi.Request) fakeapi.Reply {
+			if r.Worked() == 0 {
+				return fakeapi.Use(fakeapi.Read("go.mod")).Costing(use)
+			}
+			return fakeapi.Use(fakeapi.StructuredOutput(map[string]any{"name": "calc", "tasks": []any{
+				part("T-001", "Write Add", "add"), part("T-002", "Write Sub", "sub")}})).Costing(use)
+		}),
+		fakeapi.Use(fakeapi.StructuredOutput(map[string]any{"missingEdges": []any{}, "passAlready": []any{}, "unserved": []any{}})),
+	}
+	var agents []*fakeapi.Agent
+	for i, s := range stages {
+		reply := answers[i].Costing(use)
+		agents = append(agents, &fakeapi.Agent{Name: s.step, When: fakeapi.System(s.system), Then: &reply})
+	}
+	return append(agents, author("T-001", "add/add.go", addGo, "go test ./add", nil), author("T-002", "sub/sub.go", subGo, "go test ./sub", nil))
+}
+
+func part(id, subject, pkg string) map[string]any {
+	return map[string]any{"id": id, "subject": subject, "description": "Write " + pkg + "/" + pkg + ".go; its test says what.",
+		"files":  []any{map[string]any{"path": pkg + "/" + pkg + ".go", "action": "create"}},
+		"verify": []any{map[string]any{"run": "go test ./" + pkg}}, "estimate": map[string]any{"seconds": 30, "usd": 0.05}}
+}
+
+// calls counts the conversations that a stage opened.
+func calls(srv *fakeapi.Server, system string) int {
+	n := 0
+	for _, r := range srv.Messages(fakeapi.System(system)) {
+		if r.Turn() == 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// planned checks what the API was asked and what came of it.
+func planned(t *testing.T, r repo, srv *fakeapi.Server, e wavexEnd) {
+	t.Helper()
+	_, end := e.events(t)
+	if e.exit != 0 || end.Status != "complete" && end.Tasks.Completed != 2 || end.Iterations != 2 {
+		t.Fatalf("exit %d, %s\n%s", e.exit, end.Data, e.stderr)
+	}
+	for _, s := range stages {
+		if n := calls(srv, s.system); n != 1 {
+			t.Errorf("%s was asked %d times", s.step, n)
+		}
+	}
+	if got, charged := budget.FromFloat(end.CostUSD), srv.Charged(); got != charged {
+		t.Errorf("the ledger says %d, the API charged %d", got, charged)
+	}
+	c := exec.CommandContext(t.Context(), "go", "test", "./...")
+	c.Dir = r.dir
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Errorf("go test in the finished project: %v\n%s", err, out)
+	}
+}
+
+func TestRequestToResult(t *testing.T) {
+	t.Parallel()
+	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: planners()})
+	r := newRepo(t, sum)
+	e := r.wavex(srv, "start", wish, "--output", "json", "--yes").end()
+	planned(t, r, srv, e)
+	// A planner reads and writes nothing; one that needs no tools has none.
+	for i, s := range stages {
+		for _, q := range srv.Messages(fakeapi.System(s.system)) {
+			tools := q.Tools()
+			slices.Sort(tools)
+			want := []string{"Glob", "Grep", "Read", "StructuredOutput"}
+			switch {
+			case i == 0:
+				want = []string{"StructuredOutput"}
+			case s.step == "phase/plan":
+				want = want[:3]
+			}
+			if !slices.Equal(tools, want) {
+				t.Errorf("%s has the tools %v, want %v", s.step, tools, want)
+			}
+		}
+	}
+	work := srv.Messages(task("T-001"))
+	if len(work) == 0 || !strings.Contains(work[0].System(), "Library search first") {
+		t.Error("the gate of the workflow is not in the agent's prompt")
+	}
+}
+
+// killedAfter runs wavex until it has told an event that matches, and kills it.
+func (r repo) killedAfter(env []string, last func(event) bool, args ...string) {
+	t := r.t
+	t.Helper()
+	release := room(t, procLimit)
+	defer release()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*limit)
+	defer cancel()
+	c := exec.CommandContext(ctx, shared.wavex, args...)
+	c.Dir, c.Env = r.dir, append(slices.Clone(env), "WAVEX_CLAUDE="+shared.claude)
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	var said strings.Builder
+	c.Stderr = &said
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	found := false
+	in := bufio.NewScanner(out)
+	in.Buffer(nil, 1<<20)
+	for in.Scan() {
+		var v event
+		if json.Unmarshal(in.Bytes(), &v) == nil && last(v) {
+			found = true
+			break
+		}
+	}
+	_ = c.Process.Kill()
+	_ = c.Wait() // it was killed
+	if !found {
+		t.Fatalf("wavex %v ended before the event it was to be killed at\n%s", args, said.String())
+	}
+}
+
+// stepped matches an event by its type and a part of its data.
+func stepped(kind, part string) func(event) bool {
+	return func(v event) bool { return v.Type == kind && strings.Contains(string(v.Data), part) }
+}
+
+func TestRequestKilledAtEachBoundary(t *testing.T) {
+	t.Parallel()
+	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: planners()})
+	env := Env(t, srv)
+	r := newRepo(t, sum)
+	first := []string{"start", wish, "--output", "json"}
+	again := []string{"start", "--output", "json"}
+	args := first
+	// An answer that is on record, the record of a stage, the beginning of the run.
+	boundaries := []func(event) bool{stepped("request_opened", ""), stepped("stage_ended", `"recall"`)}
+	for _, s := range stages {
+		boundaries = append(boundaries, stepped("call_ended", `"`+s.step+`"`))
+	}
+	boundaries = append(boundaries, stepped("stage_ended", `"decompose"`), stepped("run_started", ""))
+	for i, b := range boundaries {
+		if i == 7 { // the last answer was on record already: the stage is closed at once
+			again = []string{"resume", "--output", "json"}
+		}
+		r.killedAfter(env, b, args...)
+		args = again
+	}
+	planned(t, r, srv, r.wavexEnv(env, args...).end())
+}

@@ -1,0 +1,404 @@
+package stage_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"wavex/budget"
+	"wavex/counsel"
+	"wavex/internal/decompose"
+	"wavex/internal/intent"
+	"wavex/internal/learn"
+	"wavex/internal/stage"
+	"wavex/runner"
+	"wavex/scheduler"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// book is a journal in memory. Killed after full records, it takes no more.
+type book struct {
+	events []scheduler.Event
+	room   int // 0: no limit
+}
+
+var errKilled = errors.New("killed")
+
+func (b *book) Append(e scheduler.Event) error {
+	if b.room > 0 && len(b.events) == b.room {
+		return errKilled
+	}
+	// As it would be read again.
+	line, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	var back scheduler.Event
+	if err := json.Unmarshal(line, &back); err != nil {
+		return err
+	}
+	b.events = append(b.events, back)
+	return nil
+}
+
+func (b *book) Sync() error { return nil }
+
+// world answers the machine's questions by step, and keeps who was asked.
+type world struct {
+	t       *testing.T
+	mu      sync.Mutex
+	asked   []string
+	answers map[string]runner.Answer
+	dir     string
+}
+
+func newWorld(t *testing.T) *world {
+	w := &world{t: t, dir: t.TempDir(), answers: map[string]runner.Answer{}}
+	w.says("score/1", `{"outcome":{"points":1,"reason":"r"},"scope":{"points":1,"reason":"r"},"constraints":{"points":2,"reason":"r"},"success":{"points":2,"reason":"r"},"done":{"points":2,"reason":"r"}}`)
+	w.says("shape/1", `{"criteria":[{"text":"tests pass","verification":"execution output","run":"true"}],"mustNot":[{"text":"a dependency is added"}]}`)
+	w.answers["phase/plan"] = runner.Answer{Outcome: runner.Done, Text: "# The code", Cost: 1000}
+	w.says("decompose/1", `{"name":"x","tasks":[{"id":"T-1","subject":"Do it","description":"d","verify":[{"run":"true"}]}]}`)
+	w.says("critic/1", `{"missingEdges":[],"passAlready":[],"unserved":[]}`)
+	return w
+}
+
+func (w *world) says(step, structured string) {
+	w.answers[step] = runner.Answer{Outcome: runner.Done, Structured: json.RawMessage(structured), Cost: 1000}
+}
+
+func (w *world) Ask(_ context.Context, q runner.Question) runner.Answer {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.asked = append(w.asked, q.Name)
+	a, ok := w.answers[q.Name]
+	if !ok {
+		w.t.Errorf("nobody answers %s", q.Name)
+		return runner.Answer{Outcome: runner.Broken}
+	}
+	if q.Cap <= 0 || q.LogDir == "" || q.Dir != w.dir {
+		w.t.Errorf("%s: cap %d, logs %q, dir %q", q.Name, q.Cap, q.LogDir, q.Dir)
+	}
+	return a
+}
+
+const request = "Write the packages; only the standard library; all tests pass and vet is clean; done when they pass"
+
+// machine is one session over what the journal holds.
+func (w *world) machine(b *book) *stage.Machine {
+	return &stage.Machine{Journal: b, Past: slices.Clone(b.events), Now: func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) },
+		Caller: w, Panel: &counsel.Panel{Caller: w}, Dir: w.dir, Loop: filepath.Join(w.dir, ".loop"), Limits: limits(),
+		Recover: func(c scheduler.CallStarted, _ string) budget.USD { return min(c.Cap, 77) }}
+}
+
+func limits() budget.Limits { return budget.Limits{USD: 5 * budget.Dollar, NoIterations: true} }
+
+func (w *world) opened() scheduler.RequestOpened {
+	return scheduler.RequestOpened{Run: "r1", Request: request, Config: scheduler.RequestConfig{Limits: limits(), Plan: filepath.Join(w.dir, "plan.json")}}
+}
+
+// Killed after any record and continued, nothing that was answered is asked again, and
+// the result is the same.
+func TestKilledAtEveryRecord(t *testing.T) {
+	t.Parallel()
+	whole := newWorld(t)
+	var all book
+	m := whole.machine(&all)
+	if err := m.Open(whole.opened()); err != nil {
+		t.Fatal(err)
+	}
+	want, err := m.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(whole.asked, " "); got != "score/1 shape/1 phase/plan decompose/1 critic/1" {
+		t.Fatalf("asked %s", got)
+	}
+	if want.Origin.Spent != 5000 || want.Origin.SpecScore != 8 || want.Origin.FitScore != 55 || want.Origin.Shape != "tool" {
+		t.Errorf("%+v", want.Origin)
+	}
+	for n := 1; n <= len(all.events); n++ {
+		w := newWorld(t)
+		b := &book{room: n}
+		first := w.machine(b)
+		if err := first.Open(w.opened()); err != nil {
+			t.Fatal(err)
+		}
+		_, err := first.Run(t.Context())
+		if n < len(all.events) && !errors.Is(err, errKilled) {
+			t.Fatalf("after %d records: %v", n, err)
+		}
+		done := map[string]bool{}
+		for _, e := range b.events {
+			if c, ok := e.Body.(scheduler.CallEnded); ok {
+				done[c.Step] = true
+			}
+		}
+		lost := 0 // calls that were made, and whose end is not on record
+		for _, step := range w.asked {
+			if !done[step] {
+				lost++
+			}
+		}
+		w.asked = nil
+		b.room = 0
+		second := w.machine(b)
+		got, err := second.Run(t.Context())
+		if err != nil {
+			t.Fatalf("continued after %d records: %v", n, err)
+		}
+		for _, step := range w.asked {
+			if done[step] {
+				t.Errorf("after %d records: %s is asked again", n, step)
+			}
+		}
+		if lost > 1 || got.Origin.Spent != want.Origin.Spent+budget.USD(lost)*77 {
+			t.Errorf("after %d records: %d spent, want %d and %d for %d lost", n, got.Origin.Spent, want.Origin.Spent, 77*lost, lost)
+		}
+		got.Origin.Spent = want.Origin.Spent
+		got.Path = strings.Replace(got.Path, w.dir, whole.dir, 1)
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("after %d records: %+v, want %+v", n, got, want)
+		}
+		if s, err := stage.Stand(b.events); err != nil || !s.Planned || s.Origin == nil || s.Stage != "executing" {
+			t.Errorf("after %d records it stands at %+v, %v", n, s, err)
+		}
+	}
+}
+
+// What a person changed in SHAPE.md and plan.json between two sessions wins.
+func TestEditedFilesWin(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	own := filepath.Join(w.dir, ".loop", "shape", "SHAPE.md")
+	if err := os.MkdirAll(filepath.Dir(own), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(own, []byte("```yaml\ncriteria: [my own criterion]\n```\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	delete(w.answers, "shape/1") // read, not asked for
+	b := &book{}
+	m := w.machine(b)
+	if err := m.Open(w.opened()); err != nil {
+		t.Fatal(err)
+	}
+	res, err := m.Run(t.Context())
+	if err != nil || len(res.Shape.Criteria) != 1 || !strings.Contains(string(res.Plan.File), "my own criterion") {
+		t.Fatalf("%+v, %v", res, err)
+	}
+	if err := os.WriteFile(res.Path, []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.machine(b).Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(res.Path); err != nil || string(got) != "mine" {
+		t.Errorf("the plan is %q, %v", got, err)
+	}
+	// A further request puts what was made for this one aside, but not a person's own shape.
+	m = w.machine(b)
+	if err := m.Open(w.opened()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(w.dir, ".loop", "plan.md")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("plan.md of the request before: %v", err)
+	}
+}
+
+// somebody answers once and then no more.
+type somebody struct {
+	t        *testing.T
+	answers  []map[string]string
+	recalled int
+}
+
+func (p *somebody) Recalled(list []learn.Learning) ([]string, error) {
+	p.recalled++
+	return []string{list[0].ID}, nil
+}
+
+func (p *somebody) Clarify(s intent.Score, asked []counsel.Asked) (map[string]string, error) {
+	if s.Total() >= intent.Ready || len(asked) != len(s.Missing()) {
+		p.t.Errorf("asked %d questions at %s", len(asked), s)
+	}
+	for _, a := range asked {
+		if a.Question == "" || len(a.Proposals) != 2 {
+			p.t.Errorf("%+v", a)
+		}
+	}
+	if len(p.answers) == 0 {
+		return nil, nil
+	}
+	a := p.answers[0]
+	p.answers = p.answers[1:]
+	return a, nil
+}
+
+// A vague request is asked about, the answers are scored, and both are on record; what was
+// recalled and dismissed does not come back.
+func TestClarified(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.answers["score/2"] = w.answers["score/1"]
+	w.says("score/1", `{"outcome":{"points":0,"reason":"r"},"scope":{"points":0,"reason":"r"},"constraints":{"points":2,"reason":"r"},"success":{"points":0,"reason":"r"},"done":{"points":0,"reason":"r"}}`)
+	w.says("clarify/domain-modeller", `{"items":[{"dimension":"outcome","question":"How fast?","proposals":["1 s","2 s"]}]}`)
+	w.answers["clarify/tester"] = runner.Answer{Outcome: runner.Throttled, Cost: 5}
+	w.answers["clarify/delivery-manager"] = runner.Answer{Outcome: runner.Wrong}
+	b := &book{}
+	m := w.machine(b)
+	p := &somebody{t: t, answers: []map[string]string{{"scope": "only cmd/", "outcome": "1 s"}}}
+	m.Person = p
+	looked := 0
+	m.Learnings = func() ([]learn.Learning, error) {
+		looked++
+		return []learn.Learning{
+			learn.Learning{Context: "packages of the standard library", Failure: "vet was not clean"}.Clean(),
+			learn.Learning{Context: "write packages so that vet is clean"}.Clean()}, nil
+	}
+	if err := m.Open(w.opened()); err != nil {
+		t.Fatal(err)
+	}
+	res, err := m.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := request + "\nOutcome: 1 s\nScope: only cmd/"; res.Intent.Request != want {
+		t.Errorf("the request is now %q, want %q", res.Intent.Request, want)
+	}
+	if len(res.Intent.Recall) != 1 || p.recalled != 1 || looked != 1 || res.Intent.Familiarity == 0 {
+		t.Errorf("%d looks, %d questions, recall %q, familiarity %d", looked, p.recalled, res.Intent.Recall, res.Intent.Familiarity)
+	}
+	again := w.machine(b)
+	again.Learnings = m.Learnings
+	again.Person = p
+	asked := len(w.asked)
+	if got, err := again.Run(t.Context()); err != nil || !reflect.DeepEqual(got.Intent, res.Intent) || looked != 1 || p.recalled != 1 || len(w.asked) != asked {
+		t.Errorf("again: %+v, %v, %d looks, %v", got.Intent, err, looked, w.asked[asked:])
+	}
+}
+
+func TestNobodyClarifies(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.says("score/1", `{"outcome":{"points":1,"reason":"r"},"scope":{"points":1,"reason":"r"},"constraints":{"points":1,"reason":"r"},"success":{"points":1,"reason":"r"},"done":{"points":0,"reason":"r"}}`)
+	for _, e := range []string{"domain-modeller", "tester", "delivery-manager"} {
+		w.answers["clarify/"+e] = runner.Answer{Outcome: runner.Wrong}
+	}
+	b := &book{}
+	m := w.machine(b)
+	if err := m.Open(w.opened()); err != nil {
+		t.Fatal(err)
+	}
+	_, err := m.Run(t.Context())
+	var vague *stage.NotReady
+	if !errors.As(err, &vague) || len(vague.Asked) != 5 || vague.Asked[0].Dimension != "done" {
+		t.Fatalf("%v", err)
+	}
+	if s, err := stage.Stand(b.events); err != nil || !s.NotReady {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+// Failures: what may pass is tried twice, what will not once; an answer out of range is
+// none; money ends it before it is spent.
+func TestFailures(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		answer runner.Answer
+		asked  int
+		want   runner.Outcome
+	}{
+		"throttled":    {runner.Answer{Outcome: runner.Throttled}, 2, runner.Throttled},
+		"limited":      {runner.Answer{Outcome: runner.Limited}, 1, runner.Limited},
+		"unauthorised": {runner.Answer{Outcome: runner.Unauthorised}, 1, runner.Unauthorised},
+		"nonsense":     {runner.Answer{Outcome: runner.Done, Structured: json.RawMessage(`{"outcome":{"points":9,"reason":""}}`)}, 2, runner.Wrong},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			good := w.answers["score/1"]
+			w.answers["score/1"] = c.answer
+			b := &book{}
+			m := w.machine(b)
+			if err := m.Open(w.opened()); err != nil {
+				t.Fatal(err)
+			}
+			_, err := m.Run(t.Context())
+			var call *stage.CallError
+			if !errors.As(err, &call) || call.Outcome != c.want || len(w.asked) != c.asked {
+				t.Errorf("%v after %v", err, w.asked)
+			}
+			w.answers["score/1"] = good
+			if _, err := w.machine(b).Run(t.Context()); err != nil {
+				t.Errorf("later: %v", err)
+			}
+		})
+	}
+	w := newWorld(t)
+	b := &book{}
+	m := w.machine(b)
+	o := w.opened()
+	o.Config.Limits.USD = budget.MinReservation + 500
+	m.Limits = o.Config.Limits
+	if err := m.Open(o); err != nil {
+		t.Fatal(err)
+	}
+	var limit *budget.LimitError
+	if _, err := m.Run(t.Context()); !errors.As(err, &limit) || len(w.asked) != 1 {
+		t.Errorf("%v after %v", err, w.asked)
+	}
+	if _, err := w.machine(b).Run(t.Context()); err != nil { // with more money
+		t.Errorf("%v", err)
+	}
+	if n := len(w.asked); n != 5 {
+		t.Errorf("%d questions: %v", n, w.asked)
+	}
+}
+
+// Maxims are loaded before anything is planned, and their loss refuses.
+func TestMaxims(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	m := w.machine(&book{})
+	m.Maxims = func() ([]decompose.Note, error) { return nil, errors.New("unreadable") }
+	if err := m.Open(w.opened()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Run(t.Context()); err == nil || err.Error() != "unreadable" || slices.Contains(w.asked, "decompose/1") {
+		t.Errorf("%v after %v", err, w.asked)
+	}
+}
+
+// A change that cannot be undone is looked at by an adversary first.
+func TestOneWay(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.says("precheck/1", `{"criteria":[{"text":"a copy was restored","verification":"observation"}],"mustNot":[{"text":"rows are lost"}]}`)
+	w.answers["phase/design"] = w.answers["phase/plan"]
+	b := &book{}
+	m := w.machine(b)
+	o := w.opened()
+	o.Request += "; change the database schema"
+	if err := m.Open(o); err != nil {
+		t.Fatal(err)
+	}
+	res, err := m.Run(t.Context())
+	if err != nil || res.Intent.Undo.Class != intent.OneWay {
+		t.Fatalf("%+v, %v", res.Intent, err)
+	}
+	if got := fmt.Sprint(len(res.Shape.Criteria), len(res.Shape.MustNot)); got != "2 2" || !strings.Contains(string(res.Plan.File), "rows are lost") {
+		t.Errorf("%s: %s", got, res.Plan.File)
+	}
+}
