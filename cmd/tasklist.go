@@ -51,14 +51,7 @@ func planOrList(args []string, list string) (path string, err error) {
 }
 
 // isList tells whether a path is the folder of a task list.
-func isList(path string) bool {
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		return false
-	}
-	info, err := os.Stat(abs)
-	return err == nil && info.IsDir() && (tasklist.IsList(abs) || filepath.Base(filepath.Dir(abs)) == "tasks")
-}
+func isList(path string) bool { return tasklist.IsList(path, os.Getenv) }
 
 // loadPlan reads a plan, or a task list by its folder; what cannot be read is the
 // caller's mistake.

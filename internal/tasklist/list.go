@@ -69,13 +69,22 @@ func (l *List) Exists() bool {
 	return err == nil && info.IsDir()
 }
 
-// IsList tells whether a folder is a task list: it holds a task, or the CLI's lock.
-func IsList(dir string) bool {
-	entries, err := os.ReadDir(dir)
-	return err == nil && slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
-		_, task := taskID(e.Name())
-		return task || e.Name() == ".lock" || e.Name() == ".highwatermark"
-	})
+// IsList tells whether a folder is a task list: it is one of the user's, or it holds
+// what the CLI leaves beside tasks. JSON files alone make no list.
+func IsList(dir string, getenv func(string) string) bool {
+	l, err := At(dir)
+	if err != nil || !l.Exists() {
+		return false
+	}
+	if own, err := Open(l.Name, getenv); err == nil && own.Dir == l.Dir {
+		return true
+	}
+	for _, name := range []string{".lock", ".highwatermark"} {
+		if info, err := os.Stat(filepath.Join(l.Dir, name)); err == nil && info.Mode().IsRegular() {
+			return true
+		}
+	}
+	return false
 }
 
 // taskID is the id of the task in a file of that name.

@@ -54,8 +54,20 @@ func TestReadSkipsWhatIsNoTask(t *testing.T) {
 	if err != nil || len(bad) != 0 || !slices.Equal(ids, []string{"02", "9", "10", "R-001"}) {
 		t.Errorf("%v %v %v", ids, bad, err)
 	}
-	if !IsList(l.Dir) || IsList(filepath.Dir(l.Dir)) || IsList(filepath.Join(l.Dir, "none")) {
+	root := filepath.Dir(filepath.Dir(l.Dir))
+	plans := folder(t, map[string]string{"plan.json": "{}", "1.json": pending("1", "")})
+	env := func(string) string { return root }
+	if !IsList(l.Dir, os.Getenv) || IsList(filepath.Dir(l.Dir), env) || IsList(filepath.Join(l.Dir, "none"), env) || IsList(plans.Dir, env) {
 		t.Error("what is a list, and what is not")
+	}
+	if err := os.Remove(filepath.Join(l.Dir, ".lock")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(l.Dir, ".highwatermark")); err != nil {
+		t.Fatal(err)
+	}
+	if !IsList(l.Dir, env) {
+		t.Error("a list of the user's is one, whatever is in it")
 	}
 }
 
