@@ -313,3 +313,8 @@ func (p *tab) quiet(allowed string) {
 		}
 	}
 }
+
+func (p *tab) close() {
+	p.b.t.Helper()
+	p.do("Page.close", nil)
+}

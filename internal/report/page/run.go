@@ -1,6 +1,7 @@
 package page
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -49,13 +50,14 @@ type Run struct {
 
 	Tasks    []Task      `json:"tasks"`
 	Waves    int         `json:"waves"`
-	Critical []int       `json:"critical"`         // the longest chain, in its order
-	Weighed  string      `json:"weighed"`          // by what it is the longest: "time" or "length"
-	Chain    int64       `json:"chain"`            // its time in ms, when weighed by time
-	Sessions [][2]int64  `json:"sessions"`         // from, to
-	Spans    []Span      `json:"spans"`            // for the timeline
-	Burn     [][2]int64  `json:"burn"`             // time, spent so far; a step at each
-	Criteria []Criterion `json:"criteria"`         // of completion
+	Critical []int       `json:"critical"` // the longest chain, in its order
+	Weighed  string      `json:"weighed"`  // by what it is the longest: "time" or "length"
+	Chain    int64       `json:"chain"`    // its time in ms, when weighed by time
+	Sessions [][2]int64  `json:"sessions"` // from, to
+	Spans    []Span      `json:"spans"`    // for the timeline
+	Burn     [][2]int64  `json:"burn"`     // time, spent so far; a step at each
+	Criteria []Criterion `json:"criteria"` // of completion
+	Reviews  []Review    `json:"reviews,omitempty"`
 	Notes    []Note      `json:"notes,omitempty"`  // what is worth knowing, in order
 	Reached  [][2]int64  `json:"budgets,omitzero"` // time, budget in force from then on; -1: none
 }
@@ -88,10 +90,39 @@ type Doing struct {
 	At    int64  `json:"at,omitempty"`   // when it was seen
 }
 
-// Criterion is a condition of the run's completion.
+// Criterion is a condition of the run's completion and what shows that it is met.
 type Criterion struct {
-	Text string `json:"text"`
-	Met  bool   `json:"met"`
+	Text     string `json:"text"`
+	Met      bool   `json:"met"`
+	By       string `json:"by,omitempty"` // the kind of evidence
+	Evidence string `json:"evidence,omitempty"`
+	Check    string `json:"check,omitempty"`
+}
+
+// Review is what a review came to.
+type Review struct {
+	Number   int       `json:"n"`
+	Mode     string    `json:"mode"` // "light", "thorough"
+	Wave     int       `json:"wave,omitempty"`
+	Passed   bool      `json:"passed"`
+	Score    float64   `json:"score"`
+	Experts  []string  `json:"experts,omitempty"`
+	Silent   []string  `json:"silent,omitempty"`
+	Findings []Finding `json:"findings,omitempty"`
+	Words    string    `json:"words,omitempty"` // why there is none
+	Cost     int64     `json:"cost,omitempty"`
+}
+
+// Finding is one thing that a reviewer holds to be wrong.
+type Finding struct {
+	Severity string `json:"severity"`
+	Blocks   bool   `json:"blocks,omitempty"`
+	Place    string `json:"place,omitempty"` // file and line
+	Text     string `json:"text"`
+	Evidence string `json:"evidence,omitempty"`
+	Fix      string `json:"fix,omitempty"`
+	Expert   string `json:"expert,omitempty"`
+	State    string `json:"state,omitempty"` // what became of it
 }
 
 // Note is something that was told on the way.
@@ -130,8 +161,15 @@ func Of(s *scheduler.State, events []scheduler.Event, now time.Time, alive bool)
 	if !sum.Limits.NoIterations {
 		r.MaxIter = &sum.Limits.Iterations
 	}
-	for _, c := range report.Criteria(s) {
-		r.Criteria = append(r.Criteria, Criterion{safe.Line(c.Text), c.Met})
+	for i, c := range report.Criteria(s) {
+		out := Criterion{Text: safe.Line(c.Text), Met: c.Met}
+		if i < len(s.Criteria) { // else it is the one that stands for having none
+			out.By, out.Evidence, out.Check = c.Verification, safe.Text(s.Criteria[i].Evidence, outputMax), safe.Line(s.Criteria[i].Check)
+		}
+		r.Criteria = append(r.Criteria, out)
+	}
+	for _, b := range s.Reviews {
+		r.Reviews = append(r.Reviews, review(b))
 	}
 	for i := range sum.Tasks {
 		r.Tasks = append(r.Tasks, short(s, &sum.Tasks[i], i, alive))
@@ -156,6 +194,30 @@ func short(s *scheduler.State, t *report.Task, i int, alive bool) Task {
 	}
 	if alive && (t.Status == scheduler.InProgress || s.Tasks[i].Slot >= 0) {
 		out.Now = &Doing{Since: ms(s.Tasks[i].Started)}
+	}
+	return out
+}
+
+func review(b scheduler.ReviewEnded) Review {
+	v := b.Review
+	out := Review{Number: b.N, Mode: string(b.Mode), Wave: b.Wave, Passed: b.Passed, Score: v.Score, Experts: lines(v.Experts),
+		Silent: lines(v.Silent), Words: safe.Line(v.Nothing), Cost: int64(v.Cost)}
+	if v.Error != "" {
+		out.Words = safe.Line(v.Error)
+	}
+	for _, f := range v.Findings {
+		g := Finding{Severity: safe.Line(string(f.Severity)), Blocks: f.Blocks(), Place: safe.Line(f.File), Text: safe.Text(f.Text, outputMax),
+			Evidence: safe.Text(f.Evidence, outputMax), Fix: safe.Text(f.Fix, outputMax), Expert: safe.Line(f.Expert), State: safe.Line(f.Resolution)}
+		if f.Line > 0 {
+			g.Place += fmt.Sprintf(":%d", f.Line)
+		}
+		switch {
+		case f.Refuted != "":
+			g.State = "refuted: " + safe.Line(f.Refuted)
+		case f.Confirmed && g.State == "":
+			g.State = "confirmed"
+		}
+		out.Findings = append(out.Findings, g)
 	}
 	return out
 }

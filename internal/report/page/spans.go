@@ -3,6 +3,7 @@ package page
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"wavex/internal/report"
@@ -15,7 +16,7 @@ import (
 
 // Span is a piece of the timeline.
 type Span struct {
-	Kind    string `json:"k"`           // "attempt", "counsel", "wait", "integration", "delivery"
+	Kind    string `json:"k"`           // "attempt", "counsel", "review", "criteria", "wait", "integration", "delivery"
 	Task    int    `json:"t"`           // -1: of the run
 	From    int64  `json:"a"`           // ms since 1970
 	To      int64  `json:"b"`           // likewise; of what is under way, when the page was made
@@ -108,6 +109,27 @@ func (w *walker) event(e scheduler.Event) {
 			text += "; take the work over with: " + b.Command
 		}
 		w.note(at, "info", "", text)
+	case scheduler.CriteriaStarted:
+		w.open(Span{Kind: "criteria", From: at, Number: b.Round}, "")
+	case scheduler.CriteriaEnded:
+		if p := w.close("criteria", "", at); p != nil {
+			p.Outcome, p.Cost, p.Text = "done", int64(b.Cost), safe.Line(b.Error)
+		}
+		w.spend(at, int64(b.Cost))
+	case scheduler.ReviewStarted:
+		w.open(Span{Kind: "review", From: at, Number: b.N, Text: string(b.Mode)}, "")
+	case scheduler.ReviewEnded:
+		w.reviewed(b, at)
+	case scheduler.ReviewSkipped:
+		w.note(at, "info", "", "no "+string(b.Mode)+" review: "+b.Reason)
+	case scheduler.TasksAdded:
+		for _, a := range b.Tasks {
+			w.note(at, "info", a.ID, "added to the plan, for "+a.For)
+		}
+	case scheduler.GateEnded:
+		if !b.Passed {
+			w.note(at, "stop", "", "the gate refuses: "+strings.Join(b.Reasons, "; "))
+		}
 	case scheduler.Draining:
 		w.stop(at, "", &b.Stop)
 	case scheduler.Notice:
@@ -144,6 +166,20 @@ func (w *walker) attempt(b scheduler.AttemptEnded, at int64) {
 		w.Spans = append(w.Spans, Span{Kind: "wait", Task: -1, From: at, To: ms(b.Hold), Text: "nothing starts: " + string(b.Result.Outcome)})
 	}
 	w.stop(at, b.Task, b.Stop)
+}
+
+func (w *walker) reviewed(b scheduler.ReviewEnded, at int64) {
+	if p := w.close("review", "", at); p != nil {
+		p.Cost, p.Outcome = int64(b.Review.Cost), "done"
+		p.Text = fmt.Sprintf("%s, %s", b.Mode, report.Plural(len(b.Review.Findings), "finding", "findings"))
+		switch {
+		case b.Review.Error != "":
+			p.Outcome, p.Text = "broken", string(b.Mode)+", "+safe.Fit(b.Review.Error, 200, false)
+		case !b.Passed && b.Blockers > 0:
+			p.Outcome = "wrong"
+		}
+	}
+	w.spend(at, int64(b.Review.Cost))
 }
 
 func (w *walker) integrated(b scheduler.IntegrationEnded, at int64) {

@@ -4,7 +4,7 @@ const graph = { nodes: [], at: -1 };
 
 const sizes = [
   { most: 48, w: 178, h: 42, gap: 12, rows: 12, between: 64, full: true },
-  { most: 160, w: 92, h: 24, gap: 8, rows: 16, between: 56 },
+  { most: 160, w: 86, h: 24, gap: 8, rows: 16, between: 38 },
   { most: Infinity, w: 17, h: 17, gap: 5, rows: 25, between: 52, dot: true },
 ];
 
@@ -82,6 +82,7 @@ function drawGraph() {
         s("text", { class: "glyph", x: size.w - 17, y: size.full ? 17 : 16 }, mark),
         s("text", { class: "id", x: 13, y: size.full ? 17 : 16 }, fit(t.id, size.w - 36, "600 11.5px monospace")));
     }
+    if (size.dot && ["failed", "blocked", "in_progress", "advising"].includes(t.status)) g.append(s("text", { class: "glyph", x: size.w / 2, y: 12.5 }, mark));
     if (size.full) g.append(s("text", { class: "sub", x: 13, y: 33 }, fit(t.subject || "", size.w - 22, "11px sans-serif")));
     return tip(g, () => tipOf(i));
   });

@@ -26,7 +26,7 @@ function drawVerdict() {
     h("div", { class: "hero" },
       h("div", {},
         h("p", { class: "eyebrow" }, h("span", {}, "Run ", h("span", { class: "mono" }, run.id)), run.plan && h("span", {}, run.plan), h("span", {}, run.agent === "rehearse" ? "rehearsal: costs and tokens are made up" : run.agent)),
-        h("h1", { id: "verdict-title" }, sign(mark), h("span", { class: "word" }, word), run.name ? ": " + run.name : ""),
+        h("h1", { id: "verdict-title", class: (run.name || "").length > 36 ? "long" : "" }, sign(mark), h("span", { class: "word" }, word), run.name ? ": " + run.name : ""),
         h("p", { class: "lead" }, lead()),
         run.reason && h("p", { class: "lead" }, run.reason), run.advice && h("p", { class: "lead" }, run.advice),
         run.hold ? h("p", { class: "lead" }, "Nothing starts before " + utc(run.hold) + ".") : null,
@@ -45,7 +45,20 @@ function drawVerdict() {
       b.addEventListener("click", () => $("tasks").scrollIntoView());
       return b;
     })),
-    h("ul", { class: "criteria", "aria-label": "Criteria of completion" }, run.criteria.map((x) => h("li", {}, h("span", { class: "badge " + (x.met ? "st-done" : "st-pending") }, sign(x.met ? "✓" : "○"), h("span", { class: "sr" }, x.met ? "met: " : "not met: ")), h("span", {}, x.text)))));
+    h("ul", { class: "criteria", "aria-label": "Criteria of completion" }, run.criteria.map((x) => h("li", {}, h("span", { class: "badge " + (x.met ? "st-done" : "st-pending") }, sign(x.met ? "✓" : "○"), h("span", { class: "sr" }, x.met ? "met: " : "not met: ")), h("span", {}, x.text, x.by ? h("span", { class: "muted" }, "  " + x.by) : null,
+      x.evidence ? h("details", {}, h("summary", {}, x.check || "what shows it"), h("pre", { class: "wrap", tabindex: 0 }, x.evidence)) : null)))));
+}
+
+function drawReviews() {
+  const list = run.reviews || [], word = { BLOCKER: ["✕", "st-failed"], WARNING: ["!", "st-blocked"], SUGGESTION: ["·", "st-pending"] };
+  $("reviews").hidden = $("nav-reviews").hidden = !list.length;
+  $("reviews").replaceChildren(heading("reviews", "Reviews", ""), ...list.map((r) => h("div", { class: "review" },
+    h("h3", {}, r.mode + (r.wave ? ", wave " + r.wave : "") + ": ", h("span", { class: "badge " + (r.passed ? "st-done" : "st-failed") }, sign(r.passed ? "✓" : "✕"), r.passed ? "passed" : "not passed"),
+      h("span", { class: "muted" }, (r.score ? `  score ${r.score.toFixed(1)} of 10` : "") + (r.cost ? "  " + money(r.cost) : "") + (r.experts ? "  " + r.experts.join(", ") : ""))),
+    r.words && h("p", { class: "muted" }, r.words),
+    (r.findings || []).map((f) => { const [m, c] = word[f.severity] || ["·", "st-pending"]; return h("div", { class: "finding " + c },
+      h("p", {}, h("span", { class: "badge" }, sign(m), f.severity.toLowerCase()), h("span", { class: "muted" }, "  " + [f.place, f.expert, f.blocks ? "keeps the run from completing" : "", f.state].filter(Boolean).join(" · "))),
+      h("p", { class: "prose" }, f.text), f.fix && h("p", { class: "prose" }, h("b", {}, "Fix: "), f.fix), f.evidence && h("details", { class: "fold" }, h("summary", {}, "Evidence"), h("pre", { class: "wrap", tabindex: 0 }, f.evidence))); }))));
 }
 
 function drawNotes() {
@@ -61,7 +74,7 @@ function drawNotes() {
 }
 
 function draw() {
-  drawVerdict(); drawGraph(); drawTimeline(); drawMoney(); drawNotes(); mark();
+  drawVerdict(); drawGraph(); drawTimeline(); drawMoney(); drawReviews(); drawNotes(); mark();
 }
 
 // Theme: as the system has it, until somebody chooses.
@@ -90,7 +103,7 @@ document.addEventListener("keydown", (e) => {
   if (keys[e.key]) { e.preventDefault(); keys[e.key](); }
 });
 let resized = 0;
-addEventListener("resize", () => { clearTimeout(resized); resized = setTimeout(() => { drawGraph(); drawTimeline(); mark(); }, 120); });
+addEventListener("resize", () => { clearTimeout(resized); resized = setTimeout(() => { drawGraph(); drawTimeline(); drawMoney(); mark(); }, 120); });
 
 function follow() {
   const m = /^#task=(.*)$/.exec(location.hash);

@@ -6,7 +6,7 @@ function drawMoney() {
 }
 
 function burn() {
-  const width = 640, height = 232, left = 52, right = width - 14, top = 14, bottom = height - 40;
+  const room = $("money").clientWidth - (innerWidth > 720 ? 50 : 34), width = Math.max(280, Math.min(innerWidth > 980 ? room * 0.53 : room, 900)), height = 232, left = 52, right = width - 14, top = 14, bottom = height - 40;
   const limit = run.budget, most = Math.max(limit || 0, run.cost, 1);
   const sc = scale(left, right), down = limit !== null;
   const y = (spent) => down ? top + (Math.min(spent, most) / most) * (bottom - top) : bottom - (spent / most) * (bottom - top);
@@ -19,7 +19,7 @@ function burn() {
     d += k ? `H${x.toFixed(1)}V${y(spent).toFixed(1)}` : `M${x.toFixed(1)} ${y(spent).toFixed(1)}`;
     last = spent;
   });
-  const board = s("svg", { viewBox: `0 0 ${width} ${height}`, width: "100%", role: "img", "aria-label": `${title}: ${said}. The table below has the steps.` });
+  const board = s("svg", { width, height, role: "img", "aria-label": `${title}: ${said}. The table below has the steps.` });
   board.append(...axis(sc, top, bottom, 92));
   for (const share of [0, 0.5, 1]) {
     const at = down ? top + (1 - share) * (bottom - top) : bottom - share * (bottom - top);

@@ -1,7 +1,7 @@
 // The timeline: a lane for what ran side by side, by kind. The time between two
 // sessions of the run is folded away.
 let zoom = 1;
-const laneNames = { attempt: "Attempts", counsel: "Counsel", review: "Reviews", integration: "Integration", delivery: "Delivery", wait: "Waits" };
+const laneNames = { attempt: "Attempts", counsel: "Counsel", review: "Reviews", criteria: "Criteria", integration: "Integration", delivery: "Delivery", wait: "Waits" };
 
 // A scale from time to pixels, over the sessions.
 function scale(left, right) {
@@ -36,16 +36,19 @@ function axis(sc, top, bottom, every) {
   sc.parts.forEach((p, k) => {
     if (k) {
       out.push(s("rect", { class: "gap", x: p.x - sc.fold + 4, y: top, width: sc.fold - 8, height: bottom - top, rx: 4 }),
-        s("text", { class: "axistext", x: p.x - sc.fold / 2, y: bottom + 30, "text-anchor": "middle" }, took(p.a - sc.parts[k - 1].b) + " pause"));
+        s("text", { class: "axistext", x: p.x - sc.fold / 2, y: bottom + 30, "text-anchor": "middle" }, round(p.a - sc.parts[k - 1].b) + " pause"));
     }
     for (let t = 0; t <= p.b - p.a; t += unit * 1000) {
-      const x = sc.at(p.a + t);
+      const x = sc.at(p.a + t), tight = x - p.x > p.w - 22 && k === sc.parts.length - 1;
       out.push(s("line", { class: "axis", x1: x, x2: x, y1: top, y2: bottom }),
-        s("text", { class: "axistext", x: x + (t ? 0 : 1), y: bottom + 15, "text-anchor": t ? "middle" : "start" }, t ? "+" + took(t) : clock(p.a)));
+        s("text", { class: "axistext", x: x + (t ? 0 : 1), y: bottom + 15, "text-anchor": !t ? "start" : tight ? "end" : "middle" }, t ? "+" + round(t) : clock(p.a)));
     }
   });
   return out;
 }
+
+// A round time without its zeros: "5m", "1h30m".
+const round = (ms) => took(ms).replace(/^(\d+m)00s$/, "$1").replace(/^(\d+h)00m$/, "$1");
 
 // Rows in which no two spans overlap.
 function pack(list) {
@@ -79,7 +82,7 @@ function drawTimeline() {
     for (const [p, r] of packed) {
       rows = Math.max(rows, r + 1);
       const x = sc.at(p.a), w = Math.max(2, sc.at(p.b) - x), t = run.tasks[p.t];
-      const g = s("g", { class: `span ${kind === "wait" ? "wait st-wait" : kind === "attempt" ? cls(p.r || "running") : kind === "counsel" ? "st-counsel" : cls(p.r === "wrong" ? "wrong" : kind)}${p.o ? " open" : ""}${p.t >= 0 ? " of-" + p.t : ""}` },
+      const g = s("g", { class: `span ${kind === "wait" ? "wait st-wait" : kind === "attempt" ? cls(p.r || "running") : kind === "counsel" ? "st-counsel" : cls(p.r === "wrong" || p.r === "broken" ? p.r : kind)}${p.o ? " open" : ""}${p.t >= 0 ? " of-" + p.t : ""}` },
         s("rect", { x, y: y + r * row, width: w, height: row - 4, rx: Math.min(3, w / 2) }));
       const label = t ? t.id : p.x;
       if (w > 34 && label) g.append(s("text", { x: x + 5, y: y + r * row + 11 }, fit(label, w - 9, "600 10px monospace")));
