@@ -32,30 +32,40 @@ func (p *past) files() fs.FS {
 // (the last run in .loop of the current directory), a plan file (the last run in its
 // project directory), or the id of a run in .loop of the current directory.
 func pastRun(args []string) (*past, error) {
-	dir, err := os.Getwd()
+	id := ""
+	if len(args) == 1 {
+		if _, err := os.Stat(args[0]); err != nil && isRunID(args[0]) {
+			id, args = args[0], nil
+		}
+	}
+	loop, path, err := loopOf(args)
 	if err != nil {
 		return nil, err
 	}
-	path, id := "", ""
-	if len(args) == 1 {
-		path = args[0]
-		if _, err := os.Stat(path); err != nil && isRunID(path) {
-			path, id = "", path
-		}
+	return readPast(loop, path, id)
+}
+
+// loopOf finds the .loop directory: in the current directory, or, where args names a
+// plan file, in its project directory.
+func loopOf(args []string) (loop, plan string, err error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", "", err
 	}
-	if path != "" {
-		p, diags, err := loadPlanOf(path, runOf(path, false))
-		if err != nil {
-			return nil, err
-		}
-		if p == nil {
-			return nil, &planError{diags}
-		}
-		if dir, err = projectDir(p); err != nil {
-			return nil, err
-		}
+	if len(args) == 0 {
+		return filepath.Join(dir, ".loop"), "", nil
 	}
-	return readPast(filepath.Join(dir, ".loop"), path, id)
+	p, diags, err := loadPlanOf(args[0], runOf(args[0], false))
+	if err != nil {
+		return "", "", err
+	}
+	if p == nil {
+		return "", "", &planError{diags}
+	}
+	if dir, err = projectDir(p); err != nil {
+		return "", "", err
+	}
+	return filepath.Join(dir, ".loop"), args[0], nil
 }
 
 // readPast reads the run with an id, or the last one, from a .loop directory. path

@@ -97,13 +97,16 @@ func signed(sign, text string) []string {
 
 // Diff reads a stream and gives the edits of the agent's tools in the form of a
 // unified diff, edit by edit in their order and not merged, with paths relative to
-// dir where they are below it. It stops with a line that says so when max bytes are
+// the directory it worked in (dir, where the stream does not say). It stops with a line that says so when max bytes are
 // reached. It is for people to read, not to apply. The error is that of in.
 func Diff(in io.Reader, dir string, max int) (string, error) {
 	var b strings.Builder
 	more := 0
 	last := ""
 	err := Read(in, func(e Entry) error {
+		if e.Kind == Init && e.Target != "" {
+			dir = e.Target
+		}
 		for _, c := range e.Patch {
 			path := relative(dir, c.Path)
 			if b.Len() > max {

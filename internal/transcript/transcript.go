@@ -41,7 +41,7 @@ type Entry struct {
 	Time   time.Time // zero where the line has none; the CLI stamps answers only
 	ID     string    // of a tool call, and of the answer to it
 	Tool   string    // its name
-	Target string    // what it is about: a path, a command, a pattern
+	Target string    // what it is about: a path, a command, a pattern; of Init: the directory it works in
 	Text   string    // words, an answer, or how it ended
 	Failed bool      // an answer that is an error; an end that is one
 	Patch  []Change  // of an answer: what was edited
@@ -131,7 +131,7 @@ func (r *Reader) Line(line []byte) []Entry {
 func system(o gjson.Result) []Entry {
 	switch o.Get("subtype").Str {
 	case "init":
-		return []Entry{{Kind: Init, Text: words("claude", o.Get("claude_code_version").Str, o.Get("model").Str)}}
+		return []Entry{{Kind: Init, Target: o.Get("cwd").Str, Text: words("claude", o.Get("claude_code_version").Str, o.Get("model").Str)}}
 	case "api_retry":
 		return []Entry{{Kind: Retry, Failed: true, Text: fmt.Sprintf("%s, try %d of %d in %s",
 			words(o.Get("error_status").Raw, o.Get("error").Str), o.Get("attempt").Int(), o.Get("max_retries").Int(),

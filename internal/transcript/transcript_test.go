@@ -41,7 +41,7 @@ func TestRead(t *testing.T) {
 		failed bool
 		inner  bool
 	}{
-		{transcript.Init, "", "", "claude 2.1.197 claude-sonnet-4-5", false, false},
+		{transcript.Init, "", "/p", "claude 2.1.197 claude-sonnet-4-5", false, false},
 		{transcript.Tool, "Write", "/p/a.txt", "", false, false},
 		{transcript.Answer, "Write", "/p/a.txt", "File created successfully", false, false},
 		{transcript.Text, "", "", "Now in German.", false, false},
@@ -70,7 +70,7 @@ func TestRead(t *testing.T) {
 
 func TestDiff(t *testing.T) {
 	t.Parallel()
-	got, err := transcript.Diff(strings.NewReader(stream), "/p", 1<<20)
+	got, err := transcript.Diff(strings.NewReader(stream), "/else", 1<<20)
 	want := "--- /dev/null\n+++ b/a.txt\n@@ -0,0 +1,3 @@\n+one\n+two\n+three\n" +
 		"@@ -1,3 +1,3 @@\n one\n-two\n+zwei\n three\n"
 	if err != nil || got != want {

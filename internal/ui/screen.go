@@ -3,6 +3,7 @@ package ui
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -39,12 +40,15 @@ func (s *screen) show(above, live []string, columns, height int) error {
 	return err
 }
 
+// coloring matches what changes the colour and takes no column.
+var coloring = regexp.MustCompile("\x1b\\[[0-9;]*m")
+
 // rows is how many rows the live part takes now: after the terminal became narrower
 // a line may have been wrapped. A terminal that crops instead loses a line or two
 // above; the table at the end has what they said.
 func (s *screen) rows(columns int) (n int) {
 	for _, l := range s.live {
-		n += max((safe.Width(l)+columns-1)/columns, 1)
+		n += max((safe.Width(coloring.ReplaceAllString(l, ""))+columns-1)/columns, 1)
 	}
 	return n
 }

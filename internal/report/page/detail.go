@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"wavex/counsel"
+	"wavex/internal/plan"
 	"wavex/internal/transcript"
 	"wavex/internal/ui/safe"
 	"wavex/internal/verify"
@@ -103,9 +104,10 @@ type Opinion struct {
 	Action      string  `json:"action,omitempty"`
 }
 
-// Details reads what there is to tell of each task.
+// Details reads what there is to tell of each task. It keeps nothing of the state that
+// a later event would change, and is safe for concurrent use.
 type Details struct {
-	s        *scheduler.State
+	plan     *plan.Plan
 	files    fs.FS
 	dir      string
 	attempts [][]Attempt
@@ -115,38 +117,38 @@ type Details struct {
 // (.loop/runs/RUN/tasks), which holds prompts and streams by task and attempt; nil
 // where there is none.
 func DetailsOf(s *scheduler.State, events []scheduler.Event, files fs.FS) *Details {
-	d := &Details{s: s, files: files, dir: s.Config.Dir, attempts: make([][]Attempt, len(s.Tasks))}
+	d := &Details{plan: s.Plan, files: files, dir: s.Config.Dir, attempts: make([][]Attempt, len(s.Tasks))}
 	for _, e := range events {
-		d.event(e)
+		d.event(s, e)
 	}
 	return d
 }
 
-func (d *Details) event(e scheduler.Event) {
+func (d *Details) event(s *scheduler.State, e scheduler.Event) {
 	switch b := e.Body.(type) {
 	case scheduler.RunStarted:
 		clear(d.attempts)
 	case scheduler.AttemptStarted:
-		if i, ok := d.s.Index(b.Task); ok && d.s.Tasks[i].Key == b.Key {
+		if i, ok := s.Index(b.Task); ok && s.Tasks[i].Key == b.Key {
 			d.attempts[i] = append(d.attempts[i], Attempt{Number: b.Attempt, Why: b.Why, Advised: b.Advised, Resumed: b.Resume,
 				Started: ms(e.Time), Cap: int64(b.Cap), Open: true})
 		}
 	case scheduler.AttemptEnded:
-		if a := d.last(b.Task); a != nil && a.Number == b.Attempt {
+		if a := d.last(s, b.Task); a != nil && a.Number == b.Attempt {
 			a.end(b.Result)
 			a.Free, a.Note = !b.Charged, safe.Line(b.Note)
 		}
 	case scheduler.CounselSkipped:
-		if a := d.last(b.Task); a != nil {
+		if a := d.last(s, b.Task); a != nil {
 			a.Counsel = append(a.Counsel, Advice{Unavailable: "no panel was asked: " + safe.Line(b.Reason)})
 		}
 	case scheduler.CounselEnded:
-		if a := d.last(b.Task); a != nil {
+		if a := d.last(s, b.Task); a != nil {
 			a.Counsel = append(a.Counsel, advice(b.Panel, b.Verdict))
 		}
 	case scheduler.IntegrationEnded:
 		for _, r := range b.Reopened {
-			if a := d.last(r.Task); a != nil {
+			if a := d.last(s, r.Task); a != nil {
 				a.Note = safe.Line("sent back by the integration (" + r.Kind + "): " + r.Result.Reason)
 				a.Detail = safe.Text(r.Result.Detail, outputMax)
 			}
@@ -154,8 +156,8 @@ func (d *Details) event(e scheduler.Event) {
 	}
 }
 
-func (d *Details) last(task string) *Attempt {
-	i, ok := d.s.Index(task)
+func (d *Details) last(s *scheduler.State, task string) *Attempt {
+	i, ok := s.Index(task)
 	if !ok || len(d.attempts[i]) == 0 {
 		return nil
 	}
@@ -193,8 +195,8 @@ func advice(panel int, v counsel.Verdict) Advice {
 
 // Task is the detail of one task. texts tells whether to read its prompts and edits.
 func (d *Details) Task(i int, texts bool) Detail {
-	p := &d.s.Plan.Tasks[i]
-	out := Detail{Description: safe.Text(p.Description, promptMax), Command: safe.Text(p.Command, outputMax), Model: safe.Line(d.s.Plan.Settings(i).Model),
+	p := &d.plan.Tasks[i]
+	out := Detail{Description: safe.Text(p.Description, promptMax), Command: safe.Text(p.Command, outputMax), Model: safe.Line(d.plan.Settings(i).Model),
 		Line: p.Pos.Line, Attempts: make([]Attempt, len(d.attempts[i]))}
 	copy(out.Attempts, d.attempts[i])
 	for _, c := range p.Verify {

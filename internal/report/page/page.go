@@ -50,12 +50,11 @@ func Write(w io.Writer, r *Run, d *Details) error {
 	})
 }
 
-// WriteLive writes the page for a run that goes on: it has no details inside and asks
-// for them, and for news, at addresses below its own (see package web).
+// WriteLive writes the page for a run that goes on, whose Live is true: it has no
+// details inside and asks for them, and for news, at addresses below its own (see
+// package web).
 func WriteLive(w io.Writer, r *Run) error {
-	live := *r
-	live.Live = true
-	return write(w, &live, func(func(int, template.JS) error) error { return nil })
+	return write(w, r, func(func(int, template.JS) error) error { return nil })
 }
 
 // Encode writes a part of the page's data as JSON that can stand inside an HTML page.

@@ -85,9 +85,11 @@ type Task struct {
 
 // Doing is an attempt or a panel under way.
 type Doing struct {
-	Since int64  `json:"since"`
-	Last  string `json:"last,omitempty"` // the last sign of life
-	At    int64  `json:"at,omitempty"`   // when it was seen
+	Counsel bool   `json:"counsel,omitempty"` // a panel, no attempt
+	Number  int    `json:"n"`                 // of the attempt or the panel
+	Since   int64  `json:"since"`
+	Last    string `json:"last,omitempty"` // the last sign of life
+	At      int64  `json:"at,omitempty"`   // when it was seen
 }
 
 // Criterion is a condition of the run's completion and what shows that it is met.
@@ -172,14 +174,14 @@ func Of(s *scheduler.State, events []scheduler.Event, now time.Time, alive bool)
 		r.Reviews = append(r.Reviews, review(b))
 	}
 	for i := range sum.Tasks {
-		r.Tasks = append(r.Tasks, short(s, &sum.Tasks[i], i, alive))
+		r.Tasks = append(r.Tasks, short(s, &sum.Tasks[i], i))
 	}
 	r.path(s)
 	r.walk(s, events, now, alive)
 	return r
 }
 
-func short(s *scheduler.State, t *report.Task, i int, alive bool) Task {
+func short(s *scheduler.State, t *report.Task, i int) Task {
 	p := &s.Plan.Tasks[i]
 	out := Task{ID: safe.Line(t.ID), Subject: safe.Line(t.Subject), Wave: t.Wave, Status: string(t.Status), Outcome: string(t.Outcome),
 		Reason: safe.Fit(t.Reason, 400, false), Vacuous: t.Vacuous, Command: p.Command != "", Attempts: t.Attempts, Panels: t.Panels,
@@ -191,9 +193,6 @@ func short(s *scheduler.State, t *report.Task, i int, alive bool) Task {
 		if len(out.Files) < 20 {
 			out.Files = append(out.Files, safe.Line(f.Path))
 		}
-	}
-	if alive && (t.Status == scheduler.InProgress || s.Tasks[i].Slot >= 0) {
-		out.Now = &Doing{Since: ms(s.Tasks[i].Started)}
 	}
 	return out
 }
@@ -255,3 +254,6 @@ func ms(t time.Time) int64 {
 	}
 	return t.UnixMilli()
 }
+
+// See records the last sign of life of what is under way.
+func (d *Doing) See(last string, at time.Time) { d.Last, d.At = safe.Fit(last, 200, false), ms(at) }

@@ -55,6 +55,9 @@ func (r *Run) walk(s *scheduler.State, events []scheduler.Event, now time.Time, 
 	for i := range r.Spans {
 		if p := &r.Spans[i]; p.To == 0 {
 			p.To, p.Open = max(end, p.From), true
+			if alive && p.Task >= 0 && (p.Kind == "attempt" || p.Kind == "counsel") {
+				r.Tasks[p.Task].Now = &Doing{Counsel: p.Kind == "counsel", Number: p.Number, Since: p.From}
+			}
 		}
 	}
 	if n := len(r.Sessions); n > 0 && r.Sessions[n-1][1] == 0 {

@@ -24,7 +24,7 @@ const heading = (id, title, words, ...tools) =>
 // A text cut to a width in pixels.
 const ruler = document.createElement("canvas").getContext("2d");
 function fit(text, width, font) {
-  ruler.font = font;
+  ruler.font = font.replace("sans-serif", getComputedStyle(document.body).fontFamily);
   if (ruler.measureText(text).width <= width) return text;
   let low = 0, high = text.length;
   while (low < high) {

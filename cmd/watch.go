@@ -1,0 +1,196 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/term"
+
+	"wavex/internal/secret"
+	"wavex/internal/ui"
+	"wavex/internal/web"
+)
+
+const (
+	lookEvery = 500 * time.Millisecond // at the journal
+	signEvery = 2 * time.Second        // at the streams of running attempts, for the page
+)
+
+type watchOptions struct {
+	web   bool
+	port  int
+	plain bool
+	ascii bool
+}
+
+func newWatch(std Stdio) *cobra.Command {
+	var o watchOptions
+	c := &cobra.Command{
+		Use:   "watch [PLAN]",
+		Short: "Watch a run from another terminal, or in a browser",
+		Long: `watch shows the run in .loop/ of the current directory (or of the plan's project
+directory) while it goes on: its waves, the running tasks with their last tool
+and its age, cost against the budget. It ends when the run does, or with
+Ctrl-C; the run knows nothing of it. Without a terminal, or with --plain, it
+writes one line for each thing that happens.
+
+With --web it serves the page of wavex report --html, live, on this machine
+only, until Ctrl-C. Its address, with a secret in it, is printed on stdout.
+
+Exit status: 0 the run has ended, or you have left; 2 there is no run here.`,
+		Example: "  wavex watch\n  wavex watch --plain\n  wavex watch --web",
+		Args:    maybeArg("a plan file"),
+		RunE:    func(c *cobra.Command, args []string) error { return runWatch(c.Context(), args, o, std) },
+	}
+	f := c.Flags()
+	f.BoolVar(&o.web, "web", false, "serve the page to a browser on this machine")
+	f.IntVar(&o.port, "port", 0, "port for --web (default: a free one)")
+	f.BoolVar(&o.plain, "plain", false, "timestamped lines, also on a terminal")
+	f.BoolVar(&o.ascii, "ascii", false, "no character beyond ASCII")
+	return c
+}
+
+func runWatch(ctx context.Context, args []string, o watchOptions, std Stdio) error {
+	if o.port != 0 && !o.web {
+		return usage("--port is for --web")
+	}
+	loop, path, err := loopOf(args)
+	if err != nil {
+		return err
+	}
+	f := newFollower(loop, path)
+	if _, err := f.poll(nil); err != nil {
+		return err
+	}
+	if f.state == nil {
+		return f.nothingHere()
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if o.web {
+		return f.serve(ctx, o, std)
+	}
+	if out, ok := std.Out.(*os.File); ok && !o.plain && ui.Live(term.IsTerminal(int(out.Fd())), os.Getenv) {
+		return f.watch(ctx, out, ui.Options{ASCII: o.ascii, Color: ui.Color(true, os.Getenv),
+			Width:  func() int { w, _, _ := term.GetSize(int(out.Fd())); return w },
+			Height: func() int { _, h, _ := term.GetSize(int(out.Fd())); return h }})
+	}
+	return f.lines(ctx, o, std)
+}
+
+// over tells whether nothing more will happen without a resume.
+func (f *follower) over() bool { return f.state.Ended != nil || !f.alive }
+
+// watch redraws the board until the run is over.
+func (f *follower) watch(ctx context.Context, out *os.File, o ui.Options) error {
+	v := ui.NewWatch(out, o)
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		if err := v.Show(f.board()); err != nil {
+			return errors.Join(err, v.Close())
+		}
+		if f.over() {
+			break
+		}
+		select {
+		case <-ctx.Done():
+			return v.Close()
+		case <-tick.C:
+		}
+		if _, err := f.poll(nil); err != nil {
+			return errors.Join(err, v.Close())
+		}
+		if f.state == nil { // moved aside
+			return v.Close()
+		}
+	}
+	sum := f.summary()
+	_, err := fmt.Fprint(out, "\r\n\n"+sum.Table(o.Width()-1, o.ASCII))
+	return err
+}
+
+// lines writes what happens from now on.
+func (f *follower) lines(ctx context.Context, o watchOptions, std Stdio) error {
+	b := f.board()
+	for _, l := range b.Lines(time.Now(), ui.Options{ASCII: o.ascii, Width: func() int { return 200 }, Height: func() int { return 200 }}) {
+		fmt.Fprintln(std.Out, l)
+	}
+	if f.over() {
+		return nil
+	}
+	v := ui.Plain(std.Out, ui.Options{ASCII: o.ascii})
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for !f.over() {
+		select {
+		case <-ctx.Done():
+			return v.Close()
+		case <-tick.C:
+		}
+		if _, err := f.poll(v.Event); err != nil {
+			return errors.Join(err, v.Close())
+		}
+		if f.state == nil {
+			break
+		}
+	}
+	err := v.Close()
+	if err == nil && f.state != nil && f.state.Ended == nil {
+		_, err = fmt.Fprintln(std.Out, "the run was cut off: nobody works at it; continue with: wavex resume")
+	}
+	return err
+}
+
+// serve serves the page until ctx ends.
+func (f *follower) serve(ctx context.Context, o watchOptions, std Stdio) error {
+	srv, l, err := web.Listen(ctx, o.port, secret.New(os.Environ()).Bytes)
+	if err != nil {
+		return &blockedError{err}
+	}
+	if err := f.show(srv, time.Now()); err != nil {
+		return errors.Join(err, l.Close())
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return srv.Serve(ctx, l) })
+	fmt.Fprintln(std.Err, "wavex: the page is on this machine only, at the address below, until Ctrl-C; whoever has the address can read it")
+	fmt.Fprintln(std.Out, srv.URL())
+	g.Go(func() error { return f.publish(ctx, srv) })
+	return g.Wait()
+}
+
+// publish keeps the page up to date.
+func (f *follower) publish(ctx context.Context, srv *web.Server) error {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	last := time.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		changed, err := f.poll(nil)
+		if err != nil {
+			return err
+		}
+		if now := time.Now(); f.state != nil && (changed || f.alive && now.Sub(last) >= signEvery) {
+			if err := f.show(srv, now); err != nil {
+				return err
+			}
+			last = now
+		}
+	}
+}
+
+func (f *follower) show(srv *web.Server, now time.Time) error {
+	run, details := f.page(now)
+	return srv.Publish(web.Snapshot{Run: run, Details: details})
+}

@@ -1,0 +1,82 @@
+//go:build unix
+
+package page
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"wavex/internal/report/page"
+	"wavex/internal/report/reporttest"
+	"wavex/internal/web"
+	"wavex/scheduler"
+)
+
+// The page of a run that goes on: it shows news without being loaded again, keeps
+// what the reader has open, asks the server for details, and says when it is over.
+func TestLivePage(t *testing.T) {
+	t.Parallel()
+	s := reporttest.New(t, "live", reporttest.Tasks{{ID: "T-001", Subject: "First"}, {ID: "T-002", Subject: "Second", Blockers: []int{0}}})
+	srv, l, err := web.Listen(t.Context(), 0, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	show := func() {
+		t.Helper()
+		run := page.Of(s.S, s.Events, s.Now(), s.S.Ended == nil)
+		for i := range run.Tasks {
+			if d := run.Tasks[i].Now; d != nil {
+				d.See("Bash go test ./...", s.Now().Add(-3*time.Second))
+			}
+		}
+		if err := srv.Publish(web.Snapshot{Run: run, Details: page.DetailsOf(s.S, s.Events, nil)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- srv.Serve(ctx, l) }()
+	ended := false
+	defer func() {
+		if cancel(); !ended {
+			<-served
+		}
+	}()
+	s.Begin(reporttest.Config()).Wave(1).Run("T-001", 0).After(12 * time.Second)
+	show()
+
+	p := launch(t).tab(1360, 1000, "dark")
+	p.open(srv.URL())
+	p.until(`document.querySelector("#pulse").textContent === "live"`)
+	if rows := p.text("#rows"); !strings.Contains(rows, "Bash go test ./..., 3s ago") {
+		t.Errorf("the table shows %q", rows)
+	}
+	p.press("/")
+	p.write("first")
+	p.press("Enter")
+	p.until(`document.querySelector("#panel-title") && document.querySelector("#panel").innerText.includes("Attempt 1")`)
+	p.shot("live-dark")
+
+	s.End("T-001", reporttest.Bad(50_000), scheduler.Pending, nil).Run("T-001", 0).After(time.Second)
+	show()
+	p.until(`document.querySelector("#panel").innerText.includes("Attempt 2")`)
+	if got := p.eval(`document.querySelector("#search").value`).Str; got != "first" {
+		t.Errorf("the search now holds %q", got)
+	}
+	s.End("T-001", reporttest.Good(20_000), scheduler.Completed, nil).Wave(2).Run("T-002", 0).After(time.Second).
+		End("T-002", reporttest.Good(30_000), scheduler.Completed, nil).Over("complete", 0, "", "")
+	show()
+	p.until(`document.querySelector("h1").innerText.includes("Complete") && document.querySelector("#pulse").textContent === "ended"`)
+	if got := p.text(".tiles"); !strings.Contains(got, "$0.10") || !strings.Contains(got, "2/2") {
+		t.Errorf("the tiles show %q", got)
+	}
+	cancel()
+	p.until(`document.querySelector("#pulse").textContent === "the server has ended"`)
+	ended = true
+	if err := <-served; err != nil {
+		t.Errorf("ending: %v", err)
+	}
+	p.quiet(srv.URL())
+}

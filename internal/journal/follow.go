@@ -1,0 +1,75 @@
+package journal
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// Follower reads a journal that somebody else writes, piece by piece. It keeps no file
+// open, so it is in nobody's way. It is not safe for concurrent use.
+type Follower struct {
+	path string
+	file fs.FileInfo // as last seen; nil before
+	at   int64       // where the next line begins
+	line int         // lines read
+}
+
+// Follow reads the journal at path from its beginning on; it need not be there yet.
+func Follow(path string) *Follower { return &Follower{path: path} }
+
+// Next gives the records that were completed since the last call, oldest first. fresh
+// says that the journal is another one than before (the first time, or after it was
+// moved aside), and the records are its first ones. A journal that is not there has
+// no records.
+func (f *Follower) Next() (records [][]byte, fresh bool, err error) {
+	in, err := os.Open(f.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	defer func() { _ = in.Close() }() // read only
+	info, err := in.Stat()
+	if err != nil {
+		return nil, false, fmt.Errorf("looking at %s: %w", f.path, err)
+	}
+	if f.file == nil || !os.SameFile(f.file, info) || info.Size() < f.at {
+		f.at, f.line, fresh = 0, 0, true
+	}
+	f.file = info
+	if info.Size() == f.at {
+		return nil, fresh, nil
+	}
+	if _, err := in.Seek(f.at, io.SeekStart); err != nil {
+		return nil, fresh, fmt.Errorf("reading %s: %w", f.path, err)
+	}
+	data, err := io.ReadAll(in)
+	if err != nil {
+		return nil, fresh, fmt.Errorf("reading %s: %w", f.path, err)
+	}
+	for {
+		text, rest, whole := bytes.Cut(data, []byte{'\n'})
+		if !whole {
+			return records, fresh, nil
+		}
+		if f.line == 0 {
+			if err := checkHeader(f.path, text); err != nil {
+				return nil, fresh, err
+			}
+		} else {
+			rec, reason := open(text)
+			if reason != "" {
+				return records, fresh, &CorruptError{f.path, f.line + 1, reason}
+			}
+			records = append(records, rec)
+		}
+		f.line++
+		f.at += int64(len(text)) + 1
+		data = rest
+	}
+}

@@ -1,0 +1,157 @@
+package journal_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"wavex/internal/journal"
+)
+
+func follow(t *testing.T, f *journal.Follower) (string, bool) {
+	t.Helper()
+	records, fresh, err := f.Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, r := range records {
+		all = append(all, string(r))
+	}
+	return strings.Join(all, " "), fresh
+}
+
+func TestFollow(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "journal.jsonl")
+	f := journal.Follow(path)
+	if got, fresh := follow(t, f); got != "" || fresh {
+		t.Errorf("before it is there: %q, %v", got, fresh)
+	}
+	log, _, err := journal.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put := func(texts ...string) {
+		t.Helper()
+		for _, x := range texts {
+			if err := log.Append([]byte(x)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := log.Sync(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, step := range []struct {
+		put   []string
+		want  string
+		fresh bool
+	}{
+		{nil, "", true}, {[]string{`{"n":1}`}, `{"n":1}`, false}, {nil, "", false},
+		{[]string{`{"n":2}`, `{"n":3}`}, `{"n":2} {"n":3}`, false},
+	} {
+		put(step.put...)
+		if got, fresh := follow(t, f); got != step.want || fresh != step.fresh {
+			t.Errorf("after %q: %q, %v", step.put, got, fresh)
+		}
+	}
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	// Moved aside, and begun anew.
+	if err := os.Rename(path, path+".old"); err != nil {
+		t.Fatal(err)
+	}
+	if got, fresh := follow(t, f); got != "" || fresh {
+		t.Errorf("while it is gone: %q, %v", got, fresh)
+	}
+	if log, _, err = journal.Open(path); err != nil {
+		t.Fatal(err)
+	}
+	put(`{"n":9}`)
+	if got, fresh := follow(t, f); got != `{"n":9}` || !fresh {
+		t.Errorf("the new one: %q, %v", got, fresh)
+	}
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Wherever the writer's bytes are cut between two looks, each record comes once.
+func TestFollowAnyCut(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "whole")
+	log, _, err := journal.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for i := range 12 {
+		want = append(want, fmt.Sprintf(`{"n":%d}`, i))
+		if err := log.Append([]byte(want[i])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(log.Sync(), log.Close()); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	rapid.Check(t, func(t *rapid.T) {
+		n++
+		part := filepath.Join(dir, fmt.Sprint(n))
+		out, err := os.Create(part)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer out.Close()
+		f := journal.Follow(part)
+		var got []string
+		for at := 0; at < len(data); {
+			end := min(at+rapid.IntRange(1, 120).Draw(t, "piece"), len(data))
+			if _, err := out.Write(data[at:end]); err != nil {
+				t.Fatal(err)
+			}
+			at = end
+			records, _, err := f.Next()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range records {
+				got = append(got, string(r))
+			}
+		}
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Fatalf("%q", got)
+		}
+	})
+}
+
+func TestFollowDamage(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "journal.jsonl")
+	if err := os.WriteFile(path, []byte("{\"journal\":\"wavex\",\"version\":1}\n{\"n\":1}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var bad *journal.CorruptError
+	if _, _, err := journal.Follow(path).Next(); !errors.As(err, &bad) || bad.Line != 2 {
+		t.Errorf("%v", err)
+	}
+	if err := os.WriteFile(path, []byte("{\"journal\":\"wavex\",\"version\":99}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var version *journal.VersionError
+	if _, _, err := journal.Follow(path).Next(); !errors.As(err, &version) {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,32 @@
+package transcript_test
+
+import (
+	"strings"
+	"testing"
+
+	"wavex/internal/transcript"
+)
+
+func TestTail(t *testing.T) {
+	t.Parallel()
+	lines := strings.SplitAfter(stream, "\n")
+	for name, tc := range map[string]struct {
+		text string
+		want transcript.Kind
+		say  string
+	}{
+		"nothing":         {"", "", ""},
+		"only answers":    {lines[2], "", ""},
+		"a tool":          {lines[0] + lines[1] + lines[2], transcript.Tool, "/p/a.txt"},
+		"half a line":     {lines[1] + lines[3][:40], transcript.Tool, "/p/a.txt"},
+		"behind much":     {strings.Repeat(lines[2], 2000) + lines[5], transcript.Tool, "ls; false"},
+		"out of sight":    {lines[5] + strings.Repeat(lines[2], 2000), "", ""},
+		"a retry":         {lines[1] + lines[7], transcript.Retry, ""},
+		"words and a use": {lines[3], transcript.Tool, "/p/a.txt"},
+	} {
+		e, ok := transcript.Tail(strings.NewReader(tc.text), int64(len(tc.text)))
+		if ok != (tc.want != "") || e.Kind != tc.want || e.Target != tc.say {
+			t.Errorf("%s: %+v, %v", name, e, ok)
+		}
+	}
+}

@@ -1,0 +1,276 @@
+package ui
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"wavex/budget"
+	"wavex/internal/report"
+	"wavex/internal/ui/safe"
+	"wavex/scheduler"
+)
+
+// This file is the picture of a run that is watched from another terminal: where each
+// wave stands, what runs and what it did last, money against the budget. It is pure: a
+// Board, a time and a size give lines.
+
+// Board is a run at one moment. Its texts may be foreign; they are cleaned here.
+type Board struct {
+	Run, Name string
+	Status    string // as in report.Summary, or "cut off"
+	Began     time.Time
+	Ended     time.Time // zero while it goes on
+	Waves     []WaveCount
+	Open      int // the wave under way; 0: none
+	Running   []Doing
+	Counts    scheduler.Counts
+	Spent     budget.USD
+	Limits    budget.Limits
+	Notional  bool
+	Turns     int // iterations
+	Hold      time.Time
+	Stopping  string // why nothing more starts; "" while it does
+	Next      string // the command that continues, or what comes next
+}
+
+// WaveCount counts the tasks of a wave.
+type WaveCount struct{ Done, Failed, Blocked, Running, All int }
+
+// Doing is something under way.
+type Doing struct {
+	Task, Subject string // Task is "" for what is of the whole run
+	Kind          string // "attempt", "counsel", "review", "criteria", "integration", "delivery"
+	Attempt       int
+	Since         time.Time
+	Last          string    // the last sign of life
+	At            time.Time // when it was seen
+}
+
+// BoardOf derives the board from a state; what runs is the caller's to fill in. alive
+// tells whether somebody works at the run.
+func BoardOf(s *scheduler.State, alive bool) *Board {
+	b := &Board{Run: s.Config.Run, Status: "running", Began: s.Began, Waves: make([]WaveCount, s.Waves), Open: s.Wave, Counts: s.Counts, Spent: s.Ledger.Spent(),
+		Limits: s.Ledger.Limits(), Notional: s.Notional, Turns: s.Ledger.Iterations(), Hold: s.Hold}
+	if s.Plan != nil {
+		b.Name = s.Plan.Name
+	}
+	for i := range s.Tasks {
+		t := &s.Tasks[i]
+		w := &b.Waves[t.Wave-1]
+		w.All++
+		switch t.Status {
+		case scheduler.Completed:
+			w.Done++
+		case scheduler.Failed:
+			w.Failed++
+		case scheduler.Blocked:
+			w.Blocked++
+		case scheduler.InProgress, scheduler.Advising:
+			w.Running++
+		}
+	}
+	if s.Stop != nil {
+		b.Stopping = or(s.Stop.Reason, s.Stop.Status)
+	}
+	switch {
+	case s.Ended != nil:
+		b.Status, b.Next, b.Open = s.Ended.Status, s.Ended.Resume, 0
+		b.Stopping = s.Ended.Reason
+	case !alive:
+		b.Status, b.Next = "cut off", "wavex resume"
+	}
+	return b
+}
+
+// Lines is the board for a screen; never more lines than fit, none wider.
+func (b *Board) Lines(now time.Time, o Options) []string {
+	columns, rows := o.width()-1, max(o.height()-1, 3)
+	cut := func(l string) string { return safe.Cut(l, columns, o.ASCII) }
+	out := []string{b.head(now, columns, o), cut(b.money())}
+	if l := b.standing(now); l != "" {
+		out = append(out, cut(l))
+	}
+	running := b.running(now, columns, o.ASCII)
+	room := rows - len(out) - 2 // two empty lines
+	waves := b.waves(columns, max(min(room/2, len(b.Waves)), room-len(running)), o)
+	if len(waves) > 0 && room > 3 {
+		out = append(append(out, ""), waves...)
+	}
+	if len(running) > 0 && len(out) < rows-1 {
+		out = append(out, "")
+		if left := rows - len(out); len(running) > left {
+			more := len(running) - left + 1
+			running = append(running[:left-1:left-1], cut(fmt.Sprintf("  and %d more", more)))
+		}
+		out = append(out, running...)
+	}
+	return out[:min(len(out), rows)]
+}
+
+func (b *Board) head(now time.Time, columns int, o Options) string {
+	end := now
+	if !b.Ended.IsZero() {
+		end = b.Ended
+	}
+	m := marks[warn]
+	switch b.Status {
+	case "complete":
+		m = marks[good]
+	case "failed":
+		m = marks[bad]
+	case "running":
+		m = marks[none]
+	}
+	sign := m.sign
+	if o.ASCII {
+		sign = ""
+	}
+	words := strings.Join([]string{b.Status, safe.Fit(or(b.Name, b.Run), 60, o.ASCII), report.Took(max(end.Sub(b.Began), 0).Truncate(time.Second)), b.Run}, "  ")
+	l := safe.Cut(strings.TrimSpace(sign+" "+words), columns, o.ASCII)
+	if o.Color {
+		head, rest, _ := strings.Cut(l, "  ")
+		l = paint(or(m.color, "34"), head) + strings.TrimSuffix("  "+rest, "  ")
+	}
+	return l
+}
+
+func (b *Board) money() string {
+	c := b.Counts
+	all := c.Completed + c.Failed + c.Blocked + c.Pending
+	l := fmt.Sprintf("%d/%d tasks", c.Completed, all)
+	if c.Failed > 0 {
+		l += fmt.Sprintf(", %d failed", c.Failed)
+	}
+	if c.Blocked > 0 {
+		l += fmt.Sprintf(", %d blocked", c.Blocked)
+	}
+	l += " | " + report.Paid(b.Spent, b.Limits, b.Notional)
+	if !b.Limits.NoUSD && b.Limits.USD > 0 {
+		l += fmt.Sprintf(" (%.0f%%)", 100*b.Spent.Float()/b.Limits.USD.Float())
+	}
+	return l + " | iteration " + report.Iterations(b.Turns, b.Limits)
+}
+
+func (b *Board) standing(now time.Time) string {
+	switch {
+	case !b.Ended.IsZero() || b.Status == "cut off":
+		l := safe.Line(b.Stopping)
+		if b.Next != "" {
+			l = strings.TrimPrefix(l+"; continue with: "+safe.Line(b.Next), "; ")
+		}
+		return l
+	case b.Stopping != "":
+		return fmt.Sprintf("stopping: %s; %d still running", safe.Line(b.Stopping), len(b.Running))
+	case b.Hold.After(now):
+		return "nothing starts before " + b.Hold.UTC().Format(time.RFC3339)
+	}
+	return ""
+}
+
+// waves draws a bar for each wave, those around the open one where there is no room
+// for all.
+func (b *Board) waves(columns, room int, o Options) []string {
+	if room < 1 || len(b.Waves) == 0 {
+		return nil
+	}
+	from, to := 0, len(b.Waves)
+	above, below := "", ""
+	if to > room {
+		keep := max(room-2, 1)
+		from = min(max(b.Open-1-keep/3, 0), to-keep)
+		to = from + keep
+		if from > 0 && room > 2 {
+			above = fmt.Sprintf("  %s before", report.Plural(from, "wave", "waves"))
+		}
+		if rest := len(b.Waves) - to; rest > 0 && room > 2 {
+			below = fmt.Sprintf("  %s to come", report.Plural(rest, "wave", "waves"))
+		}
+	}
+	var out []string
+	if above != "" {
+		out = append(out, safe.Cut(above, columns, o.ASCII))
+	}
+	digits := len(fmt.Sprint(len(b.Waves)))
+	for i := from; i < to; i++ {
+		out = append(out, b.wave(i, digits, columns, o))
+	}
+	if below != "" {
+		out = append(out, safe.Cut(below, columns, o.ASCII))
+	}
+	return out
+}
+
+func (b *Board) wave(i, digits, columns int, o Options) string {
+	w := b.Waves[i]
+	tail := fmt.Sprintf("%d/%d", w.Done, w.All)
+	for _, n := range []struct {
+		n    int
+		word string
+	}{{w.Running, "running"}, {w.Failed, "failed"}, {w.Blocked, "blocked"}} {
+		if n.n > 0 {
+			tail += fmt.Sprintf(", %d %s", n.n, n.word)
+		}
+	}
+	at := " "
+	if i+1 == b.Open {
+		at = ">"
+	}
+	l := fmt.Sprintf("%s wave %*d", at, digits, i+1)
+	const least, most = 8, 32
+	if room := columns - safe.Width(l) - safe.Width(tail) - len("  100% || "); room >= least {
+		l += " " + progress(w.Done, w.All, min(room, most), o.ASCII)
+	}
+	l = safe.Cut(l+" "+tail, columns, o.ASCII)
+	switch {
+	case !o.Color:
+	case w.Failed+w.Blocked > 0:
+		l = paint("31", l)
+	case w.Done == w.All:
+		l = paint("32", l)
+	case i+1 != b.Open:
+		l = paint("2", l)
+	}
+	return l
+}
+
+func (b *Board) running(now time.Time, columns int, ascii bool) []string {
+	out := make([]string, 0, len(b.Running))
+	for _, d := range b.Running {
+		r := running{label: d.Kind, counsel: d.Kind == "counsel", started: d.Since, last: safe.Fit(d.Last, said, ascii), lastAt: d.At}
+		if d.Task != "" {
+			r.label = safe.Fit(d.Task, 60, ascii) + " " + safe.Fit(d.Subject, 80, ascii)
+			if d.Attempt > 1 && !r.counsel {
+				r.label = fmt.Sprintf("%s (attempt %d) %s", safe.Fit(d.Task, 60, ascii), d.Attempt, safe.Fit(d.Subject, 80, ascii))
+			}
+		}
+		out = append(out, r.line(now, columns, ascii))
+	}
+	return out
+}
+
+func paint(color, text string) string { return "\x1b[" + color + "m" + text + "\x1b[0m" }
+
+// Watch draws boards, one in the place of the other. It is used by one goroutine.
+type Watch struct {
+	s    screen
+	opts Options
+}
+
+// NewWatch draws on w, a terminal that understands ANSI sequences (see Live).
+func NewWatch(w io.Writer, o Options) *Watch { return &Watch{screen{w: w}, o} }
+
+// Show puts a board on the screen.
+func (v *Watch) Show(b *Board) error {
+	return v.s.show(nil, b.Lines(v.opts.now(), v.opts), v.opts.width(), v.opts.height())
+}
+
+// Close leaves what is on the screen where it is, and puts the cursor below it.
+func (v *Watch) Close() error {
+	if len(v.s.live) == 0 {
+		return nil
+	}
+	_, err := io.WriteString(v.s.w, "\r\n")
+	return err
+}

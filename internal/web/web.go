@@ -1,0 +1,239 @@
+// Package web serves the page of a run to its own user while the run goes on: on
+// loopback only, below a secret path, with news as server-sent events. It knows HTTP;
+// what it serves is made elsewhere and published here.
+//
+// Any program of this machine, and any web page in the user's browser, can reach a
+// port on loopback. So the path holds a token; the Host must be ours (else a foreign
+// name that resolves to loopback could read us); and a request that a browser says
+// comes from another site is refused.
+package web
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"wavex/internal/report/page"
+)
+
+const (
+	patience = 10 * time.Second // for a reader that takes nothing
+	beat     = 20 * time.Second // between signs of life on a quiet stream
+)
+
+// Snapshot is the run at one moment. Both are only read.
+type Snapshot struct {
+	Run     *page.Run
+	Details *page.Details
+}
+
+// Server serves the newest snapshot. It is safe for concurrent use.
+type Server struct {
+	token string
+	hosts []string            // allowed, port included
+	clean func([]byte) []byte // takes secrets out of what is sent
+
+	mu    sync.Mutex
+	now   Snapshot
+	news  chan struct{} // closed, and replaced, at each snapshot
+	data  []byte        // now.Run, encoded
+	ended chan struct{} // closed when the server ends
+}
+
+// Listen opens a port on loopback; 0 lets the system choose one. clean, which may be
+// nil, is applied to everything that is sent.
+func Listen(ctx context.Context, port int, clean func([]byte) []byte) (*Server, net.Listener, error) {
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	if err != nil {
+		return nil, nil, fmt.Errorf("opening a port for the page: %w", err)
+	}
+	_, p, err := net.SplitHostPort(l.Addr().String())
+	if err != nil {
+		_ = l.Close()
+		return nil, nil, err
+	}
+	if clean == nil {
+		clean = func(b []byte) []byte { return b }
+	}
+	return &Server{token: rand.Text(), hosts: []string{"127.0.0.1:" + p, "localhost:" + p}, clean: clean,
+		news: make(chan struct{}), ended: make(chan struct{})}, l, nil
+}
+
+// URL is where the page is, the token included.
+func (s *Server) URL() string { return "http://" + s.hosts[0] + "/" + s.token + "/" }
+
+// Publish makes a snapshot the one that is served, and tells everybody who listens.
+func (s *Server) Publish(n Snapshot) error {
+	live := *n.Run
+	live.Live = true
+	n.Run = &live
+	data, err := page.Encode(n.Run)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now, s.data = n, s.clean(data)
+	close(s.news)
+	s.news = make(chan struct{})
+	return nil
+}
+
+// Serve answers until ctx ends; then it says goodbye to those who listen, waits for
+// what is being answered, and gives back the port. The end of ctx is no error.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	h := &http.Server{Handler: s, ReadHeaderTimeout: patience, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10}
+	done := make(chan error, 1)
+	go func() { done <- h.Serve(l) }()
+	select {
+	case err := <-done:
+		return fmt.Errorf("serving the page: %w", err)
+	case <-ctx.Done():
+	}
+	close(s.ended)
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	defer cancel()
+	err := h.Shutdown(end)
+	if err != nil {
+		err = errors.Join(err, h.Close())
+	}
+	<-done
+	return err
+}
+
+// ServeHTTP answers one request, or refuses it.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Content-Security-Policy", "frame-ancestors 'none'") // a meta tag cannot say so
+	if code, why := s.refuse(r); code != 0 {
+		http.Error(w, why, code)
+		return
+	}
+	_, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	switch name, arg, _ := strings.Cut(rest, "/"); name {
+	case "":
+		s.page(w)
+	case "events":
+		s.events(w, r)
+	case "task":
+		s.task(w, arg)
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+// refuse says why a request gets no answer; 0 when it gets one. What the token guards
+// is looked at first, so that a guess learns nothing from the other refusals.
+func (s *Server) refuse(r *http.Request) (code int, why string) {
+	own := false
+	for _, host := range s.hosts {
+		own = own || r.Host == host
+	}
+	if !own {
+		return http.StatusMisdirectedRequest, "this is not the host of the page"
+	}
+	if o := r.Header.Get("Origin"); o != "" && o != "http://"+r.Host {
+		return http.StatusForbidden, "requests of other sites are refused"
+	}
+	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" {
+		return http.StatusForbidden, "requests of other sites are refused"
+	}
+	token, _, slash := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	if subtle.ConstantTimeCompare([]byte(token), []byte(s.token)) != 1 || !slash {
+		return http.StatusNotFound, "the address needs the token that wavex watch --web has printed"
+	}
+	if r.Method != http.MethodGet {
+		return http.StatusMethodNotAllowed, "the page is only read"
+	}
+	return 0, ""
+}
+
+func (s *Server) snapshot() (n Snapshot, data []byte, news <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.now, s.data, s.news
+}
+
+func (s *Server) page(w http.ResponseWriter) {
+	n, _, _ := s.snapshot()
+	var b bytes.Buffer
+	if n.Run == nil {
+		http.Error(w, "there is nothing to show yet", http.StatusServiceUnavailable)
+		return
+	}
+	if err := page.WriteLive(&b, n.Run); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = w.Write(s.clean(b.Bytes())) // a reader that has gone is no error of ours
+}
+
+func (s *Server) task(w http.ResponseWriter, arg string) {
+	n, _, _ := s.snapshot()
+	i, err := strconv.Atoi(arg)
+	if n.Run == nil || err != nil || i < 0 || i >= len(n.Run.Tasks) {
+		http.Error(w, "there is no such task", http.StatusNotFound)
+		return
+	}
+	b, err := page.Encode(n.Details.Task(i, true))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(s.clean(b)) // as above
+}
+
+// events sends the run, and again at each change, until the reader goes or the server
+// ends. A reader that is slow gets the newest, not each.
+func (s *Server) events(w http.ResponseWriter, r *http.Request) {
+	c := http.NewResponseController(w)
+	w.Header().Set("Content-Type", "text/event-stream")
+	send := func(text string) bool {
+		if err := c.SetWriteDeadline(time.Now().Add(patience)); err != nil {
+			return false
+		}
+		if _, err := w.Write([]byte(text)); err != nil {
+			return false
+		}
+		return c.Flush() == nil
+	}
+	alive := time.NewTicker(beat)
+	defer alive.Stop()
+	_, data, news := s.snapshot()
+	for {
+		if len(data) > 0 && !send("event: run\ndata: "+string(data)+"\n\n") {
+			return
+		}
+		select {
+		case <-news:
+			_, data, news = s.snapshot()
+		case <-alive.C:
+			data = nil
+			if !send(": \n\n") {
+				return
+			}
+		case <-s.ended:
+			send("event: bye\ndata: {}\n\n")
+			return
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
