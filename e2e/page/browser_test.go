@@ -32,12 +32,11 @@ type browser struct {
 	t     *testing.T
 	write io.Writer
 
-	mu     sync.Mutex
-	next   int
-	waits  map[int]chan gjson.Result
-	tabs   map[string]*tab // by session
-	ended  bool
-	noises []string // what chromium printed
+	mu    sync.Mutex
+	next  int
+	waits map[int]chan gjson.Result
+	tabs  map[string]*tab // by session
+	ended bool
 }
 
 // tab is an open page. What it complained of, and what it asked the network for, is kept.
