@@ -97,8 +97,9 @@ func signed(sign, text string) []string {
 
 // Diff reads a stream and gives the edits of the agent's tools in the form of a
 // unified diff, edit by edit in their order and not merged, with paths relative to
-// the directory it worked in (dir, where the stream does not say). It stops with a line that says so when max bytes are
-// reached. It is for people to read, not to apply. The error is that of in.
+// the directory it worked in (dir, where the stream does not say). It stops with a
+// line that says so when max bytes are reached. It is for people to read, not to
+// apply. The error is that of in.
 func Diff(in io.Reader, dir string, max int) (string, error) {
 	var b strings.Builder
 	more := 0
