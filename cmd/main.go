@@ -54,7 +54,7 @@ itself, and stops with everything on record.`,
 		return usage("%s\nsee: %s --help", err, c.CommandPath())
 	})
 	root.AddCommand(
-		newStart(std), newPlan(std), newRun(std), newResume(std), newStatus(std), newReport(std), newRollback(std),
+		newStart(std), newPlan(std), newLearn(std), newRun(std), newResume(std), newStatus(std), newReport(std), newRollback(std),
 		newDeliver(std), newClean(std),
 		newWatch(std),
 		newCheck(std), newImport(std), newExport(std), newDoctor(std), newGraph(std), newSchema(std), newVersion(std),

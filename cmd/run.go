@@ -60,6 +60,8 @@ type runOptions struct {
 	taskList  string
 	shareList bool
 
+	autoLearn bool
+
 	changed func(name string) bool // was the flag given
 }
 
@@ -174,6 +176,7 @@ func runFlags(c *cobra.Command, o *runOptions) {
 	f.StringArrayVar(&o.reports, "report", nil, "KIND=FILE: also write a report when the run ends, however it ends (html, junit, json, md; repeatable)")
 	choiceFlag(c, &o.ci, "ci", "auto", []string{"auto", "github", "off"}, "annotations, step summary and outputs")
 	f.StringArrayVar(&o.webhooks, "webhook", nil, "URL or slack=URL: told of a breaker and of the end (repeatable)")
+	f.BoolVar(&o.autoLearn, "auto-learn", false, "keep what the run proposes to learn, without wavex learn --accept")
 	f.BoolVar(&o.status, "status-block", false, "print the status block after each iteration")
 }
 

@@ -87,6 +87,7 @@ func (r *session) run(ctx context.Context) error {
 		seal()
 		_ = files.Close() // before the end is told
 		end := r.reported(r.finish(out.end, out.err))
+		r.propose()
 		shown(listWait)
 		told()
 		sent()

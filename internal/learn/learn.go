@@ -16,6 +16,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/google/renameio/v2/maybe"
 )
 
 // The kinds of learnings.
@@ -162,4 +164,20 @@ func Add(path string, list []Learning) (err error) {
 		return fmt.Errorf("keeping learnings: %w", err)
 	}
 	return f.Sync()
+}
+
+// Replace writes a file of learnings anew, whole or not at all.
+func Replace(path string, list []Learning) error {
+	var out bytes.Buffer
+	for _, l := range list {
+		b, err := json.Marshal(l)
+		if err != nil {
+			return fmt.Errorf("encoding a learning: %w", err)
+		}
+		out.Write(append(b, '\n'))
+	}
+	if err := maybe.WriteFile(path, out.Bytes(), 0o644); err != nil {
+		return fmt.Errorf("keeping learnings: %w", err)
+	}
+	return nil
 }
