@@ -15,8 +15,8 @@ import (
 	"testing"
 )
 
-// kills says at how many of its git commands TestKilled kills an integration; at 200 it is
-// all of them.
+// kills says how often TestKilled kills an integration: before or after one of its git
+// commands, of which there are about a hundred. At 200 and more that is each of them.
 var kills = flag.Int("kills", 6, "how often TestKilled kills")
 
 // killedWave is what TestKilled integrates: a conflict, and two that are red together.
@@ -50,7 +50,7 @@ func helper(name string, args []string) int {
 	return 0
 }
 
-// Killed before any of its git commands, with the locks that a killed git leaves, an
+// Killed before or after any of its git commands, with the locks that a killed git leaves, an
 // integration that is made again gives the same commit and the same culprits.
 func TestKilled(t *testing.T) {
 	t.Parallel()
@@ -70,10 +70,13 @@ func TestKilled(t *testing.T) {
 	bin := t.TempDir()
 	// A git that counts its calls beside it, and kills its parent at one of them.
 	must(t, os.WriteFile(filepath.Join(bin, "git"), []byte(`#!/bin/sh
-at=$(cat "$0.at.$WAVEX_RUN" 2>/dev/null || echo 0)
-n=$(($(cat "$0.n.$WAVEX_RUN" 2>/dev/null || echo 0) + 1))
+read -r at <"$0.at.$WAVEX_RUN"
+n=0
+[ ! -f "$0.n.$WAVEX_RUN" ] || read -r n <"$0.n.$WAVEX_RUN"
+n=$((n + 1))
 echo $n >"$0.n.$WAVEX_RUN"
 if [ $n = $at ]; then kill -9 $PPID; kill -9 $$; fi
+if [ -$n = $at ]; then `+git+` "$@"; kill -9 $PPID; kill -9 $$; fi
 exec `+git+` "$@"
 `), 0o755))
 	home := strings.TrimPrefix(r.env[1], "HOME=")
@@ -108,8 +111,13 @@ exec `+git+` "$@"
 	// Runs differ in the trailers of their commits, and so in their commits' ids.
 	tree := r.git("rev-parse", in.Commit+"^{tree}")
 
-	for at := 1; at <= calls; at += max(1, calls / *kills) {
-		run := fmt.Sprintf("run%d", at)
+	points := min(*kills, 2*calls)
+	for i := range points {
+		point := i * 2 * calls / points // evenly, and both before and after
+		at, run := 1+point/2, fmt.Sprintf("before%d", 1+point/2)
+		if i%2 == 1 || points == 2*calls && point%2 == 1 {
+			at, run = -at, fmt.Sprintf("after%d", at)
+		}
 		t.Run(run, func(t *testing.T) {
 			begin(run, at)
 			if out, err := integrate(run); err == nil {

@@ -1,9 +1,11 @@
 package workspace
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -223,6 +225,10 @@ func TestManyAtOnce(t *testing.T) {
 	}
 }
 
+// poolStart bounds the quickest of some starts from the pool. Others use the machine while
+// the suite runs; on a quiet one -poolstart 50ms holds.
+var poolStart = flag.Duration("poolstart", 250*time.Millisecond, "longest start of a worktree from the pool")
+
 // A worktree that is taken over costs little: its files are there, only the difference
 // is written.
 func TestStartFromPool(t *testing.T) {
@@ -242,22 +248,23 @@ func TestStartFromPool(t *testing.T) {
 	r.attempt(m, "first", r.edits(files{"n": "1\n"}))
 	t.Logf("a new worktree: %s", time.Since(begin))
 	r.integrate(m, 1, "first: ")
-	best := time.Hour
+	var all []time.Duration
 	for i := range 5 {
 		task := fmt.Sprintf("t%d", i)
 		begin := time.Now()
 		_, err := m.take(t.Context(), task, false)
 		took := time.Since(begin)
 		must(t, err)
-		best = min(best, took)
+		all = append(all, took)
 		m.mu.Lock()
 		delete(m.busy, task)
 		m.mu.Unlock()
 		must(t, m.Release(t.Context(), task))
-		t.Logf("from the pool: %s", took)
 	}
 	equal(t, "worktrees", len(m.s.Trees), 1)
-	if best > 250*time.Millisecond { // 50 ms is the aim; tests share the machine
-		t.Errorf("a start from the pool takes %s", best)
+	slices.Sort(all)
+	t.Logf("from the pool: %s at best, %s in the middle", all[0], all[len(all)/2])
+	if all[0] > *poolStart {
+		t.Errorf("a start from the pool takes %s", all[0])
 	}
 }
