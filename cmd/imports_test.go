@@ -54,6 +54,7 @@ var may = map[string]struct {
 	"e2e":                        {[]string{"*"}, "tests of the whole"},
 	"e2e/page":                   {[]string{"*"}, "tests of the whole, in a browser"},
 	"e2e/ci":                     {nil, "the examples for CI, tried"},
+	"e2e/docs":                   {nil, "the documentation, tried"},
 	"e2e/crash":                  {[]string{"*"}, "tests of the whole, killed"},
 	"examples/quickstart/reset":  {nil, "an example"},
 }

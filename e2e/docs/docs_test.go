@@ -1,0 +1,155 @@
+//go:build unix
+
+package docs
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+const planText = `{"version": 1, "name": "demo", "tasks": [
+  {"id": "T-001", "subject": "Write a", "files": ["a.txt"], "verify": ["test -s a.txt"], "rehearse": {"writes": [{"path": "a.txt", "content": "a\n"}]}},
+  {"id": "T-002", "subject": "Write b", "blockedBy": ["T-001"], "files": ["b.txt"], "verify": ["test -s b.txt"], "rehearse": {"writes": [{"path": "b.txt", "content": "b\n"}]}},
+  {"id": "T-003", "subject": "Write c", "blockedBy": ["T-002"], "files": ["c.txt"], "verify": ["test -s c.txt"], "reversibility": "2B", "rehearse": {"writes": [{"path": "c.txt", "content": "c\n"}]}}
+]}
+`
+
+// setting is how commands of a kind are tried.
+type setting struct {
+	prefix string
+	state  string // of the project: "done": a run is complete; "paused": one is not; "new": there was none
+	codes  []int  // exit codes that are well; none: the command is not tried
+	why    string
+}
+
+// settings say in which state of the project a command is tried, and how it may end. The
+// first whose prefix fits counts.
+var settings = []setting{
+	{"wavex agent", "", nil, "the stand-in speaks with wavex, not with people"},
+	{"wavex run examples/quickstart", "", nil, "the quickstart has a test of its own, and .ci/run"},
+	{"wavex run plan.json --webhook", "new", []int{0}, ""},
+	{"wavex run --task-list", "new", []int{0}, ""},
+	{"wavex run", "new", []int{0, 3}, ""},
+	{"wavex resume", "paused", []int{0, 3}, ""},
+	{"wavex doctor", "done", []int{0, 5}, "the machine of the tests may lack a login"},
+	{"", "done", []int{0}, ""},
+}
+
+var wavex string // the executable; set by TestMain before any test runs
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	dir, err := os.MkdirTemp("", "wavex-docs-")
+	if err == nil {
+		wavex = filepath.Join(dir, "wavex")
+		build := exec.Command("go", "build", "-o", wavex, "./cmd/wavex")
+		build.Dir = filepath.Join("..", "..")
+		var out []byte
+		if out, err = build.CombinedOutput(); err != nil {
+			err = fmt.Errorf("building wavex: %w\n%s", err, out)
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "docs:", err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// world is the project in one of its states, with the environment of its commands.
+type world struct{ dir, home string }
+
+func (w world) command(ctx context.Context, text string) *exec.Cmd {
+	c := exec.CommandContext(ctx, "bash", "-c", text)
+	c.Dir = w.dir
+	c.Env = []string{"HOME=" + w.home, "PATH=" + filepath.Dir(wavex) + string(os.PathListSeparator) + os.Getenv("PATH"), "TMPDIR=" + os.TempDir(),
+		"WAVEX_CLAUDE=" + filepath.Join(w.home, "claude"), "CI=true", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.org",
+		"GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.org", "ANTHROPIC_API_KEY=no-key-at-all"}
+	return c
+}
+
+// prepare makes a state. The claude in it is the stand-in, so that commands need not be
+// changed to be tried.
+func prepare(t *testing.T, state string) world {
+	t.Helper()
+	w := world{dir: t.TempDir(), home: t.TempDir()}
+	write := func(path, text string, mode os.FileMode) {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(filepath.Join(w.home, "claude"), "#!/bin/sh\nexec "+wavex+" agent \"$@\"\n", 0o755)
+	write(filepath.Join(w.dir, "plan.json"), planText, 0o644)
+	write(filepath.Join(w.dir, "scenario.json"), "{}\n", 0o644)
+	for _, dir := range []string{"out", "folder", "man", "share/man/man1"} {
+		write(filepath.Join(w.dir, dir, ".keep"), "", 0o644)
+	}
+	write(filepath.Join(w.home, ".claude", "tasks", "my-list", "1.json"), `{"id":"1","subject":"One","description":"Verify: true","status":"pending","blocks":[],"blockedBy":[]}`, 0o644)
+	must := func(text string) {
+		if out, err := w.command(t.Context(), text).CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", text, err, out)
+		}
+	}
+	must("git init -q -b main . && git add -A && git commit -qm first")
+	switch state {
+	case "done":
+		must("wavex run plan.json --agent rehearse --isolation shared")
+	case "paused":
+		must("wavex run plan.json --agent rehearse --isolation shared --max-iterations 1 --allow-short || test $? = 3")
+	}
+	return w
+}
+
+// TestCommands tries each command that a page shows.
+func TestCommands(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, page := range pages(t) {
+		for _, s := range find(t, page) {
+			text := concrete(s.text)
+			if seen[text] {
+				continue
+			}
+			seen[text] = true
+			i := slices.IndexFunc(settings, func(c setting) bool { return strings.HasPrefix(text, c.prefix) })
+			how := settings[i]
+			if how.codes == nil {
+				continue
+			}
+			t.Run(text, func(t *testing.T) {
+				t.Parallel()
+				w := prepare(t, how.state)
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				out, err := w.command(ctx, text).CombinedOutput()
+				code := 0
+				var exit *exec.ExitError
+				if errors.As(err, &exit) {
+					code = exit.ExitCode()
+				} else if err != nil {
+					t.Fatal(err)
+				}
+				if !slices.Contains(how.codes, code) {
+					t.Errorf("%s:%d: exit code %d, want one of %v\n%s", strings.TrimPrefix(s.page, "../../"), s.line, code, how.codes, out)
+				}
+			})
+		}
+	}
+	if len(seen) < 20 {
+		t.Errorf("only %d commands were found", len(seen))
+	}
+}
