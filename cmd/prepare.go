@@ -218,6 +218,7 @@ func (r *session) openLoop(ctx context.Context, past []scheduler.Event) error {
 	r.state = scheduler.NewState(r.plan)
 	if past == nil {
 		r.state.Seq = int64(len(events)) // a further run in the same journal
+		r.state.Learn(events)
 		r.open = scheduler.RunStarted{Config: r.config, Plan: planPath(r.plan), Digest: r.plan.Digest, Name: r.plan.Name,
 			Tasks: len(r.plan.Tasks), Waves: r.state.Waves, Wavex: versionText(), Owner: owner()}
 		if r.open, err = withOrigin(r.open.(scheduler.RunStarted), events); err != nil {

@@ -12,7 +12,7 @@ import (
 
 // NewState is the state before the first event.
 func NewState(p *plan.Plan) *State {
-	s := &State{Plan: p, base: p}
+	s := &State{Plan: p, base: p, took: map[string]time.Duration{}}
 	s.clear()
 	return s
 }
@@ -157,12 +157,15 @@ func (s *State) requeue() {
 	for l := range s.queue.lists {
 		s.queue.lists[l], s.queue.heads[l], s.queue.turns[l] = nil, 0, 0
 	}
-	s.queue.panels = s.queue.panels[:0]
+	s.queue.panels, s.queue.delayed = s.queue.panels[:0], s.queue.delayed[:0]
+	for _, i := range s.arrange() {
+		if s.Tasks[i].Status == Pending {
+			s.enqueue(int(i))
+			s.postpone(int(i), s.Tasks[i].NotBefore)
+		}
+	}
 	for i := range s.Tasks {
-		switch s.Tasks[i].Status {
-		case Pending:
-			s.enqueue(i)
-		case Advising:
+		if s.Tasks[i].Status == Advising {
 			s.queue.panels = append(s.queue.panels, int32(i))
 		}
 	}
@@ -256,6 +259,7 @@ func (s *State) attemptStarted(b AttemptStarted, at time.Time) error {
 
 func (s *State) attemptEnded(b AttemptEnded) error {
 	r := b.Result
+	s.learn(b)
 	delete(s.open, attemptKey(b.Task, b.Attempt))
 	s.Ledger.Settle(attemptKey(b.Task, b.Attempt), r.Cost, r.Usage.Total(), b.Charged)
 	s.login(r)
@@ -281,6 +285,7 @@ func (s *State) attemptEnded(b AttemptEnded) error {
 	t.Took += r.Duration
 	t.remember(r)
 	t.Stuck, t.NotBefore, t.Continue = b.Stuck, b.NotBefore, b.Continue
+	s.postpone(i, b.NotBefore)
 	if r.Session != "" {
 		t.Session = r.Session
 	}

@@ -233,11 +233,10 @@ func wake(s *State, now time.Time) time.Time {
 	if w := s.Config.Limits.Wall; w > 0 {
 		sooner(s.Began.Add(w))
 	}
-	if s.Wave > 0 {
-		s.queue.scan(s.list(s.Wave), func(i int) bool { return s.Tasks[i].Status == Pending }, func(i int) bool {
+	for _, i := range s.queue.delayed {
+		if s.Tasks[i].Status == Pending {
 			sooner(s.Tasks[i].NotBefore)
-			return true
-		})
+		}
 	}
 	return at
 }

@@ -1,14 +1,19 @@
 package scheduler
 
-import "slices"
+import (
+	"slices"
+	"sort"
+)
 
-// queue holds the tasks that could start, in plan order, by wave (or all in one
-// list when the schedule is eager). Entries of tasks that have moved on are stale
-// and are skipped; a task that comes back is queued again. It knows nothing of
-// limits and files.
+// queue holds the tasks that could start, by rank and then by age, by wave (or all in one list when
+// the schedule is eager). Entries of tasks that have moved on are stale and are
+// skipped; a task that comes back is queued again. It knows nothing of limits and files.
 type queue struct {
-	lists    [][]int32
+	lists    [][]entry
 	heads    []int
+	rank     []float64 // of each task; a higher one goes first
+	pushed   []int32   // how often each task was queued: its entry is the last one
+	delayed  []int32   // tasks that wait, or waited, for a time
 	panels   []int32   // tasks whose panel is due, oldest first
 	verified int       // tasks whose work waits for its integration
 	left     []int     // tasks not settled, by wave
@@ -16,8 +21,11 @@ type queue struct {
 	turns    []int     // how many members at the front are settled, by wave
 }
 
+// entry is a task in a list, the nth time.
+type entry struct{ task, nth int32 }
+
 func newQueue(waves int) queue {
-	return queue{lists: make([][]int32, waves+1), heads: make([]int, waves+1), left: make([]int, waves+1),
+	return queue{lists: make([][]entry, waves+1), heads: make([]int, waves+1), left: make([]int, waves+1),
 		members: make([][]int32, waves+1), turns: make([]int, waves+1)}
 }
 
@@ -31,17 +39,34 @@ func (q *queue) turn(wave, task int, settled func(int) bool) bool {
 	return q.turns[wave] < len(m) && int(m[q.turns[wave]]) == task
 }
 
-func (q *queue) push(list int, task int) { q.lists[list] = append(q.lists[list], int32(task)) }
+// push queues a task behind those of its rank. Tasks mostly come in their order, so the
+// place is the end.
+func (q *queue) push(list int, task int) {
+	for len(q.rank) <= task { // joined a running plan
+		q.rank = append(q.rank, 0)
+	}
+	for len(q.pushed) <= task {
+		q.pushed = append(q.pushed, 0)
+	}
+	q.pushed[task]++
+	l, head := q.lists[list], q.heads[list]
+	at := len(l)
+	if at > head && q.rank[l[at-1].task] < q.rank[task] {
+		at = head + sort.Search(at-head, func(k int) bool { return q.rank[l[head+k].task] < q.rank[task] })
+	}
+	q.lists[list] = slices.Insert(l, at, entry{int32(task), q.pushed[task]})
+}
 
 // scan calls f with each queued task of a list that live accepts, in order, until
 // f returns false. Stale entries at the front are dropped for good.
 func (q *queue) scan(list int, live func(int) bool, f func(int) bool) {
 	l := q.lists[list]
-	for q.heads[list] < len(l) && !live(int(l[q.heads[list]])) {
+	counts := func(e entry) bool { return q.pushed[e.task] == e.nth && live(int(e.task)) }
+	for q.heads[list] < len(l) && !counts(l[q.heads[list]]) {
 		q.heads[list]++
 	}
-	for _, t := range l[q.heads[list]:] {
-		if live(int(t)) && !f(int(t)) {
+	for _, e := range l[q.heads[list]:] {
+		if counts(e) && !f(int(e.task)) {
 			return
 		}
 	}

@@ -97,7 +97,8 @@ type State struct {
 	queue    queue
 	files    fileLocks
 	slots    slots
-	open     map[string]Body // attempts and panels started and not ended, by their ledger key
+	took     map[string]time.Duration // the last attempt that was done, by task, over all runs of the journal
+	open     map[string]Body          // attempts and panels started and not ended, by their ledger key
 	Counts   Counts
 }
 

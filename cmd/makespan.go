@@ -1,0 +1,69 @@
+package cmd
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"time"
+
+	"wavex/internal/plan"
+	"wavex/scheduler"
+)
+
+// makespan is what a plan is expected to take, one attempt for each task and nothing
+// else counted.
+type makespan struct {
+	Parallel int     `json:"parallel"`
+	Unit     string  `json:"unit"` // "s"; "tasks" when the plan has no estimate and each task counts as 1
+	Waves    float64 `json:"waves"`
+	Eager    float64 `json:"eager"`
+	Least    float64 `json:"least"` // the critical path, or the work shared evenly
+}
+
+// simulated bounds the tasks of a plan that check simulates: beyond it the simulation
+// would take longer than the check.
+const simulated = 10_000
+
+// simulate runs both schedules in thought. It is nil for an empty or a very large plan.
+func simulate(p *plan.Plan) (*makespan, error) {
+	if len(p.Tasks) == 0 || len(p.Tasks) > simulated {
+		return nil, nil
+	}
+	seconds, known := scheduler.NewState(p).Expected()
+	each := func(i int) float64 { return seconds[i] }
+	m := &makespan{Parallel: cmp.Or(p.Parallel, 4), Unit: "tasks"}
+	if known {
+		m.Unit = "s"
+	}
+	var err error
+	if m.Waves, err = scheduler.Makespan(p, "waves", m.Parallel, each); err != nil {
+		return nil, err
+	}
+	if m.Eager, err = scheduler.Makespan(p, "eager", m.Parallel, each); err != nil {
+		return nil, err
+	}
+	m.Least = scheduler.LeastMakespan(p, m.Parallel, each)
+	return m, nil
+}
+
+// String is the line of check; "" for nil.
+func (m *makespan) String() string {
+	if m == nil {
+		return ""
+	}
+	say := func(v float64) string {
+		if m.Unit == "s" {
+			return (time.Duration(v*10) * (time.Second / 10)).String()
+		}
+		return strconv.FormatFloat(v, 'g', 4, 64)
+	}
+	what := "expected at -j " + strconv.Itoa(m.Parallel)
+	if m.Unit != "s" {
+		what += ", in lengths of a task"
+	}
+	line := fmt.Sprintf("%s: waves %s, eager %s, at best %s", what, say(m.Waves), say(m.Eager), say(m.Least))
+	if cost := 100 * (m.Waves/m.Eager - 1); cost >= 1 {
+		line += fmt.Sprintf("; the barriers cost %.0f %%", cost)
+	}
+	return line + "\n"
+}

@@ -1,0 +1,115 @@
+package scheduler
+
+import (
+	"container/heap"
+	"fmt"
+	"time"
+
+	"wavex/budget"
+	"wavex/internal/plan"
+	"wavex/runner"
+)
+
+// Makespan is how long a run of the plan takes from the first start to the last end, in
+// the unit of seconds, which gives what a task takes: the decisions are those of a real
+// run in which every attempt succeeds and nothing else takes time. Of the configuration
+// the schedule and the parallel limit count.
+func Makespan(p *plan.Plan, schedule string, parallel int, seconds func(task int) float64) (float64, error) {
+	s := NewState(p)
+	c := Config{Run: "simulation", Schedule: schedule, Parallel: parallel,
+		Limits: budget.Limits{NoUSD: true, NoIterations: true}}
+	m := simulation{s: s, seconds: seconds}
+	if err := m.apply(RunStarted{Config: c}); err != nil {
+		return 0, err
+	}
+	s.Fleet = Fleet{Limit: max(1, parallel), Max: max(1, parallel)} // no slow start: it is the same for all
+	for {
+		if err := m.start(); err != nil {
+			return 0, err
+		}
+		if len(m.ends) == 0 {
+			break
+		}
+		if err := m.end(); err != nil {
+			return 0, err
+		}
+	}
+	if s.Counts.Completed < len(s.Tasks) {
+		return 0, fmt.Errorf("the simulation ended with %d of %d tasks completed", s.Counts.Completed, len(s.Tasks))
+	}
+	return m.now, nil
+}
+
+// simulation has a clock of its own; that of the events stands still.
+type simulation struct {
+	s       *State
+	seconds func(int) float64
+	now     float64
+	ends    endings
+}
+
+var epoch = time.Unix(0, 0).UTC()
+
+func (m *simulation) apply(b Body) error {
+	return m.s.apply(Event{Seq: m.s.Seq + 1, Time: epoch, Body: b})
+}
+
+// start applies everything that may follow now.
+func (m *simulation) start() error {
+	for m.s.Counts.Pending > 0 {
+		body := next(m.s, epoch)
+		switch b := body.(type) {
+		case nil:
+			return nil
+		case WaveStarted:
+		case AttemptStarted:
+			i, _ := m.s.Index(b.Task)
+			heap.Push(&m.ends, ending{m.now + m.seconds(i), i})
+		default:
+			return fmt.Errorf("the simulation cannot go on after %s", body.Type())
+		}
+		if err := m.apply(body); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// end lets the clock go on to the next end.
+func (m *simulation) end() error {
+	e := heap.Pop(&m.ends).(ending)
+	m.now = e.at
+	return m.apply(follow(m.s, e.task, runner.Result{Outcome: runner.Done}, epoch, 0))
+}
+
+// ending is when an attempt that runs will end.
+type ending struct {
+	at   float64
+	task int
+}
+
+type endings []ending
+
+func (h endings) Len() int      { return len(h) }
+func (h endings) Swap(a, b int) { h[a], h[b] = h[b], h[a] }
+func (h endings) Less(a, b int) bool {
+	return h[a].at < h[b].at || h[a].at == h[b].at && h[a].task < h[b].task
+}
+func (h *endings) Push(x any) { *h = append(*h, x.(ending)) }
+func (h *endings) Pop() any {
+	last := len(*h) - 1
+	x := (*h)[last]
+	*h = (*h)[:last]
+	return x
+}
+
+// LeastMakespan is what no schedule can beat: the critical path, and the work shared
+// evenly.
+func LeastMakespan(p *plan.Plan, parallel int, seconds func(task int) float64) float64 {
+	work := 0.0
+	for i := range p.Tasks {
+		work += seconds(i)
+	}
+	_, path := p.Graph.CriticalPath(seconds)
+	return max(path, work/float64(max(1, parallel)))
+}

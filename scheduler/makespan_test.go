@@ -1,0 +1,96 @@
+package scheduler
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"wavex/internal/plan"
+)
+
+// layered is the text of a plan of random layers of 1 to 20 tasks, each task with one to three blockers in
+// the layer before, and lognormal durations.
+func layered(rnd *rand.Rand, tasks int) string {
+	var list []string
+	var before, layer []string
+	room := 1 + rnd.IntN(20)
+	for i := range tasks {
+		if len(layer) == room {
+			before, layer, room = layer, nil, 1+rnd.IntN(20)
+		}
+		id := fmt.Sprintf("t%d", i)
+		var blockers []string
+		for _, k := range rnd.Perm(len(before))[:min(len(before), 1+rnd.IntN(3))] {
+			blockers = append(blockers, fmt.Sprintf("%q", before[k]))
+		}
+		list = append(list, fmt.Sprintf(`{"id":%q,"command":"true","estimate":{"seconds":%.3f},"blockedBy":[%s]}`,
+			id, 60*math.Exp(rnd.NormFloat64()), strings.Join(blockers, ",")))
+		layer = append(layer, id)
+	}
+	return fmt.Sprintf(`{"tasks":[%s]}`, strings.Join(list, ","))
+}
+
+func estimate(p *plan.Plan) func(int) float64 {
+	return func(i int) float64 { return p.Tasks[i].Estimate.Seconds }
+}
+
+// meanRatio is the mean of makespan over bound.
+func meanRatio(t testing.TB, plans []*plan.Plan, schedule string, parallel int) float64 {
+	t.Helper()
+	sum := 0.0
+	for _, p := range plans {
+		got, err := Makespan(p, schedule, parallel, estimate(p))
+		if err != nil {
+			t.Fatal(err)
+		}
+		least := LeastMakespan(p, parallel, estimate(p))
+		if got < least*(1-1e-9) {
+			t.Fatalf("%s at -j %d takes %f, less than the bound %f", schedule, parallel, got, least)
+		}
+		sum += got / least
+	}
+	return sum / float64(len(plans))
+}
+
+// makespanBounds are the means that the orders must keep, over random plans of 50 tasks.
+var makespanBounds = []struct {
+	schedule string
+	parallel int
+	most     float64
+}{{"eager", 4, 1.05}, {"eager", 8, 1.01}, {"waves", 4, 1.36}}
+
+func randomPlans(t testing.TB, n int) []*plan.Plan {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	plans := make([]*plan.Plan, n)
+	for i := range plans {
+		plans[i] = mustPlan(t, layered(rnd, 50))
+	}
+	return plans
+}
+
+func TestMakespanBounds(t *testing.T) {
+	t.Parallel()
+	plans := randomPlans(t, 40)
+	for _, b := range makespanBounds {
+		if got := meanRatio(t, plans, b.schedule, b.parallel); got > b.most {
+			t.Errorf("%s at -j %d: %.3f of the bound, at most %.2f is allowed", b.schedule, b.parallel, got, b.most)
+		}
+	}
+}
+
+// BenchmarkMakespan says how far the orders are from what no schedule can beat, over
+// 1,000 plans.
+func BenchmarkMakespan(b *testing.B) {
+	plans := randomPlans(b, 1000)
+	for b.Loop() {
+		for _, w := range makespanBounds {
+			got := meanRatio(b, plans, w.schedule, w.parallel)
+			b.ReportMetric(got, fmt.Sprintf("%s/P%d", w.schedule, w.parallel))
+			if got > w.most {
+				b.Errorf("%s at -j %d: %.3f of the bound, at most %.2f is allowed", w.schedule, w.parallel, got, w.most)
+			}
+		}
+	}
+}

@@ -1,0 +1,91 @@
+package scheduler
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"wavex/runner"
+)
+
+// This file says in which order tasks that could start do. It knows estimates, not
+// limits, and changes nothing but the queue's ranks.
+
+// Learn takes from the records of earlier runs how long tasks took: where the plan has no
+// estimate, the order goes by that. Replay learns by itself.
+func (s *State) Learn(events []Event) {
+	for _, e := range events {
+		if b, ok := e.Body.(AttemptEnded); ok {
+			s.learn(b)
+		}
+	}
+}
+
+func (s *State) learn(b AttemptEnded) {
+	if b.Result.Outcome == runner.Done && b.Result.Duration > 0 {
+		s.took[b.Task] = b.Result.Duration
+	}
+}
+
+// Expected gives what an attempt at each task is likely to take, in seconds: the plan's
+// estimate, else what the last one took, else the mean of those that are known. known is
+// false when nothing is: then each counts as 1.
+func (s *State) Expected() (seconds []float64, known bool) {
+	seconds = make([]float64, len(s.Plan.Tasks))
+	sum, n := 0.0, 0
+	for i := range s.Plan.Tasks {
+		t := &s.Plan.Tasks[i]
+		w := t.Estimate.Seconds
+		if w <= 0 && len(s.took) > 0 {
+			w = s.took[t.ID].Seconds()
+		}
+		if w > 0 {
+			seconds[i] = w
+			sum, n = sum+w, n+1
+		}
+	}
+	mean := 1.0
+	if n > 0 {
+		mean = sum / float64(n)
+	}
+	if n < len(seconds) {
+		for i, w := range seconds {
+			if w == 0 {
+				seconds[i] = mean
+			}
+		}
+	}
+	return seconds, n > 0
+}
+
+// arrange ranks the tasks for the session that begins. Inside a wave the longest goes
+// first: what it leaves idle before the barrier is least. Without barriers the longest
+// remaining path goes first. A sequential wave keeps the plan's order, equals too.
+func (s *State) arrange() (order []int32) {
+	s.queue.rank = make([]float64, len(s.Tasks))
+	order = make([]int32, len(s.Tasks))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	seconds, known := s.Expected()
+	if s.Config.Schedule == "eager" {
+		s.queue.rank = s.Plan.Graph.Remaining(func(i int) float64 { return seconds[i] })
+	} else if known {
+		for i := range s.Tasks {
+			if !s.Plan.Sequential(s.Tasks[i].Wave) {
+				s.queue.rank[i] = seconds[i]
+			}
+		}
+	} else {
+		return order
+	}
+	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(s.queue.rank[b], s.queue.rank[a]) })
+	return order
+}
+
+// postpone remembers a task that waits for a time, so that wake need not look at all.
+func (s *State) postpone(i int, until time.Time) {
+	if !until.IsZero() {
+		s.queue.delayed = append(s.queue.delayed, int32(i))
+	}
+}

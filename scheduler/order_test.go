@@ -1,0 +1,98 @@
+package scheduler
+
+import (
+	"cmp"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"wavex/runner"
+)
+
+// begun is a state in which a run of p has begun.
+func begun(t testing.TB, text, schedule string, past ...Event) *State {
+	t.Helper()
+	s := NewState(mustPlan(t, text))
+	s.Learn(past)
+	c := DefaultConfig()
+	c.Run, c.Schedule, c.Limits.NoUSD, c.Limits.NoIterations = "r", schedule, true, true
+	if err := s.apply(Event{Seq: 1, Body: RunStarted{Config: c}}); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// queued lists what is queued, in its order.
+func queued(s *State, list int) []string {
+	var out []string
+	s.queue.scan(list, func(int) bool { return true }, func(i int) bool {
+		out = append(out, s.Plan.Tasks[i].ID)
+		return true
+	})
+	return out
+}
+
+func TestOrder(t *testing.T) {
+	t.Parallel()
+	const estimates = `{"tasks":[
+		{"id":"a","command":"x","estimate":{"seconds":5}},
+		{"id":"b","command":"x","estimate":{"seconds":20}},
+		{"id":"c","command":"x"},
+		{"id":"d","command":"x","estimate":{"seconds":1}},
+		{"id":"e","command":"x","blockedBy":["d"],"estimate":{"seconds":90}}]}`
+	const none = `{"tasks":[{"id":"a","command":"x"},{"id":"b","command":"x"},{"id":"c","command":"x"},{"id":"d","command":"x","blockedBy":["c"]}]}`
+	past := []Event{
+		{Body: AttemptEnded{Task: "b", Result: runner.Result{Outcome: runner.Done, Duration: 9 * time.Second}}},
+		{Body: AttemptEnded{Task: "a", Result: runner.Result{Outcome: runner.Wrong, Duration: time.Hour}}},
+		{Body: AttemptEnded{Task: "c", Result: runner.Result{Outcome: runner.Done, Duration: time.Second}}},
+	}
+	for _, tc := range []struct {
+		name, plan, schedule string
+		past                 []Event
+		list                 int
+		want                 []string
+	}{
+		{"longest first, the unknown at the mean", estimates, "waves", nil, 1, []string{"c", "b", "a", "d"}},
+		{"longest remaining path first", estimates, "eager", nil, 0, []string{"d", "c", "b", "a"}},
+		{"plan order where nothing is known", none, "waves", nil, 1, []string{"a", "b", "c"}},
+		{"most tasks behind where nothing is known", none, "eager", nil, 0, []string{"c", "a", "b"}},
+		{"what earlier runs took", none, "waves", past, 1, []string{"b", "a", "c"}},
+		{"a sequential wave keeps its order", `{"waves":[{"wave":1,"parallel":false}],"tasks":[
+			{"id":"a","wave":1,"command":"x","estimate":{"seconds":1}},{"id":"b","wave":1,"command":"x","estimate":{"seconds":2}}]}`, "waves", nil, 1, []string{"a", "b"}},
+	} {
+		if got := queued(begun(t, tc.plan, tc.schedule, tc.past...), tc.list); !slices.Equal(got, tc.want) {
+			t.Errorf("%s: %v, want %v", tc.name, got, tc.want)
+		}
+	}
+}
+
+// TestQueueKeepsOrder: however tasks come and go, the queue holds each once, by rank, and
+// by age among equals: a retry waits behind what was ready before it.
+func TestQueueKeepsOrder(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		n := rapid.IntRange(1, 20).Draw(rt, "tasks")
+		q := newQueue(1)
+		for range n {
+			q.rank = append(q.rank, float64(rapid.IntRange(0, 4).Draw(rt, "rank")))
+		}
+		var want []int // oldest first
+		for _, i := range rapid.SliceOfN(rapid.IntRange(0, n-1), 0, 60).Draw(rt, "moves") {
+			if k := slices.Index(want, i); k >= 0 {
+				want = slices.Delete(want, k, k+1)
+			} else {
+				want = append(want, i)
+				q.push(1, i)
+			}
+			byRank := slices.Clone(want)
+			slices.SortStableFunc(byRank, func(a, b int) int { return cmp.Compare(q.rank[b], q.rank[a]) })
+			var got []int
+			q.scan(1, func(i int) bool { return slices.Contains(want, i) }, func(i int) bool { got = append(got, i); return true })
+			if !slices.Equal(got, byRank) {
+				rt.Fatalf("queued %v, want %v (ranks %v)", got, byRank, q.rank)
+			}
+		}
+	})
+}
