@@ -196,6 +196,8 @@ func (d *examination) journal() doctor.Check {
 	case last == nil:
 	case last.ended != nil && last.ended.Status == "complete":
 		text = "run " + last.config.Run + " is complete"
+	case last.over():
+		text = "run " + last.config.Run + " was cancelled"
 	default:
 		text = "run " + last.config.Run + " of " + last.plan + " is unfinished; `wavex resume` continues it"
 	}

@@ -152,6 +152,11 @@ type lastSession struct {
 	ended  *scheduler.RunEnded
 }
 
+// over tells whether a run cannot be resumed: it is complete, or was cancelled.
+func (l *lastSession) over() bool {
+	return l.ended != nil && (l.ended.Status == "complete" || l.ended.Status == scheduler.Cancelled)
+}
+
 // lastRun finds the newest run in a journal; nil when there is none.
 func lastRun(events []scheduler.Event) *lastSession {
 	var last *lastSession
@@ -171,7 +176,7 @@ func lastRun(events []scheduler.Event) *lastSession {
 // choose gives the configuration of the run to resume, or nil for a new run.
 func (r *session) choose(past []scheduler.Event, dir string) (*scheduler.Config, error) {
 	o, last := r.opts, lastRun(past)
-	if last == nil || last.ended != nil && last.ended.Status == "complete" {
+	if last == nil || last.over() {
 		if o.resuming || o.resume {
 			return nil, usage("there is no unfinished run; start one with: wavex run %s", r.plan.Path)
 		}

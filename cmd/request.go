@@ -72,7 +72,7 @@ func (q *request) load() (finished bool, err error) {
 		}
 	}
 	last := lastRun(q.past)
-	busy := last != nil && (last.ended == nil || last.ended.Status != "complete")
+	busy := last != nil && !last.over()
 	if q.standing, err = stage.Stand(q.past); err != nil {
 		return false, &blockedError{fmt.Errorf("%w; start over with --fresh, which moves .loop aside", err)}
 	}

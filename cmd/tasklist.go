@@ -96,7 +96,7 @@ func runOf(path string, unfinished bool) string {
 	switch {
 	case err != nil || last == nil || !samePath(last.plan, path): // said where it is read again
 		return ""
-	case unfinished && last.ended != nil && last.ended.Status == "complete":
+	case unfinished && last.over():
 		return ""
 	}
 	return last.config.Run

@@ -30,7 +30,7 @@ func (r *session) run(ctx context.Context) error {
 	}
 	files := r.projections()
 	defer func() { _ = files.Close() }() // what went wrong it has said itself
-	card := hook.NewMirror(r.config.Loop, "")
+	card := hook.NewMirror(r.config.Loop, "", r.secrets.Bytes)
 	defer func() {
 		if err := card.Close(); err != nil {
 			fmt.Fprintln(r.std.Err, "wavex: hooks cannot speak of this run:", err)

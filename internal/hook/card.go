@@ -46,6 +46,8 @@ type Card struct {
 	MaxSame    int             `json:"breaker_same_unmet"`
 	Stop       *scheduler.Stop `json:"stop,omitempty"` // decided, while what runs may finish
 	Announce   []string        `json:"announce"`       // LEDGER S0-67
+
+	Ended *scheduler.RunEnded `json:"ended,omitempty"` // of its last session; nil while one goes on
 }
 
 // Task is one task of a card.
@@ -102,6 +104,9 @@ func Read(loop string) (Run, error) {
 	if err != nil {
 		return r, err
 	}
+	if r.Ended == nil {
+		r.Ended = r.Card.Ended // more than runs may be in the journal by now
+	}
 	var held *journal.LockedError
 	r.Live = errors.As(journal.Free(loop), &held)
 	return r, nil
@@ -143,6 +148,17 @@ func readCard(path string) (Card, error) {
 		return Card{}, fmt.Errorf("reading %s: %w", path, err)
 	}
 	return c, nil
+}
+
+// End notes an end that no Mirror was told of.
+func End(loop string, e scheduler.RunEnded) error {
+	path := filepath.Join(loop, cardFile)
+	c, err := readCard(path)
+	if err != nil {
+		return err
+	}
+	c.Ended = &e
+	return write(path, c, nil)
 }
 
 func parseCard(b []byte) (Card, error) {

@@ -24,7 +24,7 @@ func kept(t *testing.T, tell func(testing.TB, func(scheduler.Event, *scheduler.S
 	must(t, os.MkdirAll(loop, 0o755))
 	log, _, err := journal.Open(filepath.Join(loop, "journal.jsonl"))
 	must(t, err)
-	m := NewMirror(loop, "")
+	m := NewMirror(loop, "", nil)
 	tell(t, func(e scheduler.Event, s *scheduler.State) {
 		b, err := json.Marshal(e)
 		must(t, err)

@@ -29,6 +29,7 @@ const (
 type Mirror struct {
 	path    string
 	context string
+	clean   func([]byte) []byte // takes secrets out
 	words   ui.Announcer
 
 	owner string
@@ -44,9 +45,9 @@ type Mirror struct {
 }
 
 // NewMirror starts to keep the card in the loop folder. context is the absolute path
-// of the run's context file, or "".
-func NewMirror(loop, context string) *Mirror {
-	m := &Mirror{path: filepath.Join(loop, cardFile), context: context,
+// of the run's context file, or ""; clean takes secrets out of what is written.
+func NewMirror(loop, context string, clean func([]byte) []byte) *Mirror {
+	m := &Mirror{path: filepath.Join(loop, cardFile), context: context, clean: clean,
 		box: make(chan Card, 1), quit: make(chan struct{}), done: make(chan struct{})}
 	m.stop = sync.OnceFunc(func() { close(m.quit) })
 	go m.write()
@@ -58,21 +59,24 @@ func (m *Mirror) write() {
 	for {
 		select {
 		case c := <-m.box:
-			m.err = write(m.path, c)
+			m.err = write(m.path, c, m.clean)
 			continue
 		case <-m.quit:
 		}
 		select {
 		case c := <-m.box:
-			m.err = write(m.path, c)
+			m.err = write(m.path, c, m.clean)
 		default:
 			return
 		}
 	}
 }
 
-func write(path string, c Card) error {
+func write(path string, c Card, clean func([]byte) []byte) error {
 	b, err := json.MarshalIndent(c, "", "  ")
+	if clean != nil {
+		b = clean(b)
+	}
 	if err == nil {
 		err = maybe.WriteFile(path, append(b, '\n'), 0o600)
 	}
@@ -113,7 +117,7 @@ func (m *Mirror) card(seq int64, s *scheduler.State) Card {
 	l := s.Ledger.Limits()
 	c := Card{V: CardVersion, Run: s.Config.Run, Owner: m.owner, Dir: s.Config.Dir, Plan: m.plan, Name: s.Plan.Name,
 		Context: m.context, Seq: seq, Tasks: len(s.Tasks), Completed: s.Counts.Completed, Current: m.current(s),
-		Iterations: s.Ledger.Charged(), Same: s.Same, MaxSame: s.Config.SameUnmet, Stop: s.Stop, Announce: m.words.Lines(s)}
+		Iterations: s.Ledger.Charged(), Same: s.Same, MaxSame: s.Config.SameUnmet, Stop: s.Stop, Ended: s.Ended, Announce: m.words.Lines(s)}
 	if !l.NoIterations {
 		c.MaxIter = l.Iterations
 	}

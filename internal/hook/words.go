@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"wavex/internal/ui/safe"
+	"wavex/scheduler"
 )
 
 // This file has what sessions are told. Texts of the plan pass through package safe.
@@ -84,7 +85,7 @@ func Announcement(r Run) string {
 		fmt.Fprintf(&b, "Status: running | Look: wavex status (in %s)\n", safe.Line(c.Dir))
 	case e == nil:
 		fmt.Fprintf(&b, "Status: cut off | Continue: wavex resume (in %s)\n", safe.Line(c.Dir))
-	case e.Status == "complete" || e.Status == "cancelled":
+	case e.Status == "complete" || e.Status == scheduler.Cancelled:
 		return ""
 	default:
 		fmt.Fprintf(&b, "Status: %s", safe.Line(e.Status))

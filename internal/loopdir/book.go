@@ -161,17 +161,23 @@ func (b *book) stage() string {
 	switch {
 	case b.exit:
 		return "complete"
+	case b.cancelled():
+		return scheduler.Cancelled
 	case len(b.rows) > 0 && b.counts.Completed == len(b.rows):
 		return "review" // with what it leads to: the criteria, the gate
 	}
 	return "executing"
 }
 
+func (b *book) cancelled() bool { return b.ended != nil && b.ended.Status == scheduler.Cancelled }
+
 // status is the run's, in the words of the linear state file (LEDGER S1-12).
 func (b *book) status() string {
 	switch {
 	case b.exit:
 		return "completed"
+	case b.cancelled():
+		return scheduler.Cancelled
 	case b.ended != nil:
 		return "paused"
 	}

@@ -1,0 +1,173 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"wavex/internal/hook"
+	"wavex/internal/journal"
+	"wavex/internal/loopdir"
+	"wavex/internal/proc"
+	"wavex/internal/report"
+	"wavex/internal/secret"
+	"wavex/internal/workspace"
+	"wavex/scheduler"
+)
+
+type cancelOptions struct {
+	purge bool
+	wait  time.Duration
+}
+
+func newCancel(std Stdio) *cobra.Command {
+	var o cancelOptions
+	c := &cobra.Command{
+		Use:   "cancel [PLAN]",
+		Short: "Give up the unfinished run",
+		Long: `cancel ends the run in .loop/ of the current directory (or of the plan's project
+directory) for good: it cannot be resumed, sessions of Claude Code are no longer
+held by it. A wavex at work is asked to stop first, with its running attempts
+interrupted, and waited for. The files stay; --purge removes .loop.
+
+Exit status: 0 cancelled, 2 there is no unfinished run, 5 the wavex at work did
+not stop.`,
+		Example: "  wavex cancel\n  wavex cancel --purge",
+		Args:    maybeArg("a plan file"),
+		RunE:    func(c *cobra.Command, args []string) error { return runCancel(c.Context(), args, o, std) },
+	}
+	c.Flags().BoolVar(&o.purge, "purge", false, "remove .loop with all that is known of past runs")
+	c.Flags().DurationVar(&o.wait, "wait", time.Minute, "for the wavex at work to stop")
+	return c
+}
+
+func runCancel(ctx context.Context, args []string, o cancelOptions, std Stdio) error {
+	p, err := pastRun(args)
+	if err != nil {
+		return err
+	}
+	loop := p.loop
+	if err := askToStop(ctx, loop, o.wait, std); err != nil {
+		return err
+	}
+	host, _ := os.Hostname() // for people; unknown is ""
+	lock, err := journal.TryLock(loop, journal.Holder{PID: os.Getpid(), Host: host, Run: p.state.Config.Run, Since: time.Now().UTC()})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = lock.Unlock() }()
+	if p, err = readPast(loop, p.state.Plan.Path, ""); err != nil { // it went on until it stopped
+		return err
+	}
+	if last := lastRun(p.events); last.over() {
+		if !o.purge {
+			return usage("run %s is over already (%s); there is nothing to cancel", last.config.Run, last.ended.Status)
+		}
+	} else if err := cancelRun(ctx, p, std); err != nil {
+		return err
+	}
+	if !o.purge {
+		return nil
+	}
+	if _, err := workspace.Clean(ctx, p.state.Config.Dir, "", false); err != nil {
+		return &blockedError{fmt.Errorf("removing worktrees: %w; .loop was not removed", err)}
+	}
+	_ = lock.Unlock() // an open file cannot be removed everywhere
+	if err := os.RemoveAll(loop); err != nil {
+		return err
+	}
+	fmt.Fprintf(std.Err, "removed %s\n", loop)
+	return nil
+}
+
+// askToStop asks the wavex that holds the folder to stop, the way its user would: once
+// to start nothing more, and again, when that is on record, to interrupt what runs.
+func askToStop(ctx context.Context, loop string, wait time.Duration, std Stdio) error {
+	pid, err := journal.Owner(loop)
+	if err != nil {
+		return &blockedError{err}
+	}
+	if pid == 0 {
+		return nil
+	}
+	self, err := os.FindProcess(pid)
+	if err == nil {
+		err = self.Signal(syscall.SIGTERM)
+	}
+	if err != nil {
+		return &blockedError{fmt.Errorf("wavex process %d is at work and cannot be asked to stop (%w); stop it, then cancel again", pid, err)}
+	}
+	fmt.Fprintf(std.Err, "wavex process %d is asked to stop\n", pid)
+	late, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	look := time.NewTicker(50 * time.Millisecond)
+	defer look.Stop()
+	asked := false
+	for {
+		now, err := journal.Owner(loop)
+		if err == nil && now != pid {
+			return nil // TryLock tells of another one
+		}
+		if err == nil && !asked && draining(loop) {
+			asked = true
+			_ = self.Signal(syscall.SIGTERM) // gone meanwhile: the next look sees it
+		}
+		select {
+		case <-late.Done():
+			return &blockedError{fmt.Errorf("wavex process %d still works at it after %s; stop it, then cancel again", pid, wait)}
+		case <-look.C:
+		}
+	}
+}
+
+// draining tells whether the run has noted that nothing more is to start.
+func draining(loop string) bool {
+	events, err := readEvents(loop)
+	if err != nil {
+		return false
+	}
+	for i := len(events) - 1; i >= 0; i-- {
+		switch events[i].Body.(type) {
+		case scheduler.Draining:
+			return true
+		case scheduler.RunStarted, scheduler.Resumed:
+			return false
+		}
+	}
+	return false
+}
+
+// cancelRun ends what may be left of the run, and puts its end on record.
+func cancelRun(ctx context.Context, p *past, std Stdio) error {
+	run := p.state.Config.Run
+	if _, err := proc.Sweep(ctx, run); err != nil && !errors.Is(err, proc.ErrUnsupported) {
+		fmt.Fprintln(std.Err, "wavex: warning:", err)
+	}
+	log, records, err := journal.Open(filepath.Join(p.loop, "journal.jsonl"))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = log.Close() }()
+	if len(records) != len(p.events) {
+		return &blockedError{errors.New("another wavex has worked here just now; give the command again")}
+	}
+	end := scheduler.AfterCancel(p.state)
+	e := scheduler.Event{Seq: p.state.Seq + 1, Time: time.Now().UTC(), Body: end}
+	to := eventLog{log}
+	if err := errors.Join(to.Append(e), to.Sync(), p.state.Replay([]scheduler.Event{e})); err != nil {
+		return err
+	}
+	if err := loopdir.Rebuild(p.loop, secret.New(os.Environ()).Bytes, p.state, append(p.events, e)); err != nil {
+		fmt.Fprintln(std.Err, "wavex: warning:", err)
+	}
+	_ = hook.End(p.loop, end) // without a card hooks let everybody go anyway
+	fmt.Fprintf(std.Err, "cancelled run %s: %d of %s completed, %s spent\n", run, end.Tasks.Completed,
+		report.Plural(len(p.state.Tasks), "task", "tasks"), end.Cost.Spent())
+	return nil
+}

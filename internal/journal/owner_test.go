@@ -1,0 +1,52 @@
+package journal
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A process is named only while it holds the lock, on this machine, and where the
+// system can tell, only when it is the one that does.
+func TestOwner(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if pid, err := Owner(dir); pid != 0 || err != nil {
+		t.Fatalf("of nobody: %d, %v", pid, err)
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	lock, err := TryLock(dir, Holder{PID: os.Getpid(), Host: host, Since: time.Now()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if pid, err := Owner(dir); pid != os.Getpid() || err != nil {
+		t.Errorf("of ours: %d, %v", pid, err)
+	}
+	for text, want := range map[string]string{
+		`{"pid":1,"host":"elsewhere"}`:    "not on this machine",
+		`{}`:                              "does not say",
+		`{"pid":1,"host":"` + host + `"}`: "which holder.json names",
+	} {
+		if strings.Contains(text, host) && runtime.GOOS != "linux" {
+			continue // only Linux tells who holds a lock
+		}
+		if err := os.WriteFile(filepath.Join(dir, "holder.json"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if pid, err := Owner(dir); pid != 0 || err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %d, %v", text, pid, err)
+		}
+	}
+	if err := lock.Unlock(); err != nil {
+		t.Fatal(err)
+	}
+	if pid, err := Owner(dir); pid != 0 || err != nil {
+		t.Errorf("afterwards: %d, %v", pid, err)
+	}
+}
