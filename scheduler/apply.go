@@ -26,8 +26,8 @@ func (s *State) clear() {
 	for i := range p.Tasks {
 		s.index[p.Tasks[i].ID] = int32(i)
 	}
-	s.Verdicts, s.closing = Verdicts{Criteria: criteriaOf(p, 0)}, newClosing()
 	waves, total := p.Waves()
+	s.Verdicts, s.closing = Verdicts{Criteria: criteriaOf(p, 0)}, newClosing(total)
 	s.Waves, s.Wave = total, 0
 	s.Tasks = make([]Task, len(p.Tasks))
 	s.queue = newQueue(total)
@@ -205,9 +205,9 @@ func (s *State) move(i int, to Status) {
 	}
 	*s.Counts.of(from)--
 	*s.Counts.of(to)++
+	s.moved(t.Wave, to, s.Plan.Tasks[i].Command == "", s.queue.left[t.Wave])
 	switch to {
 	case Completed:
-		s.work++
 		for _, d := range s.frontier.Complete(i) {
 			if s.Tasks[d].Status == Pending {
 				s.enqueue(d)

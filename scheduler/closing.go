@@ -26,9 +26,29 @@ type closing struct {
 	reviews       int          // of the run, of either mode
 	lit           map[int]bool // waves whose light review has begun or was skipped
 	lighting      bool         // a light review is under way
+	due           []int        // waves in which agents have worked, in the order they were done with
+	agents        int          // tasks that agents completed
+	inWave        map[int]int  // the same by wave
+	planned       int          // waves of the plan file
 }
 
-func newClosing() closing { return closing{checked: -1, reviewed: -1, lit: map[int]bool{}} }
+func newClosing(planned int) closing {
+	return closing{checked: -1, reviewed: -1, lit: map[int]bool{}, inWave: map[int]int{}, planned: planned}
+}
+
+// moved counts what a task's move means for reviews.
+func (c *closing) moved(wave int, to Status, agent bool, left int) {
+	if to == Completed {
+		c.work++
+		if agent {
+			c.agents++
+			c.inWave[wave]++
+		}
+	}
+	if to.Settled() && left == 0 && c.inWave[wave] > 0 && !c.lit[wave] && wave <= c.planned {
+		c.due = append(c.due, wave)
+	}
+}
 
 // begin forgets what only a session may rely on: people work on the files in between. A
 // review that passed stays; one that did not has another chance.

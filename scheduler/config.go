@@ -26,17 +26,25 @@ type Config struct {
 	BudgetGiven bool          `json:"budget_given,omitempty"` // the plan or a flag named the money limit (or none)
 	Prices      string        `json:"prices,omitempty"`       // absolute path of a price table over the embedded one
 
-	MaxRetries   int           `json:"max_retries"`        // after the first try
-	ForceRetries bool          `json:"force_retries"`      // MaxRetries holds for every task, whatever the plan says
-	Counsel      bool          `json:"counsel"`            // convene panels
-	Threshold    int           `json:"counsel_threshold"`  // stuckCount that convenes one
-	Holdout      float64       `json:"counsel_holdout"`    // share of stuck tasks that get no panel, to measure what panels are worth
-	RetrySession string        `json:"retry_session"`      // "same", "fresh", "auto"
-	FailFast     bool          `json:"fail_fast"`          // the first failed task stops the run
-	WaitForReset time.Duration `json:"wait_for_reset"`     // longest wait for a usage limit; 0: pause instead
-	SameError    int           `json:"breaker_same_error"` // consecutive; 0: off
-	SameUnmet    int           `json:"breaker_same_unmet"`
-	SameFile     int           `json:"breaker_same_file"` // edits of one file in one failed attempt
+	MaxRetries   int           `json:"max_retries"`             // after the first try
+	ForceRetries bool          `json:"force_retries"`           // MaxRetries holds for every task, whatever the plan says
+	Counsel      bool          `json:"counsel"`                 // convene panels
+	Threshold    int           `json:"counsel_threshold"`       // stuckCount that convenes one
+	Holdout      float64       `json:"counsel_holdout"`         // share of stuck tasks that get no panel, to measure what panels are worth
+	RetrySession string        `json:"retry_session"`           // "same", "fresh", "auto"
+	FailFast     bool          `json:"fail_fast"`               // the first failed task stops the run
+	WaitForReset time.Duration `json:"wait_for_reset"`          // longest wait for a usage limit; 0: pause instead
+	Review       string        `json:"review,omitempty"`        // one of the Review values; "" is off
+	ReviewRounds int           `json:"review_rounds,omitempty"` // thorough reviews, and times that unmet criteria are mended, in a session
+	Judge        bool          `json:"judge,omitempty"`         // put prose criteria to a judge
+	// AcceptAssumptions lets a run complete although nothing shows some of its criteria.
+	AcceptAssumptions bool `json:"accept_assumptions,omitempty"`
+	// Base is the commit of the project directory when the run began, where there is one:
+	// what changes are told against.
+	Base      string `json:"base,omitempty"`
+	SameError int    `json:"breaker_same_error"` // consecutive; 0: off
+	SameUnmet int    `json:"breaker_same_unmet"`
+	SameFile  int    `json:"breaker_same_file"` // edits of one file in one failed attempt
 }
 
 // DefaultConfig has the numbers of DESIGN.md; the identity fields are the caller's.
@@ -45,6 +53,7 @@ func DefaultConfig() Config {
 		Parallel: 4, Schedule: "waves", MaxRetries: 3,
 		Counsel: true, Threshold: 1, RetrySession: "auto",
 		SameError: 3, SameUnmet: 5, SameFile: 5,
+		Review: ReviewAuto, ReviewRounds: 3, Judge: true,
 		Limits: budget.Limits{},
 	}
 }

@@ -106,8 +106,8 @@ func together(s *State) Body {
 // finish is the end, preceded by the delivery where there is something to deliver.
 func finish(s *State) Body {
 	if s.Config.Isolation == Isolated && !s.delivered && s.Counts.Completed > 0 {
-		if s.Stop == nil || s.Counts.Pending == 0 {
-			return DeliveryStarted{Complete: s.Counts.Completed == len(s.Tasks)}
+		if s.Stop == nil || s.Counts.Pending == 0 && s.Counts.Completed < len(s.Tasks) {
+			return DeliveryStarted{Complete: s.Counts.Completed == len(s.Tasks) && s.ExitSignal}
 		}
 	}
 	return end(s)

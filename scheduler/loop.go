@@ -71,6 +71,12 @@ type Loop struct {
 	Request func(s *State, task int, e AttemptStarted) (runner.Request, error)
 	// Case does the same for a panel.
 	Case func(s *State, task int, e CounselStarted) counsel.Case
+	// Review and Verify prepare a review, or a verification of all criteria, from the state,
+	// and return the work, which is done on a goroutine of its own and ends soon after ctx
+	// does. Verify's error means that it was cut off. They are called from the loop's
+	// goroutine. nil: there are no reviews, and nothing shows any criterion.
+	Review func(s *State, e ReviewStarted) func(ctx context.Context) counsel.Review
+	Verify func(s *State, e CriteriaStarted) func(ctx context.Context) ([]Criterion, budget.USD, error)
 	// Recover says what became of an attempt that an earlier session started and did
 	// not see the end of. nil: nothing is known, and it counts at its cap.
 	Recover func(ctx context.Context, e AttemptStarted) runner.Result
@@ -113,7 +119,8 @@ func (l *Loop) Run(ctx context.Context) (RunEnded, error) {
 		return RunEnded{}, err
 	}
 	size := max(1, r.s.Config.Parallel)
-	r.done, r.jobs = make(chan message, size), make(chan func())
+	// A light review, and what closes the run, are beside the attempts.
+	r.done, r.jobs = make(chan message, size+2), make(chan func())
 	r.group.SetLimit(size)
 	return r.loop(ctx)
 }
@@ -125,6 +132,7 @@ type running struct {
 	kill   context.Context
 	cancel context.CancelCauseFunc
 	group  errgroup.Group // the attempts and panels; SetLimit is the parallel limit
+	side   errgroup.Group // reviews and verifications: one of each kind at most
 	done   chan message
 	jobs   chan func() // to workers that are free
 	batch  []Event     // applied, not yet durable
@@ -297,6 +305,10 @@ func (r *running) act(e Event) {
 			}
 			return message{event: d}
 		})
+	case CriteriaStarted:
+		r.beside(r.verify(b))
+	case ReviewStarted:
+		r.beside(r.review(b))
 	case CounselStarted:
 		i, _ := r.s.Index(b.Task)
 		c := r.Case(r.s, i, b)
@@ -330,6 +342,46 @@ func (r *running) work(task int, f func() message) {
 	}
 	if !r.group.TryGo(worker) {
 		r.jobs <- job
+	}
+}
+
+// beside runs f without a place under the parallel limit.
+func (r *running) beside(f func() Body) {
+	r.side.Go(func() error {
+		r.done <- message{event: f()}
+		return nil
+	})
+}
+
+func (r *running) verify(b CriteriaStarted) func() Body {
+	if r.Verify == nil {
+		return func() Body { return CriteriaEnded{Round: b.Round} }
+	}
+	work := r.Verify(r.s, b)
+	return func() Body {
+		e := CriteriaEnded{Round: b.Round}
+		var err error
+		if p := panics.Try(func() { e.Criteria, e.Cost, err = work(r.kill) }); p != nil {
+			e.Criteria, e.Cost = nil, b.Cap // what was not looked at stays an assumption
+		}
+		if err != nil {
+			e.Criteria, e.Error = nil, err.Error()
+		}
+		return e
+	}
+}
+
+func (r *running) review(b ReviewStarted) func() Body {
+	if r.Review == nil {
+		return func() Body { return reviewOver(b, counsel.Review{Nothing: "there are no reviewers"}) }
+	}
+	work := r.Review(r.s, b)
+	return func() Body {
+		var out counsel.Review
+		if p := panics.Try(func() { out = work(r.kill) }); p != nil {
+			out = counsel.Review{Error: fmt.Sprintf("a bug in wavex: %v", p.Value), Cost: b.Cap}
+		}
+		return reviewOver(b, out)
 	}
 }
 
@@ -402,6 +454,7 @@ func (r *running) stop() {
 	go func() {
 		defer close(finished)
 		_ = r.group.Wait()
+		_ = r.side.Wait()
 	}()
 	for {
 		select {

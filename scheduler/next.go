@@ -20,8 +20,17 @@ func next(s *State, now time.Time) Body {
 	switch {
 	case s.Ended != nil || s.busy:
 		return nil
-	case s.Counts.Pending == 0 || s.Stop != nil:
-		if s.running > 0 {
+	}
+	if body := light(s, now); body != nil {
+		return body
+	}
+	if s.Counts.Pending == 0 || s.Stop != nil {
+		switch {
+		case s.running > 0:
+			return nil
+		case s.Stop == nil && s.Counts.Completed == len(s.Tasks):
+			return conclude(s, now)
+		case s.lighting:
 			return nil
 		}
 		return finish(s)
@@ -111,7 +120,7 @@ func start(s *State, i, ready int) (Body, bool) {
 	if p.Command == "" {
 		var ok bool
 		if cap, ok = s.Ledger.Share(ready, own); !ok {
-			if s.running > 0 {
+			if s.running > 0 || s.lighting {
 				return nil, true // what is reserved may come back
 			}
 			return Draining{Stop: atLimit(s.Ledger.Shortage())}, false
@@ -119,7 +128,7 @@ func start(s *State, i, ready int) (Body, bool) {
 	}
 	probe := s.Ledger
 	if err := probe.Reserve(attemptKey(p.ID, t.Attempts+1), cap, true); err != nil {
-		if s.running > 0 {
+		if s.running > 0 || s.lighting {
 			return nil, true
 		}
 		return Draining{Stop: atLimit(err)}, false
@@ -192,11 +201,16 @@ func atLimit(err error) Stop {
 func end(s *State) RunEnded {
 	e := RunEnded{Tasks: s.Counts, Cost: s.Ledger.Spent(), CostUSD: s.Ledger.Spent().Float(), Iterations: s.Ledger.Iterations(), Notional: s.Notional}
 	switch {
-	case s.Stop != nil && (s.Stop.Status == "interrupted" || s.Stop.Breaker == "must-not" || s.Counts.Pending > 0):
+	case s.Stop != nil && (s.Stop.Status == "interrupted" || s.Stop.Breaker == "must-not" || s.Counts.Pending > 0 || s.Counts.Failed+s.Counts.Blocked == 0):
 		e.Status, e.ExitCode, e.Reason, e.ResumeAt = s.Stop.Status, s.Stop.ExitCode, s.Stop.Reason, s.Stop.ResumeAt
 	case s.Counts.Failed > 0 || s.Counts.Blocked > 0:
 		e.Status, e.ExitCode = "failed", 1
 		e.Reason = fmt.Sprintf("%d failed, %d blocked by them", s.Counts.Failed, s.Counts.Blocked)
+	case s.Gate == nil || !s.Gate.Passed:
+		e.Status, e.ExitCode, e.Reason = "failed", 1, "the gate refused"
+		if s.Gate != nil {
+			e.Reason = "the gate refused: " + strings.Join(s.Gate.Reasons, "; ")
+		}
 	default:
 		e.Status = "complete"
 		return e

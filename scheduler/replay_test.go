@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -40,7 +41,31 @@ func (d dice) Diagnose(_ context.Context, c counsel.Case) counsel.Verdict {
 	return counsel.Verdict{Analysis: "a", Fix: "f", Cost: min(5000, c.Cap)}
 }
 
-// genPlan draws a plan of up to 12 tasks with edges to earlier ones.
+// review finds a confirmed blocker now and then, or gives no answer.
+func (d dice) review(_ *State, e ReviewStarted) func(context.Context) counsel.Review {
+	n := uint64(chance(fmt.Sprint(d.seed), "review", e.N) * 1e9)
+	r := counsel.Review{Score: float64(n % 11), Cost: min(budget.USD(n%70_000), max(e.Cap, 0))}
+	switch n % 5 {
+	case 0:
+		r.Error = "nonsense"
+	case 1, 2:
+		r.Findings = []counsel.Finding{{ID: "F-1", Severity: counsel.Blocker, Text: "wrong", Expert: "tester", Confirmed: n%5 == 1, File: "a.go"}}
+	}
+	return func(context.Context) counsel.Review { return r }
+}
+
+// verify shows some criteria and not others.
+func (d dice) verify(s *State, e CriteriaStarted) func(context.Context) ([]Criterion, budget.USD, error) {
+	list := slices.Clone(s.Criteria)
+	for i := range list {
+		n := uint64(chance(fmt.Sprint(d.seed), list[i].ID, e.Round) * 1e9)
+		list[i].Met, list[i].Verification, list[i].Round = n%3 > 0, []string{ExecutionOutput, Observation, Assumption, Measurement}[n%4], e.Round
+		list[i].Met = list[i].Met && list[i].Verification != Assumption
+	}
+	return func(context.Context) ([]Criterion, budget.USD, error) { return list, min(1000, e.Cap), nil }
+}
+
+// genPlan draws a plan of up to 12 tasks with edges to earlier ones, maybe with criteria.
 func genPlan(t *rapid.T) *plan.Plan {
 	n := rapid.IntRange(1, 12).Draw(t, "tasks")
 	var tasks []string
@@ -57,7 +82,11 @@ func genPlan(t *rapid.T) *plan.Plan {
 		}
 		tasks = append(tasks, line)
 	}
-	p, diags := plan.Parse("plan.json", []byte(planText(tasks...)), plan.Options{})
+	text := planText(tasks...)
+	if rapid.Bool().Draw(t, "criteria") {
+		text = `{"criteria":["it works",{"text":"it is fast","verify":"true"}],` + text[1:]
+	}
+	p, diags := plan.Parse("plan.json", []byte(text), plan.Options{})
 	if p == nil {
 		t.Fatalf("the test's plan: %v", diags)
 	}
@@ -72,6 +101,8 @@ func genConfig(t *rapid.T) Config {
 	c.Limits = budget.Limits{USD: budget.USD(rapid.IntRange(0, 2_000_000).Draw(t, "usd")), Iterations: rapid.IntRange(1, 60).Draw(t, "iterations")}
 	c.MaxRetries = rapid.IntRange(0, 3).Draw(t, "retries")
 	c.Counsel = rapid.Bool().Draw(t, "counsel")
+	c.Review = rapid.SampledFrom([]string{ReviewOff, ReviewLight, ReviewThorough, ReviewAuto}).Draw(t, "review")
+	c.AcceptAssumptions = rapid.Bool().Draw(t, "accept")
 	return c
 }
 
@@ -88,6 +119,7 @@ func diceRun(t *rapid.T, p *plan.Plan, c Config, past []Event, d dice, views ...
 	}
 	b := newBundle(nilTB{}, p, c)
 	b.Loop.State, b.Loop.Journal, b.Loop.Open, b.Loop.Runner, b.Loop.Panel, b.Loop.Views = s, j, open, d, d, views
+	b.Loop.Review, b.Loop.Verify = d.review, d.verify
 	b.Loop.Luck = func() float64 { return 0 } // so that nothing waits
 	var end RunEnded
 	var err error
@@ -112,7 +144,7 @@ type bound struct {
 
 func (b bound) Event(e Event, s *State) {
 	l := s.Ledger.Limits()
-	if over := s.Ledger.Spent() - l.USD; !l.NoUSD && over > oneResponse*budget.USD(s.Config.Parallel) {
+	if over := s.Ledger.Spent() - l.USD; !l.NoUSD && over > oneResponse*budget.USD(s.Config.Parallel+2) {
 		b.t.Fatalf("record %d: %s spent of %s with -j %d", e.Seq, s.Ledger.Spent(), l.USD, s.Config.Parallel)
 	}
 	for key := range s.open {
@@ -160,11 +192,15 @@ func TestAnyRunEndsWithinItsLimits(t *testing.T) {
 		if counts != s.Counts || counts != end.Tasks {
 			t.Fatalf("counted %+v, kept %+v, reported %+v", counts, s.Counts, end.Tasks)
 		}
+		sum += verdictCost(events)
 		if sum != s.Ledger.Spent() || sum != end.Cost {
 			t.Fatalf("tasks cost %s, the ledger says %s, the end %s", sum, s.Ledger.Spent(), end.Cost)
 		}
-		if end.Status == "complete" != (counts.Completed == len(s.Tasks)) {
-			t.Fatalf("%s with %+v", end.Status, counts)
+		if done := counts.Completed == len(s.Tasks) && s.Gate != nil && s.Gate.Passed; end.Status == "complete" != done || s.ExitSignal != done {
+			t.Fatalf("%s with %+v, exit signal %t", end.Status, counts, s.ExitSignal)
+		}
+		if end.Status == "complete" {
+			sound(t, s, c)
 		}
 		again := NewState(p)
 		if err := again.Replay(events); err != nil {
@@ -180,6 +216,9 @@ func TestAnyRunEndsWithinItsLimits(t *testing.T) {
 func visible(s *State) any {
 	type shot struct {
 		Tasks  []Task
+		Said   Verdicts
+		How    closing
+		Plan   int
 		Counts Counts
 		Spent  budget.USD
 		Iter   int
@@ -193,7 +232,36 @@ func visible(s *State) any {
 		tasks[i].Started, tasks[i].NotBefore = tasks[i].Started.UTC().Round(0), tasks[i].NotBefore.UTC().Round(0)
 		tasks[i].Advice = nil
 	}
-	return shot{tasks, s.Counts, s.Ledger.Spent(), s.Ledger.Iterations(), s.Wave, s.Seq}
+	said, how := s.Verdicts, s.closing
+	said.Reviews = slices.Clone(said.Reviews)
+	return shot{tasks, said, how, len(s.Plan.Tasks), s.Counts, s.Ledger.Spent(), s.Ledger.Iterations(), s.Wave, s.Seq}
+}
+
+// verdictCost is what reviews and verifications of the journal cost.
+func verdictCost(events []Event) (sum budget.USD) {
+	for _, e := range events {
+		switch b := e.Body.(type) {
+		case ReviewEnded:
+			sum += b.Review.Cost
+		case CriteriaEnded:
+			sum += b.Cost
+		}
+	}
+	return sum
+}
+
+// sound checks that a run called complete rests on evidence.
+func sound(t *rapid.T, s *State, c Config) {
+	for _, k := range s.Criteria {
+		if !k.Shown() && !(c.AcceptAssumptions && k.Verification == Assumption) {
+			t.Fatalf("complete with criterion %+v", k)
+		}
+	}
+	if c.Review == ReviewThorough || c.Review == ReviewAuto {
+		if last := s.Thorough(); last == nil || !last.Passed || len(last.Review.Blockers()) > 0 || s.reviewed != s.work {
+			t.Fatalf("complete with review %+v", last)
+		}
+	}
 }
 
 // TestACutAnywhereLosesAndRepeatsNothing cuts the journal after every record, resumes,
@@ -208,10 +276,21 @@ func TestACutAnywhereLosesAndRepeatsNothing(t *testing.T) {
 		cut := rapid.IntRange(1, len(whole)).Draw(t, "cut")
 		past := append([]Event(nil), whole[:cut]...)
 		s, events, end := diceRun(t, p, c, past, d)
-		done := map[string]bool{}
-		var spent budget.USD
+		done, lit := map[string]bool{}, map[int]bool{}
+		passed := false // and nothing was done since
+		spent := verdictCost(events)
 		for _, e := range events {
 			switch b := e.Body.(type) {
+			case ReviewStarted:
+				if lit[b.Wave] || passed && b.Mode == counsel.Thorough {
+					t.Fatalf("record %d pays for a review a second time: %+v", e.Seq, b)
+				}
+			case ReviewEnded:
+				if b.Mode == counsel.Light && b.Review.Failure != runner.Interrupted {
+					lit[b.Wave] = true
+				}
+				passed = b.Mode == counsel.Thorough && b.Passed
+
 			case AttemptStarted:
 				if done[b.Task] {
 					t.Fatalf("record %d starts %s, which was completed", e.Seq, b.Task)
@@ -219,6 +298,7 @@ func TestACutAnywhereLosesAndRepeatsNothing(t *testing.T) {
 			case AttemptEnded:
 				spent += b.Result.Cost
 				done[b.Task] = b.Status == Completed
+				passed = false
 			case CounselEnded:
 				spent += b.Verdict.Cost
 			}

@@ -1,0 +1,197 @@
+package scheduler
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"wavex/counsel"
+	"wavex/internal/plan"
+)
+
+// This file makes the tasks that put right what criteria and reviews found. They are
+// whole tasks of a plan file, so that a replay needs no rule of this file.
+
+// Condition is the plan's own words for a criterion, nil when the plan has it no longer.
+func (s *State) Condition(id string) *plan.Condition {
+	task, k, ok := strings.Cut(id, "/C-")
+	list := s.Plan.Criteria
+	if ok {
+		i, known := s.Index(task)
+		if !known {
+			return nil
+		}
+		list = s.Plan.Tasks[i].Criteria
+	} else {
+		k = strings.TrimPrefix(id, "C-")
+	}
+	var n int
+	if _, err := fmt.Sscanf(k, "%d", &n); err != nil || n < 1 || n > len(list) {
+		return nil
+	}
+	return &list[n-1]
+}
+
+// mending is a task as a plan file has it.
+type mending struct {
+	ID          string      `json:"id"`
+	Subject     string      `json:"subject"`
+	Description string      `json:"description"`
+	Files       []plan.File `json:"files,omitempty"`
+	Verify      []check     `json:"verify,omitempty"`
+	Aspects     []string    `json:"aspects,omitempty"`
+	Dir         string      `json:"dir,omitempty"`
+}
+
+type check struct {
+	Run      string `json:"run,omitempty"`
+	Timeout  string `json:"timeout,omitempty"`
+	File     string `json:"file,omitempty"`
+	Contains string `json:"contains,omitempty"`
+	Matches  string `json:"matches,omitempty"`
+}
+
+func checkOf(c plan.Check) check {
+	out := check{Run: c.Run, File: c.File, Contains: c.Contains, Matches: c.Matches}
+	if c.Timeout > 0 {
+		out.Timeout = c.Timeout.String()
+	}
+	return out
+}
+
+// mendCriteria makes a task for each criterion that is not met.
+func mendCriteria(s *State, open []Criterion) Body {
+	ev := TasksAdded{Wave: s.Waves + 1, Origin: "criteria", Round: s.mended + 1}
+	free := freeIDs(s)
+	for _, c := range open {
+		m := mending{ID: free(), Subject: "Make true: " + clip(c.Text, 120),
+			Description: "This must be true when the work is done, and it is not:\n" + c.Text + "\n\nWhat was seen:\n" + or(clip(c.Evidence, 2000), "nothing")}
+		if cond := s.Condition(c.ID); cond != nil && cond.Check != nil {
+			m.Verify = append(m.Verify, checkOf(*cond.Check))
+		}
+		if i, ok := s.Index(c.Task); ok && c.Task != "" {
+			m.Aspects = s.Plan.Tasks[i].Aspects
+			if own := s.Plan.Tasks[i].Settings; own != nil {
+				m.Dir = own.Dir
+			}
+		}
+		ev.add(s, m, c.ID)
+	}
+	if len(ev.Tasks) == 0 {
+		return nil
+	}
+	return ev
+}
+
+// mendFindings makes a task for each blocker that is to be mended; nil when a person
+// would have none of them mended.
+func mendFindings(s *State, last *ReviewEnded) Body {
+	ev := TasksAdded{Wave: s.Waves + 1, Origin: "review", Round: last.Round}
+	free := freeIDs(s)
+	for _, f := range last.Review.Blockers() {
+		if f.Resolution == "skipped" {
+			continue
+		}
+		m := mending{ID: free(), Subject: "Mend: " + clip(f.Text, 120), Aspects: f.Aspects, Description: findingText(s, f)}
+		if f.File != "" {
+			m.Files = []plan.File{{Path: f.File, Action: "create or modify"}}
+			m.Verify = checksOn(s, f.File)
+		}
+		ev.add(s, m, fmt.Sprintf("review %d, %s", last.N, f.ID))
+	}
+	if len(ev.Tasks) == 0 {
+		return nil
+	}
+	return ev
+}
+
+// add takes a task up, without what a reviewer said of files where that makes no task: a
+// record that does not let the plan grow would be made again and again.
+func (ev *TasksAdded) add(s *State, m mending, what string) {
+	raw, err := json.Marshal(m)
+	if err == nil {
+		_, err = s.Plan.With(ev.Wave, raw)
+	}
+	if err != nil && (m.Files != nil || m.Aspects != nil) {
+		m.Files, m.Aspects = nil, nil
+		ev.add(s, m, what)
+		return
+	}
+	if err != nil {
+		return
+	}
+	ev.Tasks = append(ev.Tasks, Added{ID: m.ID, For: what, Task: raw})
+}
+
+// findingText is what the agent is told. The words of reviewers and outputs are
+// bounded, and no instruction of ours.
+func findingText(s *State, f counsel.Finding) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "A review holds that this keeps the work from being done (in the reviewer's words, which a second one could not refute):\n%s%s\n", Where(f), f.Text)
+	if f.Evidence != "" {
+		fmt.Fprintf(&b, "\nEvidence:\n%s\n", f.Evidence)
+	}
+	if f.Fix != "" {
+		fmt.Fprintf(&b, "\nWhat the reviewer would do:\n%s\n", f.Fix)
+	}
+	for k, m := range s.Plan.MustNot {
+		if k == 0 {
+			b.WriteString("\nThis must not become true by it:\n")
+		}
+		b.WriteString("- " + m.Text + "\n")
+	}
+	return b.String()
+}
+
+// checksOn are the checks of the tasks that declare a file, so that mending it breaks
+// none of them; of tasks that work in the project directory itself.
+func checksOn(s *State, file string) []check {
+	const most = 5
+	var out []check
+	for i := range s.Plan.Tasks {
+		t := &s.Plan.Tasks[i]
+		if t.Settings != nil && t.Settings.Dir != "" || !slices.ContainsFunc(t.Files, func(f plan.File) bool { return f.Path == file && f.Writes() }) {
+			continue
+		}
+		for _, c := range t.Verify {
+			if k := checkOf(c); len(out) < most && !slices.Contains(out, k) {
+				out = append(out, k)
+			}
+		}
+	}
+	return out
+}
+
+// freeIDs gives R-001, R-002 and so on, without those that are taken.
+func freeIDs(s *State) func() string {
+	n := len(s.Added)
+	return func() string {
+		for {
+			n++
+			id := fmt.Sprintf("R-%03d", n)
+			if _, taken := s.Plan.Lookup(id); !taken {
+				return id
+			}
+		}
+	}
+}
+
+// clip is at most n bytes of a text without control characters; with a limit of 200 or
+// less, as for subjects, it is one line.
+func clip(s string, n int) string {
+	if n <= 200 {
+		s = strings.Join(strings.Fields(s), " ")
+	}
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, "?"))
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n-3], "") + "..."
+}
