@@ -1,0 +1,196 @@
+package counsel
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"path"
+	"slices"
+	"strings"
+
+	"wavex/runner"
+)
+
+// This file reads what reviewers answered, and makes one review of several. It is pure.
+
+// ReviewSchema is the JSON Schema of a reviewer's answer. Severities are read leniently:
+// one that is unknown is a warning (LEDGER S0-30).
+const ReviewSchema = `{"type":"object","properties":{` +
+	`"score":{"type":"number","minimum":0,"maximum":10},` +
+	`"findings":{"type":"array","items":{"type":"object","properties":{` +
+	`"severity":{"type":"string"},"file":{"type":"string"},"line":{"type":"integer"},"text":{"type":"string"},` +
+	`"evidence":{"type":"string"},"fix":{"type":"string"},"aspects":{"type":"array","items":{"type":"string"}}},` +
+	`"required":["severity","text"]}}},` +
+	`"required":["score","findings"]}`
+
+// RefuteSchema is the JSON Schema of the answer of one who tries to refute a blocker.
+const RefuteSchema = `{"type":"object","properties":{"refuted":{"type":"boolean"},"reason":{"type":"string"},` +
+	`"violates":{"type":"string"},"fix":{"type":"string"}},"required":["refuted","reason"]}`
+
+// maxFindings bounds what one reviewer reports.
+const maxFindings = 20
+
+type reviewReply struct {
+	Score    *float64 `json:"score"`
+	Findings []struct {
+		Severity string   `json:"severity"`
+		File     string   `json:"file"`
+		Line     int      `json:"line"`
+		Text     string   `json:"text"`
+		Evidence string   `json:"evidence"`
+		Fix      string   `json:"fix"`
+		Aspects  []string `json:"aspects"`
+	} `json:"findings"`
+}
+
+// readReview reads one answer; why says what is wrong with it. It never quotes it: it
+// is untrusted.
+func readReview(expert string, a runner.Answer) (score float64, found []Finding, why string) {
+	if a.Outcome != runner.Done {
+		if why = string(a.Outcome); why == "" {
+			why = "no outcome"
+		}
+		if a.Reason != "" {
+			why += ": " + oneLine(a.Reason, 300)
+		}
+		return 0, nil, why
+	}
+	var r reviewReply
+	switch err := json.Unmarshal(a.Structured, &r); {
+	case len(a.Structured) == 0:
+		return 0, nil, "unusable answer: it is empty"
+	case err != nil:
+		return 0, nil, "unusable answer: it is not the JSON asked for"
+	case r.Score == nil:
+		return 0, nil, "unusable answer: it has no score"
+	case math.IsNaN(*r.Score) || *r.Score < 0 || *r.Score > 10:
+		return 0, nil, "unusable answer: its score is not between 0 and 10"
+	}
+	for _, f := range r.Findings {
+		text := bounded(f.Text)
+		if text == "" || len(found) == maxFindings {
+			continue
+		}
+		found = append(found, Finding{Severity: severity(f.Severity), File: local(f.File), Line: max(0, f.Line), Text: text,
+			Evidence: bounded(f.Evidence), Fix: bounded(f.Fix), Aspects: aspects(f.Aspects), Expert: expert})
+	}
+	return *r.Score, found, ""
+}
+
+func bounded(s string) string { return headTail(strings.TrimSpace(plain(s)), maxWords) }
+
+func severity(s string) Severity {
+	switch v := Severity(strings.ToUpper(strings.TrimSpace(s))); v {
+	case Blocker, Suggestion:
+		return v
+	}
+	return Warning
+}
+
+// local is a path inside the project as plans write it, or "".
+func local(s string) string {
+	s = strings.ReplaceAll(strings.TrimSpace(oneLine(s, 300)), `\`, "/")
+	s = strings.TrimPrefix(strings.TrimPrefix(s, "a/"), "b/") // as diffs write it
+	if s == "" || s[0] == '/' || s[0] == '~' || len(s) > 1 && s[1] == ':' {
+		return ""
+	}
+	if s = path.Clean(s); s == "." || s == ".." || strings.HasPrefix(s, "../") {
+		return ""
+	}
+	return s
+}
+
+func aspects(list []string) []string {
+	out := normal(list)
+	for i, a := range out {
+		out[i] = oneLine(a, 40)
+	}
+	return out[:min(len(out), 5)]
+}
+
+// tallyReview makes one review of several: what more than one reports is kept once, the
+// most severe first.
+func tallyReview(experts []Expert, answers []runner.Answer) Review {
+	var r Review
+	var sum float64
+	failures := map[runner.Outcome]bool{}
+	for i, a := range answers {
+		r.Cost += max(0, a.Cost)
+		score, found, why := readReview(experts[i].Name, a)
+		if why != "" {
+			failures[a.Outcome] = true
+			r.Silent = append(r.Silent, experts[i].Name+": "+why)
+			continue
+		}
+		r.Experts = append(r.Experts, experts[i].Name)
+		sum += score
+		for _, f := range found {
+			r.take(f)
+		}
+	}
+	if 2*len(r.Experts) < len(answers) || len(r.Experts) == 0 {
+		r.Error = oneLine(fmt.Sprintf("%d of %d reviewers answered: %s", len(r.Experts), len(answers), strings.Join(r.Silent, "; ")), 600)
+		if failures[runner.Interrupted] {
+			r.Failure = runner.Interrupted
+		} else if len(failures) == 1 && len(r.Experts) == 0 {
+			r.Failure = answers[0].Outcome
+		}
+		r.Findings = nil
+		return r
+	}
+	r.Score = math.Round(10*sum/float64(len(r.Experts))) / 10
+	order := []Severity{Blocker, Warning, Suggestion}
+	slices.SortStableFunc(r.Findings, func(a, b Finding) int {
+		return slices.Index(order, a.Severity) - slices.Index(order, b.Severity)
+	})
+	for i := range r.Findings {
+		r.Findings[i].ID = fmt.Sprintf("F-%d", i+1)
+	}
+	return r
+}
+
+// take adds a finding, unless another reviewer has reported the same: then the more
+// severe one stays.
+func (r *Review) take(f Finding) {
+	const near = 5 // lines
+	for i, old := range r.Findings {
+		if old.Expert != f.Expert && old.File == f.File && max(old.Line-f.Line, f.Line-old.Line) <= near && alike(old.Text, f.Text) {
+			if f.Severity == Blocker && old.Severity != Blocker {
+				r.Findings[i] = f
+			}
+			return
+		}
+	}
+	r.Findings = append(r.Findings, f)
+}
+
+// judged takes the answer of one who tried to refute a blocker; why says that there is
+// none.
+func (f *Finding) judged(a runner.Answer) (why string) {
+	var r struct {
+		Refuted  *bool  `json:"refuted"`
+		Reason   string `json:"reason"`
+		Violates string `json:"violates"`
+		Fix      string `json:"fix"`
+	}
+	switch {
+	case a.Outcome != runner.Done:
+		return strings.TrimSuffix(string(a.Outcome)+": "+oneLine(a.Reason, 200), ": ")
+	case json.Unmarshal(a.Structured, &r) != nil || r.Refuted == nil:
+		return "unusable answer"
+	}
+	if *r.Refuted {
+		if f.Refuted = bounded(r.Reason); f.Refuted == "" {
+			f.Refuted = "no reason was given"
+		}
+		return ""
+	}
+	f.Confirmed = true
+	switch fix := bounded(r.Fix); {
+	case fix != "":
+		f.Fix = fix
+	case strings.TrimSpace(r.Violates) != "":
+		f.Fix = "" // it would break what must not happen, and nobody has a better one
+	}
+	return ""
+}
