@@ -3,10 +3,12 @@ package cmd
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"wavex/counsel"
 	"wavex/internal/rehearse"
@@ -17,8 +19,8 @@ import (
 
 // This file wires the panel: who is asked, how, and what it is shown.
 
-// panel is who is asked about stuck tasks.
-func (r *session) panel(who *runner.Agent) (scheduler.Panel, error) {
+// panel is who is asked about stuck tasks, changes, and criteria.
+func (r *session) panel(who *runner.Agent) (*counsel.Panel, error) {
 	roster, err := counsel.LoadRoster(filepath.Join(r.config.Loop, "experts"), nil)
 	if err != nil {
 		return nil, usage("%s", err)
@@ -26,8 +28,9 @@ func (r *session) panel(who *runner.Agent) (scheduler.Panel, error) {
 	p := &counsel.Panel{Caller: caller{who, r.agent.scenario}, Experts: roster, Chair: r.opts.chair}
 	if r.overAPI() {
 		p.Caller = &counsel.API{BaseURL: os.Getenv("ANTHROPIC_BASE_URL"), Key: os.Getenv("ANTHROPIC_API_KEY"), Model: r.apiModel(), Prices: r.prices, Secrets: r.secrets}
+		p.Blind = true
 	}
-	return witness{p, r.trees.space}, nil
+	return p, nil
 }
 
 // overAPI tells whether experts are asked without the CLI; a rehearsal asks nobody.
@@ -74,19 +77,33 @@ type caller struct {
 // Ask makes one lean call.
 func (c caller) Ask(ctx context.Context, q runner.Question) runner.Answer {
 	if c.Rehearsal {
-		q.Rehearse = c.scenario.Panel(q.Name, q.Rehearse)
+		q.Rehearse = c.scenario.Panel(q.Name, standIn(q))
 	}
 	return c.Agent.Ask(ctx, q)
 }
 
+// standIn is what the rehearsal agent answers where no scenario says otherwise: nothing
+// to mend, and a blocker, which only a scenario can have made up, stands.
+func standIn(q runner.Question) json.RawMessage {
+	kind, _, _ := strings.Cut(q.Name, "/")
+	switch {
+	case q.Rehearse != nil:
+	case kind == "review":
+		return block(map[string]any{"score": 8, "findings": []any{}})
+	case kind == "refute":
+		return block(map[string]any{"refuted": false, "reason": "a rehearsal: nobody has tried to refute it"})
+	}
+	return q.Rehearse
+}
+
 // panelCase puts a stuck task before the panel. It is called by the loop's goroutine.
 func (r *session) panelCase(s *scheduler.State, i int, e scheduler.CounselStarted) counsel.Case {
-	t, p := &s.Tasks[i], &r.plan.Tasks[i]
+	t, p := &s.Tasks[i], &s.Plan.Tasks[i]
 	c := counsel.Case{
 		Run: r.config.Run, Task: p.ID, Subject: p.Subject, Description: p.Description + p.Prompt,
 		Attempt: e.Attempt, Retries: max(0, s.Retries(i)-t.Tries+1),
 		History: t.History, Earlier: t.Earlier, Consulted: t.Consulted, SameError: t.SameError > 1,
-		Aspects: p.Aspects, Cap: e.Cap, Thorough: e.Thorough, Dir: r.workDir(i),
+		Aspects: p.Aspects, Cap: e.Cap, Thorough: e.Thorough, Dir: r.workDir(s.Plan, i),
 		LogDir: filepath.Join(r.taskDir(p.ID), "counsel-"+strconv.Itoa(e.Panel)),
 	}
 	if t.Advice != nil {
@@ -98,7 +115,7 @@ func (r *session) panelCase(s *scheduler.State, i int, e scheduler.CounselStarte
 	for _, f := range p.Files {
 		c.Files = append(c.Files, f.Path)
 	}
-	for _, m := range r.plan.MustNot {
+	for _, m := range s.Plan.MustNot {
 		c.MustNot = append(c.MustNot, m.Text)
 	}
 	return c

@@ -61,6 +61,9 @@ func prepare(ctx context.Context, o runOptions, std Stdio) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
+	if past == nil {
+		r.config.Base = baseCommit(ctx, r.config.Dir)
+	}
 	if r.agent, err = findAgent(ctx, o, r.config.Agent, r.plan); err != nil {
 		return nil, err
 	}

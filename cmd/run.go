@@ -43,6 +43,11 @@ type runOptions struct {
 	chair        bool
 	waitForReset string
 
+	review       string
+	reviewRounds int
+	judge        string
+	accept       bool
+
 	resume       bool
 	fresh        bool
 	ifUnfinished string
@@ -169,6 +174,10 @@ func runFlags(c *cobra.Command, o *runOptions) {
 	f.BoolVar(&o.chair, "counsel-chair", false, "one more call weighs opinions that disagree")
 	f.StringVar(&o.waitForReset, "wait-for-reset", "", "wait for a usage limit's reset, at most this long")
 	f.Lookup("wait-for-reset").NoOptDefVal = "24h"
+	choiceFlag(c, &o.review, "review", "auto", []string{"off", "light", "thorough", "auto"}, "light after each wave, thorough before the end")
+	f.IntVar(&o.reviewRounds, "max-review-rounds", 3, "thorough reviews before the run pauses with what remains")
+	choiceFlag(c, &o.judge, "judge", "auto", []string{"on", "off", "auto"}, "a judge for criteria in prose; auto: where an agent works")
+	f.BoolVar(&o.accept, "accept-assumptions", false, "complete although nothing shows some of the criteria")
 	choiceFlag(c, &o.onSignal, "on-signal", "drain", []string{"drain", "interrupt"}, "what the first Ctrl-C or SIGTERM does")
 	choiceFlag(c, &o.output, "output", "text", []string{"text", "json"}, "text for people, or NDJSON events on stdout")
 	f.BoolVar(&o.plain, "plain", false, "timestamped lines, also on a terminal")

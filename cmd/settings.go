@@ -102,6 +102,20 @@ func resolve(o runOptions, p *plan.Plan, dir string, old *scheduler.Config) (sch
 			return c, usage("--counsel-holdout takes a share from 0 to 1")
 		}
 	}
+	if old == nil || given("review") || c.Review == "" {
+		c.Review = o.review
+	}
+	if old == nil || given("max-review-rounds") || c.ReviewRounds == 0 {
+		if c.ReviewRounds = o.reviewRounds; c.ReviewRounds < 1 {
+			return c, usage("--max-review-rounds takes a number from 1")
+		}
+	}
+	if old == nil || given("judge") {
+		c.Judge = o.judge == "on" || o.judge == "auto" && needsAgent(p)
+	}
+	if old == nil || given("accept-assumptions") {
+		c.AcceptAssumptions = o.accept
+	}
 	if given("wait-for-reset") {
 		d, err := time.ParseDuration(o.waitForReset)
 		if err != nil || d < 0 {

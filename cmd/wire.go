@@ -52,13 +52,15 @@ func (r *session) run(ctx context.Context) error {
 		inner := r.pointed(loop.Runner, points)
 		loop.Runner, seal = inner, func() { inner.keep(ctx, points.End) }
 	}
-	if r.config.Counsel {
-		panel, err := r.panel(who)
-		if err != nil {
-			return errors.Join(err, r.view.Close())
-		}
-		loop.Panel = panel
+	panel, err := r.panel(who)
+	if err != nil {
+		return errors.Join(err, r.view.Close())
 	}
+	if r.config.Counsel {
+		loop.Panel = witness{panel, r.trees.space}
+	}
+	verdicts := &reviews{session: r, panel: panel}
+	loop.Review, loop.Verify, loop.Asked = verdicts.review, verdicts.verifyCriteria, verdicts.asked
 	list, shown := r.mirror(ctx)
 	if list != nil {
 		loop.Views = append(loop.Views, list)
@@ -177,7 +179,7 @@ func (r *session) taskDir(id string) string {
 }
 
 // workDir is where a task works.
-func (r *session) workDir(i int) string { return workDir(r.config.Dir, &r.plan.Tasks[i]) }
+func (r *session) workDir(p *plan.Plan, i int) string { return workDir(r.config.Dir, &p.Tasks[i]) }
 
 func workDir(project string, t *plan.Task) string {
 	if s := t.Settings; s != nil && s.Dir != "" {
@@ -188,13 +190,13 @@ func workDir(project string, t *plan.Task) string {
 
 // request says what an attempt is to do. It is called by the loop's goroutine.
 func (r *session) request(s *scheduler.State, i int, e scheduler.AttemptStarted) (runner.Request, error) {
-	t := &r.plan.Tasks[i]
+	t := &s.Plan.Tasks[i]
 	req := runner.Request{
 		Run: r.config.Run, Task: t.ID, Attempt: e.Attempt, Slot: e.Slot,
-		Dir: r.workDir(i), LogDir: filepath.Join(r.taskDir(t.ID), "attempt-"+strconv.Itoa(e.Attempt)),
+		Dir: r.workDir(s.Plan, i), LogDir: filepath.Join(r.taskDir(t.ID), "attempt-"+strconv.Itoa(e.Attempt)),
 		Base: filepath.Join(r.taskDir(t.ID), "base.json"), Shell: t.Command,
-		Session: e.Session, Resume: e.Resume, Settings: r.plan.Settings(i), Cap: e.Cap,
-		Files: t.Files, Checks: t.Verify, MustNot: r.plan.MustNot, Rehearse: t.Rehearse,
+		Session: e.Session, Resume: e.Resume, Settings: s.Plan.Settings(i), Cap: e.Cap,
+		Files: t.Files, Checks: t.Verify, MustNot: s.Plan.MustNot, Rehearse: t.Rehearse,
 	}
 	if r.agent.scenario != nil {
 		req.Rehearse = r.agent.scenario.Block(t.ID, t.Rehearse)
@@ -205,10 +207,10 @@ func (r *session) request(s *scheduler.State, i int, e scheduler.AttemptStarted)
 		return req, r.runsFolder()
 	}
 	b := r.brief(s, i, e)
-	req.Prompt = prompt.Build(r.plan, i, b)
+	req.Prompt = prompt.Build(s.Plan, i, b)
 	if b.Continues {
 		b.Continues, b.Interrupts = false, b.More || b.Interrupts
-		req.Whole = prompt.Build(r.plan, i, b)
+		req.Whole = prompt.Build(s.Plan, i, b)
 	}
 	if err := os.MkdirAll(req.LogDir, 0o755); err != nil {
 		return req, err
@@ -230,8 +232,8 @@ func (r *session) runsFolder() error {
 func (r *session) brief(s *scheduler.State, i int, e scheduler.AttemptStarted) prompt.Brief {
 	t := &s.Tasks[i]
 	b := prompt.Brief{Loop: r.config.Loop, Continues: e.Resume, More: e.Why == "continue"}
-	for _, j := range r.plan.Graph.Blockers(i) {
-		done := prompt.Blocker{ID: r.plan.Tasks[j].ID, Subject: r.plan.Tasks[j].Subject}
+	for _, j := range s.Plan.Graph.Blockers(i) {
+		done := prompt.Blocker{ID: s.Plan.Tasks[j].ID, Subject: s.Plan.Tasks[j].Subject}
 		if last := s.Tasks[j].Last; last != nil {
 			done.Report = last.Report
 		}

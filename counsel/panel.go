@@ -27,6 +27,7 @@ type Panel struct {
 	Chair   bool          // where the experts disagree, one more call weighs their opinions
 	Timeout time.Duration // wall clock of one call; 0: 5 minutes
 	Model   string        // "": the caller's own choice
+	Blind   bool          // the caller runs no tools, as over the Messages API: none are offered to reviewers and judges
 	Tools   []string      // read-only tools the experts may use; empty: none, which is what a lean call costs least with
 }
 

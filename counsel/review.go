@@ -95,7 +95,7 @@ func (p *Panel) Review(ctx context.Context, c ReviewCase) Review {
 			System: e.Body + "\n\n" + reviewFrame, Prompt: prompt, Schema: json.RawMessage(ReviewSchema),
 			Tools: p.Tools, Model: p.Model, Cap: share, Timeout: p.timeout(), Rehearse: c.Rehearse}
 		if c.Mode == Thorough && len(c.Diff) > room {
-			q.Tools = ReadTools()
+			q.Tools = p.reading()
 		}
 		if len(q.Tools) == 0 {
 			q.System += noTools
@@ -109,8 +109,13 @@ func (p *Panel) Review(ctx context.Context, c ReviewCase) Review {
 	return r
 }
 
-// ReadTools are the CLI's tools that only read.
-func ReadTools() []string { return []string{"Read", "Grep", "Glob"} }
+// reading are the CLI's tools that only read, none where the caller cannot run them.
+func (p *Panel) reading() []string {
+	if p.Blind {
+		return nil
+	}
+	return []string{"Read", "Grep", "Glob"}
+}
 
 func logs(dir, name string) string {
 	if dir == "" {
@@ -203,7 +208,7 @@ func (p *Panel) confirm(ctx context.Context, c ReviewCase, roster *Roster, asked
 		})
 		questions[k] = runner.Question{Name: "refute/" + c.Name + "/" + f.ID, Dir: c.Dir, LogDir: logs(c.LogDir, "refute-"+f.ID),
 			System: e.Body + "\n\n" + refuteFrame, Prompt: prompt, Schema: json.RawMessage(RefuteSchema),
-			Tools: ReadTools(), Model: p.Model, Cap: share, Timeout: p.timeout(), Rehearse: c.Rehearse}
+			Tools: p.reading(), Model: p.Model, Cap: share, Timeout: p.timeout(), Rehearse: c.Rehearse}
 	}
 	var open []string
 	confirmed := false

@@ -127,7 +127,10 @@ type Result struct {
 	Vacuous bool              `json:"vacuous,omitempty"` // every check passed before the attempt already
 	Commit  string            `json:"commit,omitempty"`  // of the work, where it was done in a tree of its own
 	Changed []string          `json:"changed,omitempty"` // declared files that differ from before the first attempt
-	Denials []Denial          `json:"denials,omitempty"`
+	// Touched are the files that the agent's editing tools were used on, sorted, at most
+	// 100: relative to the attempt's directory where they are in it.
+	Touched []string `json:"touched,omitempty"`
+	Denials []Denial `json:"denials,omitempty"`
 	// Violated are the texts of the mustNot conditions that were true after the attempt.
 	Violated []string       `json:"violated,omitempty"`
 	Edits    map[string]int `json:"edits,omitempty"` // edits per path (Edit, Write, MultiEdit, NotebookEdit), only counts above 1

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -89,18 +90,24 @@ func (t *attempt) record(k *talk) {
 	}
 	t.edited = len(f.edits) > 0
 	for path, n := range f.edits {
+		if rel, err := filepath.Rel(t.req.Dir, path); err == nil && filepath.IsLocal(rel) {
+			path = filepath.ToSlash(rel)
+		}
+		res.Touched = append(res.Touched, path)
 		if n < 2 {
 			continue
 		}
 		if res.Edits == nil {
 			res.Edits = map[string]int{}
 		}
-		if rel, err := filepath.Rel(t.req.Dir, path); err == nil && filepath.IsLocal(rel) {
-			path = filepath.ToSlash(rel)
-		}
 		res.Edits[path] += n
 	}
+	slices.Sort(res.Touched)
+	res.Touched = res.Touched[:min(len(res.Touched), touchedMax)]
 }
+
+// touchedMax bounds Result.Touched.
+const touchedMax = 100
 
 // command runs the command of a task without an agent: the shell's exit code says how it went.
 func (t *attempt) command(ctx context.Context) verdict {

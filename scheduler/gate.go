@@ -173,13 +173,14 @@ func unproven(s *State) (against, assumed []string) {
 
 func nothing(s *State, i int) string {
 	if last := s.Tasks[i].Last; last != nil && last.Vacuous {
-		return "its checks passed before any work, and it declares no file that changed"
+		return "its checks passed before any work, and nothing was edited"
 	}
-	return "it has no check, no criterion and no declared file that changed"
+	return "it has no check, no criterion, and no declared file that changed"
 }
 
 // ShownBy is the kind of evidence that a completed task has in itself: its command, its
-// checks (unless they passed before any work), or a declared file that changed.
+// checks (unless they passed before any work and nothing was edited), or a declared file
+// that changed.
 func (s *State) ShownBy(i int) string {
 	p, last := &s.Plan.Tasks[i], s.Tasks[i].Last
 	switch {
@@ -187,7 +188,7 @@ func (s *State) ShownBy(i int) string {
 		return ExecutionOutput
 	case last == nil:
 		return Assumption
-	case len(p.Verify) > 0 && !last.Vacuous:
+	case len(p.Verify) > 0 && (!last.Vacuous || len(last.Touched) > 0):
 		for _, c := range p.Verify {
 			if c.Run != "" {
 				return ExecutionOutput

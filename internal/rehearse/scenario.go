@@ -12,7 +12,6 @@ import (
 	"maps"
 	"os"
 	"slices"
-	"strings"
 )
 
 //go:embed scenario.schema.json
@@ -90,15 +89,17 @@ func (s *Scenario) Block(task string, planBlock json.RawMessage) json.RawMessage
 
 // Panel is what the agent is given for a lean call: base, the scenario's panel block
 // over it, and what it says of this question over both. A question is named
-// "counsel/debugger"; an entry "counsel" speaks of all that begin with "counsel/".
+// "counsel/debugger" or "review/round-1/tester"; an entry "counsel" speaks of all that
+// begin with "counsel/", and one that says more of the name wins.
 func (s *Scenario) Panel(question string, base json.RawMessage) json.RawMessage {
 	if s == nil {
 		return base
 	}
-	kind, _, _ := strings.Cut(question, "/")
-	out := overlay(overlay(base, s.panel), s.questions[kind])
-	if kind != question {
-		out = overlay(out, s.questions[question])
+	out := overlay(base, s.panel)
+	for i, r := range question + "/" {
+		if r == '/' {
+			out = overlay(out, s.questions[question[:i]])
+		}
 	}
 	return out
 }

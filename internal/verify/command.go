@@ -2,6 +2,8 @@ package verify
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -25,8 +27,9 @@ func runCommand(ctx context.Context, dir string, env []string, c plan.Check, e *
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, ErrCheckTimeout)
 	defer cancel()
-	exit, out, err := Command(ctx, dir, env, c.Run, nil)
-	e.Output = out.String()
+	sum := sha256.New()
+	exit, out, err := Command(ctx, dir, env, c.Run, sum)
+	e.Output, e.Digest = out.String(), hex.EncodeToString(sum.Sum(nil))
 	e.ExitCode = exit.Code
 	switch {
 	case errors.Is(err, ErrCheckTimeout):

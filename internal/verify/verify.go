@@ -23,6 +23,7 @@ type Evidence struct {
 	Duration time.Duration `json:"duration"`
 	Output   string        `json:"output,omitempty"` // head and tail of stdout and stderr together, in order
 	Reason   string        `json:"reason,omitempty"` // why it failed, one line
+	Digest   string        `json:"digest,omitempty"` // of a command: sha256 of all it printed, hex
 }
 
 // The kinds of evidence: what a command printed and returned, and what a file shows.

@@ -1,0 +1,221 @@
+package cmd
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"wavex/budget"
+	"wavex/counsel"
+	"wavex/internal/plan"
+	"wavex/internal/proc"
+	"wavex/internal/verify"
+	"wavex/scheduler"
+)
+
+// This file verifies criteria: those with a check by running it, those in prose by a
+// judge whose quotes are looked up. What nothing shows stays an assumption.
+
+// item is a criterion with what it takes to verify it.
+type item struct {
+	scheduler.Criterion
+	check *plan.Check
+	dir   string // of the check, relative to the project
+	prose bool   // a judge may be asked
+	mean  bool   // the plan calls what its command prints a measurement
+}
+
+// verifyCriteria prepares a verification of all criteria. It is called by the loop's
+// goroutine; what it returns is not.
+func (v *reviews) verifyCriteria(s *scheduler.State, e scheduler.CriteriaStarted) func(ctx context.Context) ([]scheduler.Criterion, budget.USD, error) {
+	items := make([]item, 0, len(s.Criteria))
+	for _, k := range s.Criteria {
+		it := item{Criterion: scheduler.Criterion{ID: k.ID, Task: k.Task, Text: k.Text, Verification: scheduler.Assumption, Round: e.Round}}
+		if c := s.Condition(k.ID); c != nil {
+			it.check, it.mean = c.Check, c.Verification == scheduler.Measurement
+			it.prose = c.Check == nil && c.Verification != scheduler.Assumption
+		}
+		if i, ok := s.Index(k.Task); ok && k.Task != "" {
+			if own := s.Plan.Tasks[i].Settings; own != nil {
+				it.dir = own.Dir
+			}
+		}
+		items = append(items, it)
+	}
+	files := touched(s, 0)
+	request := cmp.Or(s.Plan.Request, s.Plan.Name)
+	return func(ctx context.Context) (out []scheduler.Criterion, cost budget.USD, err error) {
+		err = v.standing(ctx, true, func(dir string) {
+			for i := range items {
+				if items[i].check != nil {
+					v.run(ctx, dir, &items[i])
+				}
+			}
+			if e.Judge {
+				cost = v.judge(ctx, e, dir, request, files, items)
+			}
+		})
+		if err == nil {
+			err = context.Cause(ctx)
+		}
+		for i := range items {
+			out = append(out, items[i].Criterion)
+		}
+		return out, cost, err
+	}
+}
+
+// run obtains evidence by a criterion's own check.
+func (v *reviews) run(ctx context.Context, dir string, it *item) {
+	env := proc.Environ(os.Environ(), map[string]string{proc.RunVar: v.config.Run,
+		proc.AttemptVar: fmt.Sprintf("%s/criteria/%d", v.config.Run, it.Round)})
+	at := filepath.Join(dir, filepath.FromSlash(it.dir))
+	got, err := verify.Run(ctx, at, env, []plan.Check{*it.check})
+	if err != nil {
+		return // cut short: the whole verification is
+	}
+	e := got[0]
+	it.Met, it.Check, it.ExitCode, it.Duration = e.Passed, e.Check, e.ExitCode, e.Duration
+	it.Evidence, it.Digest = strings.TrimSpace(e.Output+"\n"+e.Reason), e.Digest
+	switch {
+	case it.check.Run == "":
+		it.Verification = scheduler.Observation
+		if sum := fileSum(filepath.Join(at, filepath.FromSlash(it.check.File))); sum != "" {
+			it.Files = map[string]string{it.check.File: sum}
+		}
+	case it.mean:
+		it.Verification = scheduler.Measurement
+	default:
+		it.Verification = scheduler.ExecutionOutput
+	}
+}
+
+// judge puts what is left to a judge. A ruling that something is met counts only with a
+// quote that is really in the file that it names.
+func (v *reviews) judge(ctx context.Context, e scheduler.CriteriaStarted, dir, request string, files []string, items []item) budget.USD {
+	at := map[string]*item{}
+	c := counsel.JudgeCase{Round: e.Round, Request: request, Files: files, Cap: e.Cap, Dir: dir,
+		LogDir: filepath.Join(v.config.Loop, "runs", v.config.Run, fmt.Sprintf("criteria-%d", e.Round), "judge")}
+	for i := range items {
+		if items[i].prose {
+			at[items[i].ID] = &items[i]
+			c.Statements = append(c.Statements, counsel.Statement{ID: items[i].ID, Text: items[i].Text})
+		}
+	}
+	if len(c.Statements) == 0 {
+		return 0
+	}
+	var more []string
+	c.Diff, more = v.diff(ctx, 0, files)
+	c.Files = merged(files, more)
+	if v.agent.name == "rehearse" {
+		c.Rehearse = standInRulings(dir, c)
+	}
+	rulings, cost, why := v.panel.Judge(ctx, c)
+	for _, it := range at {
+		it.Evidence = "the judge did not rule on it"
+		if why != "" {
+			it.Evidence = "the judge gave no answer: " + why
+		}
+	}
+	for _, r := range rulings {
+		it := at[r.ID]
+		it.Evidence = r.Reason
+		switch {
+		case r.Verdict == "no":
+			it.Verification = scheduler.Observation
+		case r.Verdict != "yes":
+		case quoted(dir, r.File, r.Quote):
+			it.Met, it.Verification = true, scheduler.Observation
+			it.Evidence = fmt.Sprintf("%s:%d: %s\n%s", r.File, r.Line, r.Quote, r.Reason)
+			it.Files = map[string]string{r.File: fileSum(filepath.Join(dir, filepath.FromSlash(r.File)))}
+		default:
+			it.Evidence = "the judge holds that it is met, but what it quotes is not there: " + r.Reason
+		}
+		sum := sha256.Sum256([]byte(it.Evidence))
+		it.Digest = hex.EncodeToString(sum[:])
+	}
+	return cost
+}
+
+// maxQuoted bounds, in bytes, what of a file is looked through for a quote.
+const maxQuoted = 8 << 20
+
+// quoted tells whether a file of the project holds the words, blanks aside.
+func quoted(dir, file, quote string) bool {
+	words := strings.Join(strings.Fields(quote), " ")
+	if file == "" || len(words) < 3 || !filepath.IsLocal(filepath.FromSlash(file)) {
+		return false
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = root.Close() }() // read only
+	st, err := root.Stat(filepath.FromSlash(file))
+	if err != nil || !st.Mode().IsRegular() {
+		return false
+	}
+	f, err := root.Open(filepath.FromSlash(file))
+	if err != nil {
+		return false
+	}
+	defer func() { _ = f.Close() }() // read only
+	text, err := io.ReadAll(io.LimitReader(f, maxQuoted))
+	return err == nil && strings.Contains(strings.Join(strings.Fields(string(text)), " "), words)
+}
+
+// fileSum is the sha256 of a regular file in hex, or "".
+func fileSum(path string) string {
+	if st, err := os.Stat(path); err != nil || !st.Mode().IsRegular() {
+		return ""
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = f.Close() }() // read only
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return ""
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// standInRulings is what the stand-in answers where no scenario says otherwise: it quotes
+// the first line of the first file of the work, or cannot tell where there is none.
+func standInRulings(dir string, c counsel.JudgeCase) json.RawMessage {
+	file, quote := "", ""
+	for _, f := range c.Files {
+		for line := range strings.Lines(head(filepath.Join(dir, filepath.FromSlash(f)))) {
+			if quote == "" && len(strings.TrimSpace(line)) > 3 {
+				file, quote = f, strings.TrimSpace(line)
+			}
+		}
+	}
+	var rulings []counsel.Ruling
+	for _, s := range c.Statements {
+		r := counsel.Ruling{ID: s.ID, Verdict: "yes", Reason: "a rehearsal: nobody has judged it", File: file, Line: 1, Quote: quote}
+		if quote == "" {
+			r.Verdict = "unknown"
+		}
+		rulings = append(rulings, r)
+	}
+	return block(map[string]any{"rulings": rulings})
+}
+
+// block is what the rehearsal agent is told for a lean call.
+func block(structured any) json.RawMessage {
+	out, err := json.Marshal(map[string]any{"structured": structured, "duration": "20ms", "cost": 0.002})
+	if err != nil {
+		return nil // plain data: it cannot fail
+	}
+	return out
+}
