@@ -72,8 +72,8 @@ type ReviewEnded struct {
 	Wave   int            `json:"wave,omitempty"`
 	Round  int            `json:"round,omitempty"`
 	Review counsel.Review `json:"review"`
-	// Blockers counts the confirmed blockers that remain; Passed says that there is a
-	// review and there are none.
+	// Blockers counts the confirmed blockers that remain, of a light review those that are
+	// claimed; Passed says that there is a review and there are none.
 	Blockers int  `json:"blockers"`
 	Passed   bool `json:"passed"`
 }

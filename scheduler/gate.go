@@ -299,6 +299,9 @@ func or(s, instead string) string {
 // run itself cannot go on, the run stops with that.
 func reviewOver(e ReviewStarted, r counsel.Review) ReviewEnded {
 	blockers := len(r.Blockers())
+	if e.Mode == counsel.Light {
+		blockers = r.Count(counsel.Blocker)
+	}
 	return ReviewEnded{N: e.N, Mode: e.Mode, Wave: e.Wave, Round: e.Round, Review: r, Blockers: blockers,
 		Passed: r.Error == "" && blockers == 0}
 }

@@ -22,7 +22,7 @@ var update = flag.Bool("update", false, "write the golden files")
 
 // stories are runs of every kind; each calls show after every event.
 var stories = map[string]func(testing.TB, func(scheduler.Event, *scheduler.State)) *reporttest.Story{
-	"mixed": reporttest.Mixed, "complete": reporttest.Complete, "paused": reporttest.Paused, "hostile": reporttest.Hostile,
+	"mixed": reporttest.Mixed, "complete": reporttest.Complete, "paused": reporttest.Paused, "hostile": reporttest.Hostile, "reviewed": reporttest.Reviewed,
 }
 
 func schema(t *testing.T, text []byte) *jsonschema.Schema {

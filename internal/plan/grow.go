@@ -57,5 +57,8 @@ func (p *Plan) With(wave int, tasks ...json.RawMessage) (*Plan, error) {
 }
 
 func (x *index) clone() index {
-	return index{slices.Clone(x.small), maps.Clone(x.numbers), maps.Clone(x.names)}
+	y := index{slices.Clone(x.small), map[uint64]int32{}, map[string]int32{}}
+	maps.Copy(y.numbers, x.numbers)
+	maps.Copy(y.names, x.names)
+	return y
 }

@@ -98,6 +98,9 @@ func (v *plain) Event(e scheduler.Event, s *scheduler.State) {
 		say(notice(b))
 	case scheduler.RunEnded:
 		v.end(e, b, s, say)
+	default:
+		lines, _ := concluded(e.Body, s)
+		say(lines...)
 	}
 }
 

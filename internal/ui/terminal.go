@@ -182,6 +182,9 @@ func (v *terminal) follow(e scheduler.Event, s *scheduler.State) {
 		v.wave.settled(s, b)
 	case scheduler.CounselEnded:
 		m.drop(b.Task, true)
+	case scheduler.TasksAdded:
+		v.wave.reset(s)
+		m.tasks = len(s.Tasks)
 	case scheduler.RunEnded:
 		v.live = false
 	}
@@ -260,6 +263,9 @@ func (v *terminal) tell(e scheduler.Event, s *scheduler.State) (rows []row, tabl
 			m = warn
 		}
 		whole(m, notice(b))
+	case scheduler.CriteriaEnded, scheduler.ReviewStarted, scheduler.ReviewEnded, scheduler.ReviewSkipped, scheduler.TasksAdded, scheduler.GateEnded:
+		lines, m := concluded(b, s)
+		whole(m, lines...)
 	case scheduler.RunEnded:
 		sum := report.Of(s, nil)
 		sum.Ended = e.Time

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type telling func(testing.TB, func(scheduler.Event, *scheduler.State)) *reporttest.Story
 
 var stories = map[string]telling{
-	"mixed": reporttest.Mixed, "complete": reporttest.Complete, "paused": reporttest.Paused, "hostile": reporttest.Hostile,
+	"mixed": reporttest.Mixed, "complete": reporttest.Complete, "paused": reporttest.Paused, "hostile": reporttest.Hostile, "reviewed": reporttest.Reviewed,
 }
 
 // buffer is a bytes.Buffer for two goroutines.

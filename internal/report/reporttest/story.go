@@ -36,8 +36,8 @@ type Tasks []struct {
 }
 
 // New is a story about a plan that has not begun.
-func New(t testing.TB, name string, tasks Tasks) *Story {
-	p := &plan.Plan{Path: "plan.json", Name: name, Version: 1}
+func New(t testing.TB, name string, tasks Tasks, criteria ...plan.Condition) *Story {
+	p := &plan.Plan{Path: "plan.json", Name: name, Version: 1, Criteria: criteria}
 	b := dag.NewBuilder(len(tasks), len(tasks))
 	for i, task := range tasks {
 		p.Tasks = append(p.Tasks, plan.Task{ID: task.ID, Subject: task.Subject, Pos: plan.Pos{Line: 10 + i, Column: 5}})

@@ -1,0 +1,149 @@
+package ui
+
+import (
+	"fmt"
+	"strings"
+
+	"wavex/counsel"
+	"wavex/internal/report"
+	"wavex/scheduler"
+)
+
+// This file has the sentences about criteria, reviews and the gate. What experts and
+// judges said is foreign text, like everything that comes from an agent.
+
+// concluded tells what an event says of the run's own work, and whether it is good news; no
+// lines for other events.
+func concluded(b scheduler.Body, s *scheduler.State) (lines []string, m mark) {
+	switch b := b.(type) {
+	case scheduler.CriteriaStarted:
+		l := fmt.Sprintf("criteria: verifying %d", len(s.Criteria))
+		if b.Judge {
+			l += ", what is in prose by a judge"
+		}
+		return []string{l}, none
+	case scheduler.CriteriaEnded:
+		return criteriaEnded(b)
+	case scheduler.ReviewStarted:
+		return []string{reviewName(b.Mode, b.Wave, b.Round) + ": begun"}, none
+	case scheduler.ReviewEnded:
+		return reviewEnded(b)
+	case scheduler.ReviewSkipped:
+		return []string{reviewName(b.Mode, b.Wave, 0) + ": left out: " + text(b.Reason)}, none
+	case scheduler.TasksAdded:
+		var names []string
+		for _, a := range b.Tasks {
+			names = append(names, name(s, a.ID))
+		}
+		return []string{fmt.Sprintf("back to work: %s for what the %s found: %s", report.Plural(len(b.Tasks), "task", "tasks"),
+			text(b.Origin), strings.Join(names, ", "))}, redo
+	case scheduler.GateEnded:
+		return gateEnded(b)
+	}
+	return nil, none
+}
+
+func criteriaEnded(b scheduler.CriteriaEnded) ([]string, mark) {
+	if b.Error != "" {
+		return []string{"criteria: cut off: " + text(b.Error)}, warn
+	}
+	met, m := 0, good
+	var rest []string
+	for _, c := range b.Criteria {
+		switch {
+		case c.Verification == scheduler.Assumption:
+			rest = append(rest, fmt.Sprintf("  %s rests on assumption: %s%s", text(c.ID), text(c.Text), because(c.Evidence)))
+		case c.Met:
+			met++
+		default:
+			rest = append(rest, fmt.Sprintf("  %s is not met: %s%s", text(c.ID), text(c.Text), because(c.Evidence)))
+		}
+	}
+	if len(rest) > 0 {
+		m = warn
+	}
+	l := fmt.Sprintf("criteria: %d of %d met by evidence", met, len(b.Criteria))
+	if b.Cost > 0 {
+		l += " | " + b.Cost.Spent()
+	}
+	return append([]string{l}, rest...), m
+}
+
+// because is the last line of an evidence: what a command said last, or a judge's reason.
+func because(evidence string) string {
+	lines := strings.Split(strings.TrimSpace(evidence), "\n")
+	if last := text(lines[len(lines)-1]); last != "" {
+		return " (" + last + ")"
+	}
+	return ""
+}
+
+func reviewName(mode counsel.Mode, wave, round int) string {
+	if mode == counsel.Light {
+		return fmt.Sprintf("review of wave %d", wave)
+	}
+	return fmt.Sprintf("thorough review, round %d", round)
+}
+
+func reviewEnded(b scheduler.ReviewEnded) ([]string, mark) {
+	l, r := reviewName(b.Mode, b.Wave, b.Round)+": ", b.Review
+	switch {
+	case r.Nothing != "":
+		return []string{l + "nothing to review: " + text(r.Nothing)}, none
+	case r.Error != "":
+		return []string{l + "no review: " + text(r.Error) + " | " + r.Cost.Spent()}, warn
+	}
+	l += fmt.Sprintf("score %.1f/10 | %s", r.Score, report.Plural(len(r.Findings), "finding", "findings"))
+	if b.Mode == counsel.Thorough {
+		l += fmt.Sprintf(" | %s", report.Plural(b.Blockers, "blocker", "blockers"))
+	}
+	l += fmt.Sprintf(" | asked %s | %s", text(strings.Join(r.Experts, ", ")), r.Cost.Spent())
+	if len(r.Silent) > 0 {
+		l += " | no answer: " + text(strings.Join(r.Silent, "; "))
+	}
+	lines := []string{l}
+	for _, f := range r.Findings {
+		if b.Mode == counsel.Thorough || f.Severity == counsel.Blocker {
+			lines = append(lines, "  "+finding(f, b.Mode))
+		}
+	}
+	m := good
+	if b.Blockers > 0 || b.Mode == counsel.Light && r.Count(counsel.Blocker) > 0 {
+		m = warn
+	}
+	return lines, m
+}
+
+func finding(f counsel.Finding, mode counsel.Mode) string {
+	l := string(f.Severity)
+	switch {
+	case f.Severity != counsel.Blocker:
+	case f.Confirmed:
+		l += ", confirmed"
+	case f.Refuted != "":
+		l += ", refuted"
+	case mode == counsel.Light:
+		l += ", for the thorough review to look at"
+	default:
+		l += ", not confirmed"
+	}
+	if f.Resolution != "" {
+		l += ", " + text(f.Resolution)
+	}
+	l += ": " + text(scheduler.Where(f)+f.Text)
+	if f.Refuted != "" {
+		l += " (" + text(f.Refuted) + ")"
+	}
+	return l
+}
+
+func gateEnded(b scheduler.GateEnded) ([]string, mark) {
+	why := make([]string, len(b.Reasons))
+	for i, r := range b.Reasons {
+		why[i] = "  " + text(r)
+	}
+	if !b.Passed {
+		return append([]string{"gate: refused"}, why...), bad
+	}
+	return append([]string{"gate: passed | review: " + text(b.Review)}, why...), good
+}
