@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -72,6 +73,9 @@ func (p project) start(env []string, args ...string) *process {
 	t := p.t
 	t.Helper()
 	w := &process{project: p, over: make(chan struct{})}
+	if len(args) > 0 && args[0] == "run" { // these plans show little, and reviews are many processes
+		args = append(slices.Clone(args), "--review", "off", "--accept-assumptions")
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	w.cmd = exec.CommandContext(ctx, shared.wavex, args...)
 	w.cmd.Dir = p.dir

@@ -141,9 +141,22 @@ func session(ctx context.Context, p *plan.Plan, path string, now func() time.Tim
 		RecoverPanel: func(_ context.Context, e scheduler.CounselStarted) counsel.Verdict {
 			return counsel.Verdict{Unavailable: "wavex ended", Cost: panelCost(e.Task, 1, false)}
 		},
-		Now: now, Luck: func() float64 { return 0 }}
+		Review: review,
+		Asked:  func(string, budget.USD) budget.USD { return reviewCost / 2 },
+		Now:    now, Luck: func() float64 { return 0 }}
 	_, err = loop.Run(ctx)
 	return s, len(events), err
+}
+
+const reviewCost = 3000
+
+// review finds one blocker, as long as nobody has mended it.
+func review(s *scheduler.State, e scheduler.ReviewStarted) func(context.Context) counsel.Review {
+	r := counsel.Review{Score: 7, Experts: []string{"tester"}, Cost: reviewCost}
+	if e.Mode == counsel.Thorough && len(s.Added) == 0 {
+		r.Findings = []counsel.Finding{{ID: "F-1", Severity: counsel.Blocker, Text: "wrong", Expert: "tester", Confirmed: true}}
+	}
+	return func(context.Context) counsel.Review { return r }
 }
 
 func decode(records [][]byte) ([]scheduler.Event, error) {
@@ -170,6 +183,7 @@ func audit(events []scheduler.Event, past int, s *scheduler.State) error {
 		done             = map[string]bool{}
 		sum              budget.USD
 		charged          int
+		passed           bool // the thorough review
 	)
 	for i, e := range events {
 		if i == past {
@@ -199,6 +213,19 @@ func audit(events []scheduler.Event, past int, s *scheduler.State) error {
 				charged++
 			}
 			done[b.Task] = b.Status == scheduler.Completed
+		case scheduler.ReviewStarted:
+			if passed && b.Mode == counsel.Thorough {
+				return fmt.Errorf("record %d reviews what has passed", e.Seq)
+			}
+			panels[key{"review", b.N}] = false
+		case scheduler.ReviewEnded:
+			panels[key{"review", b.N}] = true
+			passed = b.Mode == counsel.Thorough && b.Passed
+			if b.Review.Error == "" {
+				sum += reviewCost
+			} else {
+				sum += reviewCost / 2
+			}
 		case scheduler.CounselStarted:
 			panels[key{b.Task, b.Panel}] = false
 		case scheduler.CounselEnded:
