@@ -39,6 +39,7 @@ var may = map[string]struct {
 	"internal/ui":                {[]string{"budget", "counsel", "internal/plan", "internal/report", "internal/ui/safe", "runner", "scheduler"}, "a projection"},
 	"internal/ui/safe":           {nil, "text for terminals"},
 	"internal/report":            {[]string{"budget", "counsel", "internal/plan", "internal/ui/safe", "internal/verify", "runner", "scheduler"}, "a projection"},
+	"internal/gaps":              {nil, "source text only; it knows neither plans nor runs"},
 	"internal/loopdir":           {[]string{"budget", "counsel", "internal/plan", "internal/report", "internal/ui/safe", "scheduler"}, "a projection, into files"},
 	"internal/report/page":       {[]string{"counsel", "internal/plan", "internal/report", "internal/transcript", "internal/ui/safe", "internal/verify", "runner", "scheduler"}, "a projection"},
 	"internal/web":               {[]string{"internal/report/page"}, "it serves what is made elsewhere"},

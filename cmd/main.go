@@ -55,7 +55,7 @@ itself, and stops with everything on record.`,
 	})
 	root.AddCommand(
 		newStart(std), newPlan(std), newLearn(std), newRun(std), newResume(std), newStatus(std), newReport(std), newRollback(std),
-		newDeliver(std), newClean(std),
+		newVerify(std), newDeliver(std), newClean(std),
 		newWatch(std),
 		newCheck(std), newImport(std), newExport(std), newDoctor(std), newGraph(std), newSchema(std), newVersion(std),
 		newHook(std), newHooks(std), newCancel(std),

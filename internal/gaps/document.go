@@ -1,0 +1,173 @@
+package gaps
+
+import (
+	"encoding/xml"
+	"fmt"
+	"html"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// This file writes and reads VERIFICATION.md: what was looked at, and the gaps between
+// <gaps> and </gaps>, one <gap> each. What it writes it reads back; documents of others
+// it reads as far as they go.
+
+// Document is one verification.
+type Document struct {
+	Name   string // of the plan
+	At     time.Time
+	Checks []Looked
+	Open   []string // criteria in prose, which nothing was run for
+	Gaps   []Gap
+}
+
+// Looked is one check that was made.
+type Looked struct {
+	Task   string `json:"task,omitempty"` // "": the plan's
+	Check  string `json:"check"`
+	Passed bool   `json:"passed"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// Status is "passed" or "gaps_found".
+func (d *Document) Status() string {
+	if len(d.Gaps) > 0 {
+		return "gaps_found"
+	}
+	return "passed"
+}
+
+// Passed counts the checks that passed.
+func (d *Document) Passed() (n int) {
+	for _, c := range d.Checks {
+		if c.Passed {
+			n++
+		}
+	}
+	return n
+}
+
+// Markdown is the document as VERIFICATION.md. Texts are expected to be free of control
+// characters.
+func (d *Document) Markdown() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "---\nstatus: %s\ngaps: %d\nchecks: %d\nchecks_passed: %d\nverified: %s\n---\n\n# Verification: %s\n",
+		d.Status(), len(d.Gaps), len(d.Checks), d.Passed(), d.At.UTC().Format(time.RFC3339), oneLine(d.Name))
+	if len(d.Checks) > 0 {
+		b.WriteString("\n## Checks\n\n")
+		for _, c := range d.Checks {
+			mark, of := "x", ""
+			if !c.Passed {
+				mark = " "
+			}
+			if c.Task != "" {
+				of = oneLine(c.Task) + ": "
+			}
+			fmt.Fprintf(&b, "- [%s] %s`%s`", mark, of, strings.ReplaceAll(oneLine(c.Check), "`", "'"))
+			if c.Reason != "" {
+				b.WriteString(": " + oneLine(c.Reason))
+			}
+			b.WriteByte('\n')
+		}
+	}
+	if len(d.Open) > 0 {
+		b.WriteString("\n## Not verified\n\nIn prose, so nothing was run for them:\n\n")
+		for _, text := range d.Open {
+			fmt.Fprintf(&b, "- %s\n", oneLine(text))
+		}
+	}
+	if len(d.Gaps) > 0 {
+		b.WriteString("\n## Gaps\n\n<gaps>\n")
+		for _, g := range d.Gaps {
+			b.WriteString(g.Element("", ""))
+		}
+		b.WriteString("</gaps>\n")
+	}
+	return b.String()
+}
+
+// Element is a gap as an element; iteration and most, when they are not "", say in which
+// round of how many it is to be closed (LEDGER S4-33).
+func (g Gap) Element(iteration, most string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "<gap type=%s", attr(g.Type))
+	if iteration != "" {
+		fmt.Fprintf(&b, " iteration=%s", attr(iteration+"/"+most))
+	}
+	if g.Task != "" {
+		fmt.Fprintf(&b, " task=%s", attr(g.Task))
+	}
+	if g.Line > 0 {
+		fmt.Fprintf(&b, " line=\"%d\"", g.Line)
+	}
+	b.WriteString(">\n")
+	for _, part := range []struct{ name, text string }{{"file", g.File}, {"check", g.Check}, {"description", g.Description}, {"evidence", g.Evidence}} {
+		if part.text != "" {
+			fmt.Fprintf(&b, "  <%s>%s</%s>\n", part.name, escape(part.text), part.name)
+		}
+	}
+	b.WriteString("</gap>\n")
+	return b.String()
+}
+
+func escape(s string) string {
+	var b strings.Builder
+	_ = xml.EscapeText(&b, []byte(strings.ToValidUTF8(s, "\uFFFD"))) // a Builder takes everything
+	return strings.NewReplacer("&#xA;", "\n", "&#x9;", "\t", "&#xD;", "").Replace(b.String())
+}
+
+func attr(s string) string { return `"` + strings.ReplaceAll(escape(oneLine(s)), `"`, "&#34;") + `"` }
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+var (
+	gapRe  = regexp.MustCompile(`(?is)<gap\b([^>]*?)(?:/>|>(.*?)</gap\s*>)`)
+	attrRe = regexp.MustCompile(`(?is)([a-z_-]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))`)
+	partRe = regexp.MustCompile(`(?is)<(file|check|description|evidence)\s*>(.*?)</(file|check|description|evidence)\s*>`)
+)
+
+// Parse reads the gaps of a document: every <gap> element, with its file and words as
+// attributes, as elements within it, or as its plain text. A gap that says nothing at
+// all is left out.
+func Parse(text string) []Gap {
+	var out []Gap
+	for _, m := range gapRe.FindAllStringSubmatch(text, -1) {
+		var g Gap
+		set := func(name, value string) {
+			value = strings.TrimSpace(html.UnescapeString(value))
+			switch strings.ToLower(name) {
+			case "type":
+				g.Type = value
+			case "file", "path":
+				g.File = value
+			case "line":
+				g.Line, _ = strconv.Atoi(value) // no number is no line
+				g.Line = max(g.Line, 0)
+			case "task":
+				g.Task = value
+			case "check":
+				g.Check = value
+			case "description":
+				g.Description = value
+			case "evidence":
+				g.Evidence = value
+			}
+		}
+		for _, a := range attrRe.FindAllStringSubmatch(m[1], -1) {
+			set(a[1], a[2]+a[3]+a[4])
+		}
+		for _, part := range partRe.FindAllStringSubmatch(m[2], -1) {
+			set(part[1], part[2])
+		}
+		if g.Description == "" {
+			g.Description = oneLine(html.UnescapeString(partRe.ReplaceAllString(m[2], "")))
+		}
+		if g.Description == "" && g.File == "" && g.Type == "" {
+			continue
+		}
+		out = append(out, g)
+	}
+	return out
+}

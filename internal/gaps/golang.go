@@ -1,0 +1,301 @@
+package gaps
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path"
+	"strconv"
+	"strings"
+)
+
+// This file looks at Go. It parses and does not type-check: it knows the packages of the
+// project's own modules by their top-level names, and no others.
+
+type module struct {
+	dir, path string // of go.mod, and what it calls itself
+}
+
+// goNames are the top-level names of a package.
+type goNames struct {
+	name  string // of the package
+	names map[string]bool
+	files int
+	torn  bool // one of them cannot be parsed, and may have any name
+}
+
+func (n *goNames) add(d ast.Decl) {
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		if d.Recv == nil {
+			n.names[d.Name.Name] = true
+		}
+	case *ast.GenDecl:
+		for _, spec := range d.Specs {
+			switch s := spec.(type) {
+			case *ast.TypeSpec:
+				n.names[s.Name.Name] = true
+			case *ast.ValueSpec:
+				for _, id := range s.Names {
+					n.names[id.Name] = true
+				}
+			}
+		}
+	}
+}
+
+func (p *project) golang(name, text string, isNew bool) []Gap {
+	if strings.Contains("/"+name, "/testdata/") {
+		return nil // not built with the rest
+	}
+	fset := token.NewFileSet()
+	f, err := parser.ParseFile(fset, name, text, parser.ParseComments)
+	if err != nil || ast.IsGenerated(f) {
+		return nil // the compiler says it better
+	}
+	var out []Gap
+	test := strings.HasSuffix(name, "_test.go")
+	if !test {
+		out = append(out, goStubs(fset, f, name)...)
+	}
+	mod := p.moduleOf(path.Dir(name))
+	if mod == nil {
+		return out
+	}
+	out = append(out, p.goImports(fset, f, mod, name)...)
+	if isNew && !test && f.Name.Name != "main" {
+		out = append(out, p.goOrphan(mod, name)...)
+	}
+	return out
+}
+
+// goStubs are functions whose body is nothing but a statement that they are not
+// implemented.
+func goStubs(fset *token.FileSet, f *ast.File, name string) []Gap {
+	var out []Gap
+	for _, d := range f.Decls {
+		fn, ok := d.(*ast.FuncDecl)
+		if !ok || fn.Body == nil || len(fn.Body.List) != 1 {
+			continue
+		}
+		says := ""
+		switch st := fn.Body.List[0].(type) {
+		case *ast.ExprStmt:
+			says = excuse(st.X)
+		case *ast.ReturnStmt:
+			for _, r := range st.Results {
+				if s := excuse(r); s != "" {
+					says = s
+				}
+			}
+		}
+		if says != "" {
+			out = append(out, Gap{Type: Stub, File: name, Line: fset.Position(fn.Pos()).Line,
+				Description: fmt.Sprintf("%s is not implemented", fn.Name.Name), Evidence: says})
+		}
+	}
+	return out
+}
+
+// excuse is the text with which panic, errors.New or fmt.Errorf says that something is
+// not implemented; "" for any other expression.
+func excuse(e ast.Expr) string {
+	call, ok := e.(*ast.CallExpr)
+	if !ok || len(call.Args) == 0 {
+		return ""
+	}
+	switch fn := call.Fun.(type) {
+	case *ast.Ident:
+		if fn.Name != "panic" {
+			return ""
+		}
+	case *ast.SelectorExpr:
+		if x, ok := fn.X.(*ast.Ident); !ok || x.Name+"."+fn.Sel.Name != "errors.New" && x.Name+"."+fn.Sel.Name != "fmt.Errorf" {
+			return ""
+		}
+	default:
+		return ""
+	}
+	if inner := excuse(call.Args[0]); inner != "" {
+		return inner // panic(errors.New("…"))
+	}
+	lit, ok := call.Args[0].(*ast.BasicLit)
+	if !ok || lit.Kind != token.STRING {
+		return ""
+	}
+	text, err := strconv.Unquote(lit.Value)
+	if err != nil || !unfinished(text) {
+		return ""
+	}
+	return text
+}
+
+// unfinished tells whether a message says that something is still to be done.
+func unfinished(text string) bool {
+	t := strings.ToLower(text)
+	for _, words := range []string{"not implemented", "not yet implemented", "unimplemented", "implement me"} {
+		if strings.Contains(t, words) {
+			return true
+		}
+	}
+	return strings.HasPrefix(t, "todo")
+}
+
+// goImports looks where imports of the project's own packages lead, and whether the names
+// that are used of them are there.
+func (p *project) goImports(fset *token.FileSet, f *ast.File, mod *module, name string) []Gap {
+	var out []Gap
+	of := map[string]*goNames{} // by the name that the file uses
+	for _, spec := range f.Imports {
+		imp, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			continue
+		}
+		rel, own := strings.CutPrefix(imp, mod.path)
+		if !own || rel != "" && rel[0] != '/' {
+			continue
+		}
+		dir := path.Join(mod.dir, rel)
+		if other := p.moduleOf(dir); other != nil && *other != *mod {
+			continue // a module within the module
+		}
+		// What a package's own tests see: export_test.go may have more.
+		names := p.namesOf(dir, dir == path.Dir(name))
+		if names.files == 0 {
+			out = append(out, Gap{Type: WrongImport, File: name, Line: fset.Position(spec.Pos()).Line,
+				Description: fmt.Sprintf("the import %q leads to no package", imp), Evidence: "there is no Go file in " + dir})
+			continue
+		}
+		as := names.name
+		if spec.Name != nil {
+			as = spec.Name.Name
+		}
+		if as != "_" && as != "." {
+			of[as] = names
+		}
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		sel, ok := n.(*ast.SelectorExpr)
+		if !ok {
+			return true
+		}
+		x, ok := sel.X.(*ast.Ident)
+		if !ok || x.Obj != nil { // a variable of the file
+			return true
+		}
+		if names := of[x.Name]; names != nil && !names.torn && !names.names[sel.Sel.Name] {
+			out = append(out, Gap{Type: MissingExport, File: name, Line: fset.Position(sel.Pos()).Line,
+				Description: fmt.Sprintf("package %s has no %s", x.Name, sel.Sel.Name)})
+		}
+		return true
+	})
+	return out
+}
+
+// goOrphan is a new package below internal that nobody imports: others' modules cannot,
+// so nothing uses it.
+func (p *project) goOrphan(mod *module, name string) []Gap {
+	dir := path.Dir(name)
+	if dir != "internal" && !strings.Contains("/"+dir+"/", "/internal/") {
+		return nil
+	}
+	own := path.Join(mod.path, strings.TrimPrefix(strings.TrimPrefix(dir, mod.dir), "/"))
+	if mod.dir == "." {
+		own = path.Join(mod.path, dir)
+	}
+	all, whole := p.files()
+	if !whole {
+		return nil
+	}
+	for _, other := range all {
+		if path.Ext(other) != ".go" || path.Dir(other) == dir {
+			continue
+		}
+		if text, ok := p.read(other); ok && strings.Contains(text, strconv.Quote(own)) {
+			return nil
+		}
+	}
+	if p.lone == nil {
+		p.lone = map[string]bool{}
+	}
+	if p.lone[own] {
+		return nil // its first file stands for all of them
+	}
+	p.lone[own] = true
+	return []Gap{{Type: Orphan, File: name, Description: fmt.Sprintf("no package imports %s", own)}}
+}
+
+// moduleOf finds the go.mod above a folder; nil when there is none.
+func (p *project) moduleOf(dir string) *module {
+	if p.modules == nil {
+		p.modules = map[string]*module{}
+	}
+	for at := dir; ; at = path.Dir(at) {
+		m, known := p.modules[at]
+		if !known {
+			if text, ok := p.read(path.Join(at, "go.mod")); ok {
+				m = &module{at, modulePath(text)}
+			}
+			p.modules[at] = m
+		}
+		if m != nil && m.path != "" {
+			return m
+		}
+		if at == "." || at == "/" {
+			return nil
+		}
+	}
+}
+
+func modulePath(text string) string {
+	for line := range strings.Lines(text) {
+		if f := strings.Fields(line); len(f) >= 2 && f[0] == "module" {
+			if s, err := strconv.Unquote(f[1]); err == nil {
+				return s
+			}
+			return f[1]
+		}
+	}
+	return ""
+}
+
+// namesOf reads the top-level names of a package, whatever its files are built for; with
+// tests, those of its test files too.
+func (p *project) namesOf(dir string, tests bool) *goNames {
+	if p.packages == nil {
+		p.packages = map[string]*goNames{}
+	}
+	key := dir
+	if tests {
+		key += "/_test"
+	}
+	if n := p.packages[key]; n != nil {
+		return n
+	}
+	n := &goNames{names: map[string]bool{}}
+	p.packages[key] = n
+	all, _ := p.files()
+	for _, name := range all {
+		if path.Dir(name) != dir || path.Ext(name) != ".go" || !tests && strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		text, ok := p.read(name)
+		if !ok {
+			continue
+		}
+		n.files++
+		f, err := parser.ParseFile(token.NewFileSet(), name, text, parser.SkipObjectResolution)
+		if f == nil || err != nil {
+			n.torn = true
+			continue
+		}
+		if !strings.HasSuffix(name, "_test.go") {
+			n.name = f.Name.Name
+		}
+		for _, d := range f.Decls {
+			n.add(d)
+		}
+	}
+	return n
+}

@@ -1,0 +1,79 @@
+package gaps
+
+import (
+	"net/url"
+	"path"
+	"regexp"
+	"strings"
+)
+
+// This file looks at links of Markdown: those to files of the project. It knows inline
+// links and definitions, and passes over code, other sites and anchors.
+
+var (
+	linkRe = regexp.MustCompile(`!?\[[^\]\n]*\]\(\s*<?([^)>\s]+)>?(?:\s+["'(][^)\n]*)?\s*\)`)
+	defRe  = regexp.MustCompile(`(?m)^ {0,3}\[[^\]\n]+\]:\s*<?(\S+?)>?(?:\s|$)`)
+	codeRe = regexp.MustCompile("(`+)[^`\n]+(`+)")
+)
+
+func (p *project) markdown(name, text string) []Gap {
+	text = withoutCode(text)
+	var out []Gap
+	for _, re := range []*regexp.Regexp{linkRe, defRe} {
+		for _, m := range re.FindAllStringSubmatchIndex(text, -1) {
+			if p.broken(name, text[m[2]:m[3]]) {
+				out = append(out, Gap{Type: BrokenLink, File: name, Line: lineOf(text, m[2]),
+					Description: "the link to " + text[m[2]:m[3]] + " leads to no file"})
+			}
+		}
+	}
+	return out
+}
+
+// broken tells whether a link means a file of the project that is not there.
+func (p *project) broken(name, link string) bool {
+	u, err := url.Parse(link)
+	if err != nil || u.Scheme != "" || u.Host != "" || u.Path == "" || strings.ContainsAny(link, "{}$*|") {
+		return false
+	}
+	if path.IsAbs(u.Path) {
+		return false // of a site
+	}
+	if path.Ext(u.Path) == "" {
+		return false // a page of a site that is made of these files, or a folder
+	}
+	target, ok := inside(name, u.Path)
+	return ok && p.is(target) == ""
+}
+
+// withoutCode blanks fenced and inline code.
+func withoutCode(text string) string {
+	var b strings.Builder
+	fence := ""
+	for line := range strings.Lines(text) {
+		body := strings.TrimSpace(line)
+		switch {
+		case fence == "" && (strings.HasPrefix(body, "```") || strings.HasPrefix(body, "~~~")):
+			fence = body[:3]
+			line = blanked(line)
+		case fence != "":
+			if strings.HasPrefix(body, fence) {
+				fence = ""
+			}
+			line = blanked(line)
+		default:
+			line = codeRe.ReplaceAllStringFunc(line, blanked)
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}
+
+func blanked(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\n' {
+			return r
+		}
+		return ' '
+	}, s)
+}

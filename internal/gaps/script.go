@@ -1,0 +1,276 @@
+package gaps
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// This file looks at JavaScript and TypeScript, by text: comments and strings are told
+// apart from code, nothing is parsed. Only relative imports are followed; packages,
+// aliases and bundlers' own schemes are not.
+
+var scriptExts = []string{".ts", ".tsx", ".d.ts", ".js", ".jsx", ".mjs", ".cjs", ".mts", ".cts", ".json"}
+
+var (
+	// fromRe is an import or re-export with a source: what it takes, and from where.
+	fromRe = regexp.MustCompile(`(?m)(?:^|[;\s}])(import|export)\s+(type\s+)?([^;'"()]*?)\s*from\s*(['"])([^'"\n]+)['"]`)
+	// bareRe is an import for its effects, a dynamic one, or a require.
+	bareRe = regexp.MustCompile(`(?m)(?:(?:^|[;\s])import\s*|\b(?:import|require)\s*\(\s*)(['"])([^'"\n]+)['"]`)
+	// stubRe is a function whose whole body throws that it is not implemented.
+	stubRe = regexp.MustCompile(`\{\s*throw\s+new\s+\w*Error\s*\(\s*(['"])([^'"\n]*)['"]\s*\)\s*;?\s*\}`)
+	nameRe = regexp.MustCompile(`^[A-Za-z_$][\w$]*$`)
+
+	exportListRe = regexp.MustCompile(`\bexport\s+(?:type\s+)?\{([^}]*)\}`)
+	exportDeclRe = regexp.MustCompile(`\bexport\s+(?:declare\s+)?(?:abstract\s+)?(?:async\s+)?(?:function\s*\*?|class|const\s+enum|const|let|var|interface|type|enum|namespace)\s+([A-Za-z_$][\w$]*)`)
+	// openRe is an export whose names cannot be seen here: another module's, CommonJS's,
+	// or destructured ones.
+	openRe    = regexp.MustCompile(`\bexport\s*\*|\bmodule\.exports\b|\bexports\.|\bexport\s+(?:const|let|var)\s*[\[{]|\bexport\s*=|\bexport\s+as\b`)
+	severalRe = regexp.MustCompile(`,\s*[A-Za-z_$][\w$]*\s*=[^=>]`)
+)
+
+func (p *project) script(name, text string, isNew bool) []Gap {
+	code := uncommented(text)
+	var out []Gap
+	for _, m := range stubRe.FindAllStringSubmatchIndex(code, -1) {
+		if says := code[m[4]:m[5]]; unfinished(says) {
+			out = append(out, Gap{Type: Stub, File: name, Line: lineOf(code, m[0]),
+				Description: "a function is not implemented: " + says, Evidence: strings.Join(strings.Fields(code[m[0]:m[1]]), " ")})
+		}
+	}
+	for _, m := range fromRe.FindAllStringSubmatchIndex(code, -1) {
+		at, from := lineOf(code, m[10]), code[m[10]:m[11]]
+		target, gap := p.follow(name, from, at)
+		if gap != nil {
+			out = append(out, *gap)
+		}
+		if target == "" {
+			continue
+		}
+		names, known := p.exports(target)
+		for _, want := range wanted(code[m[6]:m[7]]) {
+			if known && !names[want] {
+				out = append(out, Gap{Type: MissingExport, File: name, Line: at,
+					Description: fmt.Sprintf("%s exports no %s", target, want), Evidence: strings.Join(strings.Fields(code[m[2]:m[1]]), " ")})
+			}
+		}
+	}
+	for _, m := range bareRe.FindAllStringSubmatchIndex(code, -1) {
+		if _, gap := p.follow(name, code[m[4]:m[5]], lineOf(code, m[4])); gap != nil {
+			out = append(out, *gap)
+		}
+	}
+	if isNew && strings.Contains(code, "export") {
+		out = append(out, p.scriptOrphan(name)...)
+	}
+	return out
+}
+
+// follow resolves a relative import; target is "" for what is not a script, not relative,
+// or not there.
+func (p *project) follow(name, from string, line int) (target string, gap *Gap) {
+	if !strings.HasPrefix(from, "./") && !strings.HasPrefix(from, "../") && from != "." && from != ".." {
+		return "", nil
+	}
+	if strings.ContainsAny(from, "?#!*${") { // a loader's own syntax
+		return "", nil
+	}
+	base, ok := inside(name, from)
+	if !ok {
+		return "", nil // outside of the project
+	}
+	if found := p.resolve(base); found != "" {
+		if ext := path.Ext(found); ext == ".json" || !slices.Contains(scriptExts, ext) {
+			return "", nil
+		}
+		return found, nil
+	}
+	if p.generated(base) {
+		return "", nil
+	}
+	return "", &Gap{Type: WrongImport, File: name, Line: line, Description: fmt.Sprintf("the import %q leads to no file", from)}
+}
+
+// resolve finds the file that a script means, with the extensions that are left out.
+func (p *project) resolve(base string) string {
+	if p.is(base) == "file" {
+		return base
+	}
+	for _, ext := range scriptExts {
+		if p.is(base+ext) == "file" {
+			return base + ext
+		}
+	}
+	// TypeScript names the file that will be made of it.
+	for js, list := range map[string][]string{".js": {".ts", ".tsx", ".d.ts"}, ".jsx": {".tsx"}, ".mjs": {".mts", ".d.mts"}, ".cjs": {".cts", ".d.cts"}} {
+		if stem, ok := strings.CutSuffix(base, js); ok {
+			for _, ts := range list {
+				if p.is(stem+ts) == "file" {
+					return stem + ts
+				}
+			}
+		}
+	}
+	if p.is(base) == "dir" {
+		if p.is(path.Join(base, "package.json")) == "file" {
+			return path.Join(base, "package.json")
+		}
+		for _, ext := range scriptExts {
+			if p.is(path.Join(base, "index"+ext)) == "file" {
+				return path.Join(base, "index"+ext)
+			}
+		}
+	}
+	return ""
+}
+
+// generated tells whether a path is in a folder that a build makes.
+func (p *project) generated(name string) bool {
+	for _, part := range strings.Split(name, "/") {
+		if foreign[part] || strings.HasPrefix(part, ".") || strings.Contains(part, "generated") {
+			return true
+		}
+	}
+	return false
+}
+
+// wanted are the names in the braces of an import, as the source has them.
+func wanted(clause string) []string {
+	_, list, ok := strings.Cut(clause, "{")
+	list, _, closed := strings.Cut(list, "}")
+	if !ok || !closed {
+		return nil
+	}
+	var out []string
+	for item := range strings.SplitSeq(list, ",") {
+		f := strings.Fields(item)
+		if len(f) > 1 && f[0] == "type" && f[1] != "as" {
+			f = f[1:]
+		}
+		if len(f) > 0 && nameRe.MatchString(f[0]) && f[0] != "default" {
+			out = append(out, f[0])
+		}
+	}
+	return out
+}
+
+// exports are the names a script exports; known is false where they cannot be seen by
+// text.
+func (p *project) exports(name string) (names map[string]bool, known bool) {
+	text, ok := p.read(name)
+	if !ok {
+		return nil, false
+	}
+	code := uncommented(text)
+	if openRe.MatchString(code) || !strings.Contains(code, "export") {
+		return nil, false
+	}
+	names = map[string]bool{}
+	for _, m := range exportDeclRe.FindAllStringSubmatchIndex(code, -1) {
+		names[code[m[2]:m[3]]] = true
+		// "export const a = 1, b = 2": the others cannot be told from the values.
+		rest, _, _ := strings.Cut(code[m[3]:], "\n")
+		if severalRe.MatchString(rest) || strings.HasSuffix(strings.TrimSpace(rest), ",") {
+			return nil, false
+		}
+	}
+	for _, m := range exportListRe.FindAllStringSubmatch(code, -1) {
+		for item := range strings.SplitSeq(m[1], ",") {
+			if f := strings.Fields(item); len(f) > 0 {
+				names[f[len(f)-1]] = true // "a as b" exports b
+			}
+		}
+	}
+	return names, true
+}
+
+// entry matches files that something else than an import uses: tests, settings, entry
+// points, and the folders whose files a framework finds by itself.
+var entry = regexp.MustCompile(`(?:^|/)\.[^/]*$|rc\.\w+$|(?:^|/)(?:index|main|app|server|cli|middleware|instrumentation|setup[\w-]*)\.\w+$|\.(?:test|spec|stories|config|setup|d)\.\w+$|(?:^|/)(?:tests?|__tests__|__mocks__|e2e|bin|scripts|pages|app|routes|api|public|migrations|stories|workers?|functions|commands|plugins)/`)
+
+// scriptOrphan is a new module that no file of the project names.
+func (p *project) scriptOrphan(name string) []Gap {
+	if entry.MatchString(name) {
+		return nil
+	}
+	all, whole := p.files()
+	if !whole {
+		return nil
+	}
+	stem := strings.TrimSuffix(path.Base(name), path.Ext(name))
+	for _, other := range all {
+		if other == name {
+			continue
+		}
+		switch path.Ext(other) {
+		case ".md", ".markdown", ".txt", ".lock", ".map", ".svg":
+			continue // words about it are no use of it
+		}
+		if text, ok := p.read(other); ok && mentions(text, stem) {
+			return nil
+		}
+	}
+	return []Gap{{Type: Orphan, File: name, Description: "no file of the project imports or names it"}}
+}
+
+// mentions tells whether a text has a file's name as the end of a path: behind a slash or
+// a quote, and followed by an extension or a quote.
+func mentions(text, stem string) bool {
+	for rest := text; ; {
+		i := strings.Index(rest, stem)
+		if i < 0 {
+			return false
+		}
+		end := i + len(stem)
+		if i > 0 && strings.ContainsRune("/'\"`", rune(rest[i-1])) && end < len(rest) && strings.ContainsRune(".'\"`", rune(rest[end])) {
+			return true
+		}
+		rest = rest[end:]
+	}
+}
+
+// uncommented blanks comments and template literals (which may hold code of their own),
+// and leaves every byte else where it is.
+func uncommented(text string) string {
+	b := []byte(text)
+	blank := func(from, to int) {
+		for i := from; i < to; i++ {
+			if b[i] != '\n' {
+				b[i] = ' '
+			}
+		}
+	}
+	for i := 0; i < len(b); i++ {
+		switch {
+		case b[i] == '\'' || b[i] == '"' || b[i] == '`':
+			from, q := i, b[i]
+			for i++; i < len(b) && b[i] != q && (b[i] != '\n' || q == '`'); i++ {
+				if b[i] == '\\' {
+					i++
+				}
+			}
+			if q == '`' {
+				blank(from+1, min(i, len(b)))
+			}
+		case b[i] == '/' && i+1 < len(b) && b[i+1] == '/':
+			end := i
+			for end < len(b) && b[end] != '\n' {
+				end++
+			}
+			blank(i, end)
+			i = end
+		case b[i] == '/' && i+1 < len(b) && b[i+1] == '*':
+			end := strings.Index(text[i+2:], "*/")
+			if end < 0 {
+				end = len(b)
+			} else {
+				end += i + 4
+			}
+			blank(i, end)
+			i = end - 1
+		}
+	}
+	return string(b)
+}
