@@ -26,7 +26,7 @@ func completeTask(_ *cobra.Command, args []string, begun string) ([]cobra.Comple
 	if err != nil || last == nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	p, _, err := loadPlan(last.plan)
+	p, _, err := loadPlanOf(last.plan, last.config.Run)
 	if err != nil || p == nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

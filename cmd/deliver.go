@@ -132,7 +132,7 @@ func recall(project, run string) (*pastSession, error) {
 		}
 		return nil, usage("there is no run%s in %s", run, filepath.Join(dir, ".loop"))
 	}
-	p, diags, err := loadPlan(last.plan)
+	p, diags, err := loadPlanOf(last.plan, last.config.Run)
 	if err != nil {
 		return nil, err
 	}
