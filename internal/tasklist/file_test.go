@@ -108,6 +108,9 @@ func TestNoTasks(t *testing.T) {
 			}
 		})
 	}
+	if task, err := parse("3", []byte(strings.ReplaceAll(written, "\n", "\r\n"))); err != nil || string(task.render()) != written {
+		t.Errorf("lines as Windows ends them: %v", err)
+	}
 	// Lists that are missing are empty, as the plan needs no more.
 	if task, err := parse("1", []byte(`{"id":"1","subject":"x","description":"","status":"pending"}`)); err != nil || task.Blocks != nil {
 		t.Errorf("%+v %v", task, err)

@@ -77,12 +77,13 @@ func TestNewIDs(t *testing.T) {
 		files map[string]string
 		want  string
 	}{
-		"empty":            {nil, "1"},
-		"after files":      {map[string]string{"2.json": pending("2", ""), "11.json": "broken"}, "12"},
-		"after deletions":  {map[string]string{"2.json": pending("2", ""), ".highwatermark": "41\n"}, "42"},
-		"a bad mark":       {map[string]string{"03.json": pending("03", ""), ".highwatermark": "zz"}, "4"},
-		"a hostile mark":   {map[string]string{".highwatermark": strings.Repeat("9", 400)}, "1"},
-		"names and others": {map[string]string{"R-001.json": pending("R-001", ""), "12x.json": "{}"}, "13"},
+		"empty":             {nil, "1"},
+		"after files":       {map[string]string{"2.json": pending("2", ""), "11.json": "broken"}, "12"},
+		"after deletions":   {map[string]string{"2.json": pending("2", ""), ".highwatermark": "41\n"}, "42"},
+		"a mark of Windows": {map[string]string{"2.json": strings.ReplaceAll(written, "\n", "\r\n"), ".highwatermark": "41\r\n"}, "42"},
+		"a bad mark":        {map[string]string{"03.json": pending("03", ""), ".highwatermark": "zz"}, "4"},
+		"a hostile mark":    {map[string]string{".highwatermark": strings.Repeat("9", 400)}, "1"},
+		"names and others":  {map[string]string{"R-001.json": pending("R-001", ""), "12x.json": "{}"}, "13"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

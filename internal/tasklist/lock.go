@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"time"
 )
@@ -55,7 +56,8 @@ func acquire(ctx context.Context, file string) (*lock, error) {
 		if err == nil {
 			return hold(path)
 		}
-		if !errors.Is(err, fs.ErrExist) {
+		// On Windows a folder that is being removed refuses rather than exists.
+		if !errors.Is(err, fs.ErrExist) && (runtime.GOOS != "windows" || !errors.Is(err, fs.ErrPermission)) {
 			return nil, err
 		}
 		if abandoned(path) {
