@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -172,15 +173,23 @@ func parse(id string, src []byte) (*Task, error) {
 	switch t.Status {
 	case Pending, InProgress, Completed:
 	default:
-		read.wrong("status", "bad-value", fmt.Sprintf("status %s is none that Claude Code knows; write pending, in_progress or completed", quoted(string(t.Status))))
+		read.wrong("status", "bad-value", fmt.Sprintf("status %s is none that Claude Code knows; write pending, in_progress or completed", short(string(t.Status))))
 	}
 	if own != id {
-		read.wrong("id", "bad-id", fmt.Sprintf("the id is %s and the file is %s.json: Claude Code goes by the file; make them agree", quoted(own), id))
+		read.wrong("id", "bad-id", fmt.Sprintf("the id is %s and the file is %s.json: Claude Code goes by the file; make them agree", short(own), id))
 	}
 	if read.err != nil {
 		return nil, read.err
 	}
 	return t, nil
+}
+
+// short is a text of others in a message: quoted, one line, at most 80 bytes.
+func short(s string) string {
+	if len(s) > 80 {
+		s = strings.ToValidUTF8(s[:77], "") + "..."
+	}
+	return strconv.Quote(s)
 }
 
 // parseObject reads an object that begins in src; base is added to all offsets.
@@ -227,6 +236,9 @@ func syntax(err error, size, base int) *Mistake {
 		m.At = base + min(int(s.ByteOffset), size)
 		if !errors.Is(err, io.ErrUnexpectedEOF) {
 			m.Text = "no JSON: " + s.Err.Error()
+			if len(m.Text) > 200 { // it may quote a name
+				m.Text = strings.ToValidUTF8(m.Text[:197], "") + "..."
+			}
 		}
 	}
 	return m

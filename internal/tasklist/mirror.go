@@ -177,12 +177,19 @@ type writer struct {
 	added map[string]string // ids in the list of tasks that the run made up; nil: not looked up yet
 }
 
+// change is one task to be written.
+type change struct {
+	task int
+	id   string // in the plan
+	view view
+}
+
 func (w *writer) run(ctx context.Context) {
 	for {
-		batch, views, ids, last := w.take()
-		for _, i := range batch {
-			if err := w.put(ctx, ids[i], views[i]); err != nil {
-				w.failed(ctx, i, ids[i], err)
+		batch, last := w.take()
+		for _, b := range batch {
+			if err := w.put(ctx, b.id, b.view); err != nil {
+				w.failed(ctx, b, err)
 			}
 		}
 		if last || ctx.Err() != nil {
@@ -197,25 +204,27 @@ func (w *writer) run(ctx context.Context) {
 }
 
 // take is what there is to write now, and whether nothing will follow.
-func (w *writer) take() (batch []int, views []view, ids []string, last bool) {
+func (w *writer) take() (batch []change, last bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	maps.Copy(w.want, w.late)
 	w.late = nil
-	batch = slices.Sorted(maps.Keys(w.want))
+	for _, i := range slices.Sorted(maps.Keys(w.want)) {
+		batch = append(batch, change{i, w.ids[i], w.seen[i]})
+	}
 	clear(w.want)
-	return batch, slices.Clone(w.seen), w.ids[:len(w.ids):len(w.ids)], w.over
+	return batch, w.over
 }
 
-func (w *writer) failed(ctx context.Context, i int, id string, err error) {
+func (w *writer) failed(ctx context.Context, c change, err error) {
 	if errors.Is(err, ErrGone) {
-		w.tell(id, fmt.Sprintf("task %s was deleted from the list %s; the run goes on with it", id, w.list.Name))
+		w.tell(c.id, fmt.Sprintf("task %s was deleted from the list %s; the run goes on with it", c.id, w.list.Name))
 		return
 	}
 	if w.late == nil {
 		w.late = map[int]struct{}{}
 	}
-	w.late[i] = struct{}{}
+	w.late[c.task] = struct{}{}
 	if ctx.Err() != nil {
 		return // leftOver counts them
 	}

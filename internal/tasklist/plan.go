@@ -66,6 +66,9 @@ func (l *List) Plan(ctx context.Context, run string) (*plan.Plan, []plan.Diagnos
 			ds = append(ds, (&FileError{t.ID, l.file(t.ID), t.src, wrong}).diagnostic())
 		}
 		out = append(out, o.value()...)
+		if t.Status == InProgress && t.Owner != Owner {
+			ds = append(ds, l.taken(t))
+		}
 	}
 	out = append(out, "]}"...)
 	if plan.HasErrors(ds) { // more would only repeat it
@@ -83,6 +86,18 @@ func (l *List) Plan(ctx context.Context, run string) (*plan.Plan, []plan.Diagnos
 		}
 	}
 	return p, ds, nil
+}
+
+// taken warns of a task that somebody may be at work on.
+func (l *List) taken(t *Task) plan.Diagnostic {
+	who := "somebody"
+	if t.Owner != "" {
+		who = short(t.Owner)
+	}
+	d := plan.Diagnostic{Severity: plan.SeverityWarning, Code: plan.CodeGuessed, File: l.file(t.ID), Path: "status",
+		Message: fmt.Sprintf("task %s is in progress already: %s may be at work on it; the run starts it anew", t.ID, who)}
+	d.Line, d.Column = position(t.src, t.at("status"))
+	return d
 }
 
 func (l *List) nothing(all int) plan.Diagnostic {
@@ -150,7 +165,7 @@ func (t *Task) native(blockers []string) (o Object, wrong *Mistake) {
 		}
 		for _, m := range more.fields {
 			if o.Get(m.name) != nil || m.name == "metadata" {
-				return o, &Mistake{At: m.at, Code: plan.CodeConflict, Text: fmt.Sprintf("the task has %s already; remove it from metadata.wavex", quoted(m.name))}
+				return o, &Mistake{At: m.at, Code: plan.CodeConflict, Text: fmt.Sprintf("the task has %s already; remove it from metadata.wavex", short(m.name))}
 			}
 			o.Set(m.name, m.value)
 		}

@@ -108,6 +108,7 @@ func TestPlanMistakes(t *testing.T) {
 		"field twice":    {map[string]string{"1.json": pending("1", `,"metadata":{"wavex":{"subject":"x"}}`)}, "1.json:1:", "has \"subject\" already"},
 		"wrong field":    {map[string]string{"1.json": pending("1", ",\"metadata\":{\"wavex\":{\n\"files\":[\"../x\"]}}")}, "1.json:2:9: error", "leaves the directory"},
 		"no field":       {map[string]string{"1.json": pending("1", ",\"metadata\":{\"wavex\":{\n\"file\":[\"../x\"]}}")}, "1.json:2:8: error", "files"},
+		"taken":          {map[string]string{"1.json": strings.Replace(pending("1", `,"owner":"me"`), "pending", "in_progress", 1)}, "1.json:1:61: warning", "\"me\" may be at work on it"},
 		"nothing proves": {map[string]string{"1.json": ok}, "1.json:1:1: warning", "no check"},
 	} {
 		t.Run(name, func(t *testing.T) {
