@@ -220,7 +220,7 @@ func (q *request) through(ctx context.Context) (stage.Result, error) {
 		}
 	}
 	ctx, stopped := interruptible(ctx)
-	guard := contain(q.mark())
+	guard := contain(ctx, q.mark())
 	res, err := m.Run(ctx)
 	guard()
 	code := stopped()

@@ -72,7 +72,7 @@ func (r *session) run(ctx context.Context) error {
 	}
 	stopSignals, abandoned := r.signals(loop)
 	defer stopSignals()
-	guard := contain(r.config.Run)
+	guard := contain(ctx, r.config.Run)
 	defer guard()
 
 	type outcome struct {
@@ -146,18 +146,27 @@ func (r *session) finish(end scheduler.RunEnded, err error) error {
 }
 
 // contain makes sure that nothing survives wavex: orphans come to us, and a guard
-// sweeps when we are killed. Where the system offers neither, the run goes on.
-func contain(run string) func() {
+// sweeps when we are killed; both know the run's control group. Where the system
+// offers none of this, the run goes on. What an earlier wavex left in the group is ended.
+func contain(ctx context.Context, run string) func() {
 	_ = proc.Subreaper()
+	_ = proc.Unenclose(ctx, run)
+	open := func() {}
+	if e, err := proc.Enclose(run); err == nil {
+		open = func() { _ = e.Close(context.WithoutCancel(ctx)) } // the run is over, and what is left of it with it
+	}
 	self, err := os.Executable()
 	if err != nil {
-		return func() {}
+		return open
 	}
 	guard, err := proc.StartGuard([]string{self, "guard", run}, run)
 	if err != nil {
-		return func() {}
+		return open
 	}
-	return func() { _ = guard.Close() }
+	return func() {
+		_ = guard.Close()
+		open()
+	}
 }
 
 // eventLog writes events into the journal.

@@ -16,7 +16,10 @@ import (
 // list holds nothing of ours but orphans.
 type brood struct {
 	reaper atomic.Bool // Subreaper succeeded
-	list   string      // the file that lists the children of the first thread
+	// enclosure is the control group that processes are forked into; nil: that of this
+	// process.
+	enclosure atomic.Pointer[Enclosure]
+	list      string // the file that lists the children of the first thread
 
 	mu   sync.Mutex
 	live map[*Process]bool // from before the fork until it is reaped

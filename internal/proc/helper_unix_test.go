@@ -43,6 +43,8 @@ func helper(name string, args []string) int {
 		return GuardMain(os.Stdin, args[0])
 	case "wavex":
 		return wavex(args[0])
+	case "enclosed":
+		return enclosed(args[0])
 	default:
 		return 98
 	}

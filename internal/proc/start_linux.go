@@ -44,6 +44,8 @@ func (p *Process) begin() error {
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL, PidFD: &p.pidfd}
 	if p.guard {
 		p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, PidFD: &p.pidfd}
+	} else if e := ours.enclosure.Load(); e != nil {
+		p.cmd.SysProcAttr.UseCgroupFD, p.cmd.SysProcAttr.CgroupFD = true, int(e.fd.Fd())
 	}
 	var err error
 	pinned(func() { err = ours.start(p) })

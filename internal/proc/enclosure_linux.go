@@ -1,0 +1,154 @@
+package proc
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Enclosure is a control group (version 2) of a run: whatever wavex starts is born in
+// it, and no clearing of an environment or leaving of parents gets a process out. It is
+// one for the whole run; which attempt a process belongs to is the sweep's matter.
+type Enclosure struct {
+	dir string
+	fd  *os.File // of the directory; processes are forked into it
+}
+
+// Enclose makes the run's control group, below the one that this process is in, and has
+// every later Start of this process fork into it. It is for the command line, once, and
+// fails with ErrUnsupported where there is no such hierarchy, or none that may be
+// changed (most sessions of ordinary users, containers without a delegated group).
+func Enclose(run string) (*Enclosure, error) {
+	dir, err := enclosureDir(run)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, fmt.Errorf("%w: %w", ErrUnsupported, err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, killFile)); err != nil { // before Linux 5.14
+		_ = os.Remove(dir)
+		return nil, ErrUnsupported
+	}
+	fd, err := os.OpenFile(dir, os.O_RDONLY|unix.O_DIRECTORY, 0)
+	if err != nil {
+		_ = os.Remove(dir)
+		return nil, fmt.Errorf("%w: %w", ErrUnsupported, err)
+	}
+	e := &Enclosure{dir: dir, fd: fd}
+	ours.enclosure.Store(e)
+	return e, nil
+}
+
+// Close ends what is still in the group, removes it, and lets processes be started
+// outside of it again.
+func (e *Enclosure) Close(ctx context.Context) error {
+	ours.enclosure.CompareAndSwap(e, nil)
+	return errors.Join(emptyEnclosure(ctx, e.dir), e.fd.Close())
+}
+
+// Unenclose ends everything in the control group that an earlier process made for the
+// run, and removes it. It does nothing where there is none.
+func Unenclose(ctx context.Context, run string) error {
+	dir, err := enclosureDir(run)
+	if err != nil {
+		return nil // nobody can have made one
+	}
+	return emptyEnclosure(ctx, dir)
+}
+
+const (
+	killFile   = "cgroup.kill"
+	eventsFile = "cgroup.events"
+)
+
+// enclosureDir is where a run's group is: below our own, where the unified hierarchy is
+// mounted. A nested wavex is in the group of the outer one, and makes its own in there.
+func enclosureDir(run string) (string, error) {
+	if run == "" || strings.ContainsAny(run, "/\x00") {
+		return "", ErrUnsupported
+	}
+	mount, err := unifiedMount()
+	if err != nil {
+		return "", err
+	}
+	own, err := os.ReadFile(procPath(os.Getpid(), "cgroup"))
+	if err != nil {
+		return "", ErrUnsupported
+	}
+	for line := range strings.Lines(string(own)) {
+		if path, ok := strings.CutPrefix(strings.TrimRight(line, "\n"), "0::"); ok {
+			return filepath.Join(mount, path, "wavex-"+run), nil
+		}
+	}
+	return "", ErrUnsupported
+}
+
+// unifiedMount finds where version 2 is mounted.
+func unifiedMount() (string, error) {
+	f, err := os.Open(procPath(os.Getpid(), "mountinfo"))
+	if err != nil {
+		return "", ErrUnsupported
+	}
+	defer f.Close()
+	for in := bufio.NewScanner(f); in.Scan(); {
+		before, after, ok := strings.Cut(in.Text(), " - ")
+		fields := strings.Fields(before)
+		if ok && strings.HasPrefix(after, "cgroup2 ") && len(fields) >= 5 && fields[3] == "/" {
+			return fields[4], nil
+		}
+	}
+	return "", ErrUnsupported
+}
+
+// emptyEnclosure kills whatever is in a group and below it, then removes it. The kernel
+// kills all at once, whoever forks meanwhile.
+func emptyEnclosure(ctx context.Context, dir string) error {
+	err := os.WriteFile(filepath.Join(dir, killFile), []byte("1"), 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("ending what is in %s: %w", dir, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, sweepTime)
+	defer cancel()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		events, err := os.ReadFile(filepath.Join(dir, eventsFile))
+		if err != nil || strings.Contains(string(events), "populated 0") {
+			return removeEnclosure(dir)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%s: %w", dir, ErrLeft)
+		case <-tick.C:
+		}
+	}
+}
+
+// removeEnclosure removes a group and those below it, innermost first.
+func removeEnclosure(dir string) error {
+	list, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, e := range list {
+		if e.IsDir() {
+			err = errors.Join(err, removeEnclosure(filepath.Join(dir, e.Name())))
+		}
+	}
+	if rerr := os.Remove(dir); rerr != nil && !errors.Is(rerr, fs.ErrNotExist) {
+		err = errors.Join(err, rerr)
+	}
+	return err
+}

@@ -1,0 +1,145 @@
+package proc
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"runtime"
+	"testing"
+	"time"
+)
+
+// enclosed is a small wavex with an enclosure and a guard, and a daemon of its that has
+// no mark. What it prints: "unsupported", or the daemon's pid.
+func enclosed(run string) int {
+	e, err := Enclose(run)
+	if err != nil {
+		fmt.Println("unsupported", errors.Is(err, ErrUnsupported))
+		return 0
+	}
+	exe, _ := os.Executable()
+	g, err := StartGuard([]string{exe, "helper", "guard", run}, run)
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	p, err := Start(Spec{Argv: []string{exe, "helper", "leave", "hidden"}, Dir: "/", Env: testEnv, Mark: run + "/t/1"})
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	var pid string
+	_, _ = fmt.Fscanln(p.Stdout, &pid)
+	_ = p.Wait()
+	fmt.Println(pid)
+	_, _ = io.Copy(io.Discard, os.Stdin) // until the test kills us, or says that we may go
+	_ = g.Close()
+	if err := e.Close(context.Background()); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// TestEnclosure: a daemon without a mark, whose parents are gone, does not outlive wavex,
+// be it killed or not. Nothing else can find it.
+func TestEnclosure(t *testing.T) {
+	t.Parallel()
+	for _, kill := range []bool{true, false} {
+		t.Run(fmt.Sprintf("killed %v", kill), func(t *testing.T) {
+			t.Parallel()
+			run := fmt.Sprintf("enclosed-%v-%d", kill, os.Getpid())
+			args := self(t, "enclosed", run)
+			c := exec.CommandContext(t.Context(), args[0], args[1:]...)
+			c.Env, c.Stderr = testEnv, os.Stderr
+			in, _ := c.StdinPipe()
+			out, _ := c.StdoutPipe()
+			if err := c.Start(); err != nil {
+				t.Fatal(err)
+			}
+			pid := line(t, bufio.NewReader(out))
+			if pid == "unsupported true" {
+				t.Log("this machine lets nobody make a control group: tried that this is told")
+				_ = c.Wait()
+				return
+			}
+			dir, err := enclosureDir(run)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !alive(t, pid) {
+				t.Fatal("the daemon did not outlive its parents")
+			}
+			if _, err := os.Stat(dir); err != nil {
+				t.Error(err)
+			}
+			if kill {
+				_ = c.Process.Kill()
+			} else {
+				_ = in.Close()
+			}
+			err = c.Wait()
+			if !kill && err != nil {
+				t.Error(err)
+			}
+			for end := time.Now().Add(2 * time.Second); alive(t, pid) && time.Now().Before(end); {
+				runtime.Gosched() // the guard is at it
+			}
+			wantGone(t, pid)
+			for end := time.Now().Add(2 * time.Second); ; {
+				_, err := os.Stat(dir)
+				if errors.Is(err, fs.ErrNotExist) {
+					break
+				}
+				if time.Now().After(end) {
+					t.Fatalf("%s is still there: %v", dir, err)
+				}
+			}
+		})
+	}
+}
+
+// TestUnenclose ends what an earlier wavex left when its guard was killed too, also in
+// groups below.
+func TestUnenclose(t *testing.T) {
+	t.Parallel()
+	run := fmt.Sprintf("left-%d", os.Getpid())
+	dir, err := enclosureDir(run)
+	if err == nil {
+		err = os.MkdirAll(dir+"/wavex-inner", 0o755)
+	}
+	if err != nil {
+		t.Log("this machine lets nobody make a control group:", err)
+		if err := Unenclose(t.Context(), run); err != nil {
+			t.Error(err)
+		}
+		return
+	}
+	p := start(t, Spec{Argv: self(t, "hold"), Stdin: true})
+	pid := line(t, bufio.NewReader(p.Stdout))
+	if err := os.WriteFile(dir+"/wavex-inner/cgroup.procs", []byte(pid), 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := Unenclose(t.Context(), run); err != nil {
+		t.Error(err)
+	}
+	if e := p.Wait(); e.Signal != "SIGKILL" {
+		t.Errorf("%+v", e)
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%s: %v", dir, err)
+	}
+	if err := Unenclose(t.Context(), run); err != nil {
+		t.Error(err)
+	}
+	for _, bad := range []string{"", "../x", "a/b"} {
+		if _, err := Enclose(bad); !errors.Is(err, ErrUnsupported) {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}
