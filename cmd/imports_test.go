@@ -36,7 +36,7 @@ var may = map[string]struct {
 	"internal/fakeapi":           {[]string{"budget"}, "a scripted API serves only tests"},
 	"internal/hook":              {[]string{"internal/journal", "internal/plan", "internal/prompt", "internal/ui", "internal/ui/safe", "scheduler"}, "a projection, and answers that read it"},
 	"internal/doctor":            {[]string{"internal/journal", "internal/proc"}, "looks at the machine; plans and runs are others' business"},
-	"internal/ui":                {[]string{"budget", "counsel", "internal/plan", "internal/report", "internal/ui/safe", "runner", "scheduler"}, "a projection"},
+	"internal/ui":                {[]string{"budget", "counsel", "internal/plan", "internal/report", "internal/transcript", "internal/ui/safe", "runner", "scheduler"}, "a projection"},
 	"internal/ui/safe":           {nil, "text for terminals"},
 	"internal/report":            {[]string{"budget", "counsel", "internal/plan", "internal/ui/safe", "internal/verify", "runner", "scheduler"}, "a projection"},
 	"internal/gaps":              {nil, "source text only; it knows neither plans nor runs"},

@@ -56,7 +56,7 @@ itself, and stops with everything on record.`,
 	root.AddCommand(
 		newStart(std), newPlan(std), newLearn(std), newRun(std), newResume(std), newStatus(std), newReport(std), newRollback(std),
 		newVerify(std), newDeliver(std), newClean(std),
-		newWatch(std),
+		newWatch(std), newLogs(std), newRuns(std),
 		newCheck(std), newImport(std), newExport(std), newDoctor(std), newGraph(std), newSchema(std), newVersion(std),
 		newHook(std), newHooks(std), newCancel(std),
 		newAgent(std), newGuard(std), newMan(std),

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"wavex/internal/journal"
+	"wavex/internal/ui"
 	"wavex/scheduler"
 )
 
@@ -26,6 +27,20 @@ func (p *past) files() fs.FS {
 		return nil
 	}
 	return os.DirFS(dir)
+}
+
+// standing is the run for the box of wavex status.
+func (p *past) standing() ui.Standing {
+	st := ui.Standing{State: p.state, Alive: p.alive}
+	for _, e := range p.events {
+		switch b := e.Body.(type) {
+		case scheduler.RunStarted:
+			st.Delivered = nil
+		case scheduler.DeliveryEnded:
+			st.Delivered = &b
+		}
+	}
+	return st
 }
 
 // pastRun finds a run and gives the state that its journal leads to. args is nothing

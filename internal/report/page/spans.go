@@ -73,6 +73,9 @@ func (w *walker) event(e scheduler.Event) {
 	switch b := e.Body.(type) {
 	case scheduler.RunStarted:
 		w.Wavex = safe.Line(b.Wavex)
+		if b.From != nil { // the way from the request to the plan
+			w.spent = int64(b.From.Spent)
+		}
 		w.session(at, b.Config)
 	case scheduler.Resumed:
 		if n := len(w.Sessions); n > 0 && w.Sessions[n-1][1] == 0 { // it was cut off

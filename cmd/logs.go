@@ -1,0 +1,310 @@
+package cmd
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"wavex/internal/report"
+	"wavex/internal/transcript"
+	"wavex/internal/ui"
+	"wavex/internal/ui/safe"
+	"wavex/scheduler"
+)
+
+type logsOptions struct {
+	attempt int
+	follow  bool
+	raw     bool
+	ascii   bool
+}
+
+func newLogs(std Stdio) *cobra.Command {
+	var o logsOptions
+	c := &cobra.Command{
+		Use:   "logs TASK",
+		Short: "Show what an agent said and did",
+		Long: `logs shows an attempt at a task as its agent told it: words, tool calls with the
+beginning of their answers, edits as a diff, and how it ended. It reads the last
+run in .loop/ of the current directory, and changes nothing. Without --attempt
+it is the last attempt. With -f it goes on while the attempt runs, and with the
+task's next ones.
+
+Exit status: 0 shown, 2 there is no such task or attempt.`,
+		Example: "  wavex logs T-004\n  wavex logs T-004 --attempt 1\n  wavex logs T-004 -f\n  wavex logs T-004 --raw | jq .type",
+		Args:    oneArg("a task's id"),
+		RunE:    func(c *cobra.Command, args []string) error { return runLogs(c.Context(), args[0], o, std) },
+	}
+	f := c.Flags()
+	f.IntVar(&o.attempt, "attempt", 0, "number of the attempt (default: the last)")
+	f.BoolVarP(&o.follow, "follow", "f", false, "go on while the task does")
+	f.BoolVar(&o.raw, "raw", false, "the agent's stream as it is, one JSON object a line")
+	f.BoolVar(&o.ascii, "ascii", false, "no character beyond ASCII of our own")
+	return c
+}
+
+func runLogs(ctx context.Context, id string, o logsOptions, std Stdio) error {
+	loop, _, err := loopOf(nil)
+	if err != nil {
+		return err
+	}
+	f := newFollower(loop, "")
+	if _, err := f.poll(nil); err != nil {
+		return err
+	}
+	if f.state == nil {
+		return f.nothingHere()
+	}
+	l := &log{f: f, raw: o.raw, out: bufio.NewWriter(std.Out), view: ui.Options{ASCII: o.ascii}}
+	if l.task, err = f.task(id); err != nil {
+		return err
+	}
+	if out, ok := std.Out.(*os.File); ok {
+		l.tty = term.IsTerminal(int(out.Fd()))
+		l.view.Color = ui.Color(l.tty, os.Getenv)
+	}
+	n := o.attempt
+	last := l.last()
+	switch {
+	case n == 0:
+		n = last
+	case n < 0 || n > last:
+		return usage("task %s has %s, no attempt %d", l.task, report.Plural(last, "attempt", "attempts"), n)
+	}
+	if n == 0 && !o.follow {
+		return usage("task %s has had no attempt yet", l.task)
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	err = l.attempts(ctx, n, o)
+	return errors.Join(err, l.out.Flush())
+}
+
+// task finds a task by its id, or by the id that lists for people have.
+func (f *follower) task(id string) (string, error) {
+	if _, ok := f.state.Index(id); ok {
+		return id, nil
+	}
+	var near []string
+	for i := range f.state.Plan.Tasks {
+		own := f.state.Plan.Tasks[i].ID
+		if strings.EqualFold(own, id) || report.DisplayID(own) == report.DisplayID(id) {
+			return own, nil
+		}
+		if len(near) < 5 && strings.Contains(strings.ToLower(own), strings.ToLower(id)) {
+			near = append(near, safe.Line(own))
+		}
+	}
+	if len(near) > 0 {
+		return "", usage("there is no task %s; there is %s", safe.Line(id), strings.Join(near, ", "))
+	}
+	return "", usage("there is no task %s in run %s; wavex status lists them", safe.Line(id), f.state.Config.Run)
+}
+
+// log shows the attempts at one task.
+type log struct {
+	f    *follower
+	task string
+	raw  bool
+	tty  bool
+	cwd  string // where the agent works, with a slash; cut from paths
+	out  *bufio.Writer
+	view ui.Options
+}
+
+// last is the number of the last attempt that was started; 0: none.
+func (l *log) last() int {
+	i, ok := l.f.state.Index(l.task)
+	if !ok {
+		return 0
+	}
+	return l.f.state.Tasks[i].Attempts
+}
+
+// attempts shows attempt n and, following, those after it.
+func (l *log) attempts(ctx context.Context, n int, o logsOptions) error {
+	for {
+		for n == 0 || n > l.last() {
+			if !o.follow || l.settled() {
+				return nil
+			}
+			if n == 0 && l.last() > 0 {
+				break
+			}
+			if again, err := l.wait(ctx); !again {
+				return err
+			}
+		}
+		n = max(n, 1)
+		if again, err := l.one(ctx, n, o.follow); !again {
+			return err
+		}
+		if o.attempt != 0 || !o.follow {
+			return nil
+		}
+		n++
+	}
+}
+
+// settled tells whether no further attempt will come without a resume.
+func (l *log) settled() bool {
+	i, ok := l.f.state.Index(l.task)
+	return !ok || l.f.over() || l.f.state.Tasks[i].Status.Settled()
+}
+
+// wait waits a moment and looks at the journal again; again is false when there is
+// nothing more to wait for.
+func (l *log) wait(ctx context.Context) (again bool, err error) {
+	if err := l.out.Flush(); err != nil {
+		return false, err
+	}
+	t := time.NewTimer(lookEvery)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false, nil
+	case <-t.C:
+	}
+	_, err = l.f.poll(nil)
+	return err == nil && l.f.state != nil, err
+}
+
+// records finds the start and the end of attempt n in the journal; nil where there is
+// none yet.
+func (l *log) records(n int) (start *scheduler.AttemptStarted, at time.Time, end *scheduler.AttemptEnded) {
+	for _, e := range l.f.events {
+		switch b := e.Body.(type) {
+		case scheduler.RunStarted:
+			start, end = nil, nil
+		case scheduler.AttemptStarted:
+			if b.Task == l.task && b.Attempt == n {
+				start, at, end = &b, e.Time, nil
+			}
+		case scheduler.AttemptEnded:
+			if b.Task == l.task && b.Attempt == n {
+				end = &b
+			}
+		}
+	}
+	return start, at, end
+}
+
+// one shows one attempt; following, until it has ended.
+func (l *log) one(ctx context.Context, n int, follow bool) (again bool, err error) {
+	dir := filepath.Join(l.f.tasks(), l.task, "attempt-"+strconv.Itoa(n))
+	if !l.raw {
+		if start, at, _ := l.records(n); start != nil {
+			fmt.Fprintln(l.out, ui.LogStart(l.f.state, *start, at))
+		}
+	}
+	g := &growing{paths: []string{filepath.Join(dir, "stream.jsonl"), filepath.Join(dir, "output.txt")}}
+	for {
+		_, _, end := l.records(n) // before the stream is read: what it then holds is all of it
+		if err := g.next(l.line); err != nil {
+			return false, err
+		}
+		if end != nil || !follow || l.f.over() {
+			if err := g.rest(l.line); err != nil {
+				return false, err
+			}
+			if end != nil && !l.raw {
+				fmt.Fprintln(l.out, strings.Join(ui.LogEnd(*end), "\n"))
+			}
+			return true, l.out.Flush()
+		}
+		if again, err := l.wait(ctx); !again {
+			return false, err
+		}
+	}
+}
+
+// line shows one line of a stream; of a command's output, which is no stream, as it is.
+func (l *log) line(r *transcript.Reader, line []byte, stream bool) {
+	switch {
+	case l.raw && l.tty:
+		line = safe.JSON(line)
+		fallthrough
+	case l.raw:
+		_, _ = l.out.Write(append(line, '\n')) // the flush tells
+	case !stream:
+		fmt.Fprintln(l.out, safe.Text(string(line), 0))
+	default:
+		for _, e := range r.Line(line) {
+			if e.Kind == transcript.Init && e.Target != "" {
+				l.cwd = e.Target + "/"
+			}
+			e.Target = strings.TrimPrefix(e.Target, l.cwd)
+			for _, text := range ui.LogEntry(e, l.view) {
+				fmt.Fprintln(l.out, text)
+			}
+		}
+	}
+}
+
+// growing reads a file, the first of its paths that is there, line by line while it
+// grows.
+type growing struct {
+	paths  []string
+	at     int64
+	part   []byte // of a line that is not whole
+	reader transcript.Reader
+}
+
+func (g *growing) next(each func(*transcript.Reader, []byte, bool)) error {
+	for i, path := range g.paths {
+		in, err := os.Open(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		defer func() { _ = in.Close() }() // read only
+		g.paths = g.paths[i : i+1]
+		if _, err := in.Seek(g.at, io.SeekStart); err != nil {
+			return err
+		}
+		for r := bufio.NewReaderSize(in, 64<<10); ; {
+			text, err := r.ReadBytes('\n')
+			g.at += int64(len(text))
+			g.part = append(g.part, text...)
+			if line, whole := bytes.CutSuffix(g.part, []byte("\n")); whole {
+				each(&g.reader, line, strings.HasSuffix(path, ".jsonl"))
+				g.part = g.part[:0]
+			}
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// rest reads what is left, a line without its end too.
+func (g *growing) rest(each func(*transcript.Reader, []byte, bool)) error {
+	if err := g.next(each); err != nil {
+		return err
+	}
+	if len(g.part) > 0 {
+		each(&g.reader, g.part, strings.HasSuffix(g.paths[0], ".jsonl"))
+		g.part = nil
+	}
+	return nil
+}

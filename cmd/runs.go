@@ -1,0 +1,53 @@
+package cmd
+
+import (
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"wavex/internal/journal"
+	"wavex/internal/report"
+	"wavex/internal/secret"
+)
+
+func newRuns(std Stdio) *cobra.Command {
+	var output string
+	c := &cobra.Command{
+		Use:   "runs [PLAN]",
+		Short: "List the runs of the journal",
+		Long: `runs lists the runs in the journal in .loop/ of the current directory (or of the
+plan's project directory), the newest first: how each ended, tasks completed,
+cost, time worked. wavex report RUN tells more about one of them. (* after a
+cost: a subscription, nobody is billed it.)
+
+Exit status: 0 listed, 2 there is no run here.`,
+		Example: "  wavex runs\n  wavex runs --output json\n  wavex report 20260102-030405-k3j5 --html > report.html",
+		Args:    maybeArg("a plan file"),
+		RunE:    func(_ *cobra.Command, args []string) error { return runRuns(args, output, std) },
+	}
+	outputFlag(c, &output)
+	return c
+}
+
+func runRuns(args []string, output string, std Stdio) error {
+	loop, _, err := loopOf(args)
+	if err != nil {
+		return err
+	}
+	events, err := readEvents(loop)
+	if err != nil {
+		return err
+	}
+	list := report.Runs(events, journal.Free(loop) != nil)
+	if len(list) == 0 {
+		return usage("there is no run in %s; start one with: wavex run PLAN", loop)
+	}
+	out := []byte(report.RunsTable(list))
+	if output == "json" {
+		if out, err = report.RunsJSON(list); err != nil {
+			return err
+		}
+	}
+	_, err = std.Out.Write(secret.New(os.Environ()).Bytes(out))
+	return err
+}

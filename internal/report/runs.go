@@ -1,0 +1,149 @@
+package report
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+
+	"wavex/budget"
+	"wavex/internal/ui/safe"
+	"wavex/scheduler"
+)
+
+// Past is one run of a journal in short.
+type Past struct {
+	Run, Name, Plan string
+	Status          string // as in scheduler.RunEnded; "running", or "cut off" when it neither ended nor goes on
+	ExitCode        int
+	Reason          string
+	Began, Ended    time.Time     // of the whole run; Ended is zero while it goes on, and the last record's time when cut off
+	Worked          time.Duration // of all its sessions
+	Sessions        int
+	Tasks           int
+	Completed       int
+	Cost            budget.USD
+	Notional        bool
+	Iterations      int
+}
+
+// Runs lists the runs of a journal, oldest first. alive tells whether somebody works at
+// the last one. Money of a session that was cut off is what its ended attempts, panels
+// and reviews cost.
+func Runs(events []scheduler.Event, alive bool) []Past {
+	var all []Past
+	var spent budget.USD
+	var since, last time.Time
+	var done map[string]bool
+	end := func() { // of a session that has no end of its own
+		if n := len(all); n > 0 && !since.IsZero() {
+			p := &all[n-1]
+			p.Status, p.Ended, p.Worked, p.Completed, p.Cost = "cut off", last, p.Worked+last.Sub(since), len(done), spent
+			since = time.Time{}
+		}
+	}
+	for _, e := range events {
+		switch b := e.Body.(type) {
+		case scheduler.RunStarted:
+			end()
+			all = append(all, Past{Run: b.Config.Run, Name: b.Name, Plan: b.Plan, Began: e.Time, Tasks: b.Tasks})
+			spent, done, since = 0, map[string]bool{}, e.Time
+			if b.From != nil {
+				spent = b.From.Spent
+			}
+		case scheduler.Resumed:
+			end()
+			if n := len(all); n > 0 {
+				all[n-1].Tasks, all[n-1].Plan = b.Tasks, b.Plan
+			}
+			since = e.Time
+		case scheduler.AttemptEnded:
+			spent += b.Result.Cost
+			if b.Status == scheduler.Completed {
+				done[b.Task] = true
+			}
+			if n := len(all); n > 0 && b.Charged {
+				all[n-1].Iterations++
+			}
+		case scheduler.IntegrationEnded:
+			for _, id := range b.Completed {
+				done[id] = true
+			}
+		case scheduler.CounselEnded:
+			spent += b.Verdict.Cost
+		case scheduler.ReviewEnded:
+			spent += b.Review.Cost
+		case scheduler.CriteriaEnded:
+			spent += b.Cost
+		case scheduler.RunEnded:
+			if n := len(all); n > 0 {
+				p := &all[n-1]
+				p.Status, p.ExitCode, p.Reason, p.Ended, p.Worked = b.Status, b.ExitCode, b.Reason, e.Time, p.Worked+e.Time.Sub(since)
+				p.Completed, p.Cost, p.Notional, p.Iterations = b.Tasks.Completed, b.Cost, b.Notional, b.Iterations
+				p.Tasks = b.Tasks.Completed + b.Tasks.Failed + b.Tasks.Blocked + b.Tasks.Pending
+				since = time.Time{}
+			}
+		}
+		if n := len(all); n > 0 {
+			switch e.Body.(type) {
+			case scheduler.RunStarted, scheduler.Resumed:
+				all[n-1].Sessions++
+			}
+		}
+		last = e.Time
+	}
+	open := !since.IsZero()
+	end()
+	if n := len(all); open && alive && n > 0 {
+		all[n-1].Status, all[n-1].Ended = "running", time.Time{}
+	}
+	return all
+}
+
+// RunsTable lists runs for people, the newest first.
+func RunsTable(list []Past) string {
+	rows := [][]string{{"run", "status", "tasks", "sessions", "cost", "time", "began", "plan"}}
+	for i := len(list) - 1; i >= 0; i-- {
+		p := &list[i]
+		cost := p.Cost.Spent()
+		if p.Notional {
+			cost += "*"
+		}
+		rows = append(rows, []string{safe.Line(p.Run), p.Status, strconv.Itoa(p.Completed) + "/" + strconv.Itoa(p.Tasks), strconv.Itoa(p.Sessions),
+			cost, Took(p.Worked), p.Began.UTC().Format(time.RFC3339), strings.TrimPrefix(safe.Line(p.Name)+": "+safe.Line(p.Plan), ": ")})
+	}
+	var b strings.Builder
+	grid(&b, rows, 0, false)
+	return b.String()
+}
+
+// RunsJSON lists runs for programs, oldest first: dollars, seconds, RFC 3339 UTC.
+func RunsJSON(list []Past) ([]byte, error) {
+	type wire struct {
+		Run        string    `json:"run"`
+		Name       string    `json:"name,omitempty"`
+		Plan       string    `json:"plan,omitempty"`
+		Status     string    `json:"status"`
+		ExitCode   int       `json:"exit_code"`
+		Reason     string    `json:"reason,omitempty"`
+		Began      time.Time `json:"began"`
+		Ended      time.Time `json:"ended,omitzero"`
+		Seconds    float64   `json:"seconds"`
+		Sessions   int       `json:"sessions"`
+		Tasks      int       `json:"tasks"`
+		Completed  int       `json:"completed"`
+		CostUSD    float64   `json:"cost_usd"`
+		Notional   bool      `json:"notional,omitempty"`
+		Iterations int       `json:"iterations"`
+	}
+	out := struct {
+		V    int    `json:"v"`
+		Runs []wire `json:"runs"`
+	}{Version, make([]wire, 0, len(list))}
+	for _, p := range list {
+		out.Runs = append(out.Runs, wire{p.Run, p.Name, p.Plan, p.Status, p.ExitCode, p.Reason, p.Began.UTC(), p.Ended.UTC(), p.Worked.Seconds(),
+			p.Sessions, p.Tasks, p.Completed, p.Cost.Float(), p.Notional, p.Iterations})
+	}
+	b, err := json.MarshalIndent(out, "", "  ")
+	return append(safe.JSON(b), '\n'), err
+}

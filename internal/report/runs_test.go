@@ -1,0 +1,102 @@
+package report_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"wavex/internal/report"
+	"wavex/internal/report/reporttest"
+	"wavex/scheduler"
+)
+
+// journals is several stories in one journal, one after the other.
+func journals(t *testing.T) []scheduler.Event {
+	t.Helper()
+	var all []scheduler.Event
+	for i, s := range []*reporttest.Story{reporttest.Complete(t, nil), reporttest.Mixed(t, nil), reporttest.Paused(t, nil)} {
+		for _, e := range s.Events {
+			if b, ok := e.Body.(scheduler.RunStarted); ok {
+				b.Config.Run = []string{"r-1", "r-2", "r-3"}[i]
+				e.Body = b
+			}
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+func TestRuns(t *testing.T) {
+	t.Parallel()
+	all := journals(t)
+	got := report.Runs(all, true)
+	if len(got) != 3 {
+		t.Fatalf("%+v", got)
+	}
+	for i, want := range []struct {
+		status              string
+		completed, sessions int
+		cost                int64
+		worked              time.Duration
+	}{{"complete", 2, 1, 20_000, 4 * time.Second}, {"failed", 4, 1, 1_659_000, 220 * time.Second}, {"running", 1, 2, 10_000, 2 * time.Second}} {
+		g := got[i]
+		if g.Status != want.status || g.Completed != want.completed || g.Sessions != want.sessions || int64(g.Cost) != want.cost || g.Worked != want.worked {
+			t.Errorf("run %d is %+v, want %+v", i, g, want)
+		}
+	}
+	if !got[2].Ended.IsZero() || got[1].ExitCode != 1 || got[1].Tasks != 6 {
+		t.Errorf("%+v", got)
+	}
+	if off := report.Runs(all, false); off[2].Status != "cut off" || off[2].Ended.IsZero() {
+		t.Errorf("%+v", off[2])
+	}
+	if report.Runs(nil, false) != nil {
+		t.Error("runs of an empty journal")
+	}
+	table := report.RunsTable(got)
+	lines := strings.Split(table, "\n")
+	if len(lines) != 5 || !strings.HasPrefix(lines[1], "r-3  running") || !strings.Contains(lines[2], "$1.66") {
+		t.Errorf("\n%s", table)
+	}
+	b, err := report.RunsJSON(got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var w struct {
+		V    int
+		Runs []struct {
+			Run     string
+			Status  string
+			CostUSD float64 `json:"cost_usd"`
+			Ended   *time.Time
+		}
+	}
+	if err := json.Unmarshal(b, &w); err != nil || w.V != 1 || len(w.Runs) != 3 || w.Runs[1].CostUSD != 1.659 || w.Runs[2].Ended != nil {
+		t.Errorf("%v\n%s", err, b)
+	}
+}
+
+// A session that was cut off is counted as far as its records go: every prefix of a
+// journal gives a list, and money never shrinks.
+func TestRunsOfEveryPrefix(t *testing.T) {
+	t.Parallel()
+	all := journals(t)
+	for n := range all {
+		var runs int
+		for _, e := range all[:n] {
+			if _, ok := e.Body.(scheduler.RunStarted); ok {
+				runs++
+			}
+		}
+		got := report.Runs(all[:n], false)
+		if len(got) != runs {
+			t.Fatalf("after %d records: %d runs, want %d", n, len(got), runs)
+		}
+		for _, p := range got {
+			if p.Status == "" || p.Worked < 0 || p.Cost < 0 || p.Completed > p.Tasks {
+				t.Errorf("after %d records: %+v", n, p)
+			}
+		}
+	}
+}

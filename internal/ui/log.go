@@ -1,0 +1,200 @@
+package ui
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"wavex/internal/report"
+	"wavex/internal/transcript"
+	"wavex/internal/ui/safe"
+	"wavex/scheduler"
+)
+
+// This file writes what an agent said and did, for `wavex logs`. Every text is foreign
+// and passes through package safe.
+
+// The most lines shown of one tool's answer, of one edit, and of words to the agent.
+const (
+	answerLines = 12
+	editLines   = 40
+	toldLines   = 3
+)
+
+// LogEntry is an entry of a stream as lines for people: signs at the left margin say
+// what it is, and what belongs to it is indented.
+func LogEntry(e transcript.Entry, o Options) []string {
+	in := ""
+	if e.Inner {
+		in = "    " // a subagent's
+	}
+	color := func(code, text string) string {
+		if !o.Color || text == "" {
+			return text
+		}
+		return paint(code, text)
+	}
+	sign := func(sign, ascii string) string {
+		if o.ASCII {
+			return ascii
+		}
+		return sign
+	}
+	head := func(code, mark, words string) string {
+		return in + color(code, mark) + " " + words
+	}
+	switch e.Kind {
+	case transcript.Init:
+		return []string{head("2", sign("·", "-"), safe.Line(e.Text))}
+	case transcript.Text:
+		return block(in, safe.Text(e.Text, 0))
+	case transcript.Thinking:
+		return indent(in+color("2", sign("┆", ":"))+" ", safe.Text(e.Text, 0), answerLines)
+	case transcript.Told:
+		return indent(in+color("2", sign("»", ">"))+" ", safe.Text(e.Text, 0), toldLines)
+	case transcript.Tool:
+		words := safe.Line(e.Tool)
+		if t := safe.Text(e.Target, 2000); t != "" {
+			words = strings.Join(indent("", words+"  "+t, toldLines), "\n"+in+"    ")
+		}
+		return strings.Split(head("36", sign("→", "->"), words), "\n")
+	case transcript.Answer:
+		if e.Failed {
+			return append([]string{in + "  " + color("31", sign("✗ ", "FAILED ")+safe.Line(e.Tool))}, indent(in+"    ", safe.Text(e.Text, 0), 2*answerLines)...)
+		}
+		if len(e.Patch) > 0 {
+			return edits(in, e.Patch, color)
+		}
+		return indent(in+"    ", safe.Text(e.Text, 0), answerLines)
+	case transcript.Retry, transcript.Limit:
+		return []string{head("33", "!", string(e.Kind)+": "+safe.Line(e.Text))}
+	case transcript.End:
+		code, mark := "32", sign("■", "*")
+		if e.Failed {
+			code = "31"
+		}
+		lines := indent("", safe.Text(e.Text, 0), answerLines)
+		return append([]string{head(code, mark, lines[0])}, indentAll("    ", lines[1:])...)
+	}
+	return indent(in+color("33", "?")+" ", safe.Text(e.Text, 4000), answerLines)
+}
+
+func edits(in string, changes []transcript.Change, color func(code, text string) string) (out []string) {
+	for _, c := range changes {
+		if c.Created {
+			out = append(out, in+"    (a new file)")
+		}
+		for i, l := range c.Lines {
+			if i == editLines {
+				out = append(out, fmt.Sprintf("%s    … %d more lines", in, len(c.Lines)-i))
+				break
+			}
+			code := ""
+			switch {
+			case strings.HasPrefix(l, "+"):
+				code = "32"
+			case strings.HasPrefix(l, "-"):
+				code = "31"
+			case strings.HasPrefix(l, "@@"):
+				code = "2"
+			}
+			if l = strings.ReplaceAll(safe.Text(l, 400), "\n", " "); code != "" {
+				l = color(code, l)
+			}
+			out = append(out, in+"    "+l)
+		}
+	}
+	return out
+}
+
+// block is words at the margin, set off by an empty line before them.
+func block(in, text string) []string {
+	return append([]string{""}, append(indent(in, strings.TrimSpace(text), 0), "")...)
+}
+
+// indent puts a mark before the first line of a text and spaces before the others; of
+// more than most lines (0: any number) it says how many there are.
+func indent(mark, text string, most int) []string {
+	lines := strings.Split(strings.TrimRight(text, "\n "), "\n")
+	if len(lines) == 1 && lines[0] == "" {
+		return nil
+	}
+	more := 0
+	if most > 0 && len(lines) > most {
+		lines, more = lines[:most], len(lines)-most
+	}
+	pad := strings.Repeat(" ", safe.Width(coloring.ReplaceAllString(mark, "")))
+	out := make([]string, 0, len(lines)+1)
+	for i, l := range lines {
+		if i == 0 {
+			out = append(out, mark+l)
+			continue
+		}
+		out = append(out, pad+l)
+	}
+	if more > 0 {
+		out = append(out, pad+"… "+report.Plural(more, "more line", "more lines"))
+	}
+	return out
+}
+
+func indentAll(pad string, lines []string) []string {
+	out := make([]string, len(lines))
+	for i, l := range lines {
+		out[i] = pad + l
+	}
+	return out
+}
+
+// LogStart opens the log of an attempt.
+func LogStart(s *scheduler.State, e scheduler.AttemptStarted, at time.Time) string {
+	l := fmt.Sprintf("== %s, attempt %d, %s", label(s, e.Task), e.Attempt, at.UTC().Format(time.RFC3339))
+	if why := again(e); why != "" {
+		l += " (" + why + ")"
+	}
+	return l
+}
+
+// LogEnd closes it: how the attempt ended, the checks that failed, and what followed.
+func LogEnd(e scheduler.AttemptEnded) []string {
+	out := []string{"== " + end(e)}
+	for _, c := range e.Result.Checks {
+		if c.Passed {
+			continue
+		}
+		out = append(out, "   failed: "+safe.Line(c.Check)+": "+safe.Line(c.Reason))
+		out = append(out, indent("     ", safe.Text(c.Output, 0), 2*answerLines)...)
+	}
+	for _, d := range e.Result.Denials {
+		out = append(out, "   denied; to allow it: "+safe.Line(d.Rule))
+	}
+	if f := then(e); f != "" {
+		out = append(out, "   then: "+f)
+	}
+	return out
+}
+
+// then is what an attempt's end led to, told long after it.
+func then(e scheduler.AttemptEnded) string {
+	l := ""
+	switch {
+	case e.Status == scheduler.Failed:
+		l = "failed for good"
+	case e.Stop != nil:
+		l = "stopping: " + text(e.Stop.Reason)
+	case e.Status == scheduler.Advising:
+		l = "counsel"
+	case e.Status == scheduler.Pending:
+		l = "another attempt"
+		if e.Continue {
+			l += " in the same session"
+		}
+		if !e.NotBefore.IsZero() {
+			l += " not before " + e.NotBefore.UTC().Format(time.RFC3339)
+		}
+	}
+	if e.Note != "" {
+		l = strings.TrimPrefix(l+": "+text(e.Note), ": ")
+	}
+	return l
+}
