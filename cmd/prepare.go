@@ -40,6 +40,9 @@ type session struct {
 	// secrets cleans everything that is kept and shown.
 	secrets *secret.Redactor
 
+	named   []naming // files that checks name; filled once watched
+	watched bool
+
 	reports []reportFile
 	hooks   []notify.Hook
 	folder  bool // the folder of the attempts was made

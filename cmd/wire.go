@@ -207,6 +207,9 @@ func (r *session) request(s *scheduler.State, i int, e scheduler.AttemptStarted)
 		Session: e.Session, Resume: e.Resume, Settings: s.Plan.Settings(i), Cap: e.Cap,
 		Files: t.Files, Checks: t.Verify, MustNot: s.Plan.MustNot, Rehearse: t.Rehearse,
 	}
+	if req.Protect = protect(s.Plan, t); t.Command == "" {
+		req.Guards = r.guards(s.Plan, i)
+	}
 	if r.agent.scenario != nil {
 		req.Rehearse = r.agent.scenario.Block(t.ID, t.Rehearse)
 	}

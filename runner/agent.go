@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"wavex/internal/plan"
@@ -157,9 +158,14 @@ func (t *attempt) run(ctx context.Context) verdict {
 		}
 		defer release()
 	}
+	t.res.Tampered = before.tampered(t.req.Dir, t.req.Guards, t.res.Touched)
 	t.res.Violated = t.violated(ctx)
 	if v.outcome != Done {
 		return v
+	}
+	if broken := before.broken(t.req.Protect, t.req.Dir); len(broken) > 0 {
+		return verdict{outcome: Wrong, reason: "changed what the plan protects: " + strings.Join(broken, ", "),
+			detail: "These files must stay as they were before the task; put them back:\n" + strings.Join(broken, "\n")}
 	}
 	if n > 0 {
 		t.tell("checking", strconv.Itoa(n)+" checks")
@@ -224,10 +230,10 @@ func (t *attempt) prepare() ([]string, error) {
 // before returns what was there before the first attempt: digests, and whether the checks
 // passed already.
 func (t *attempt) before(ctx context.Context) (base, error) {
-	if len(t.req.Files) == 0 && len(t.req.Checks) == 0 {
+	if len(t.req.Files) == 0 && len(t.req.Checks) == 0 && len(t.req.Guards) == 0 && t.req.Protect == nil {
 		return base{}, nil
 	}
-	return openBase(t.req.Base, t.req.Dir, t.req.Files, func() (bool, error) {
+	return openBase(t.req.Base, t.req, func() (bool, error) {
 		evidence, err := verify.Run(ctx, t.req.Dir, t.env, t.req.Checks)
 		return verify.Passed(evidence), err
 	})

@@ -20,6 +20,9 @@ import (
 type base struct {
 	// Files maps declared paths to digests; "" for a file that was not there.
 	Files map[string]string `json:"files"`
+	// Guards are the digests of guarded files, Protected those of what the plan protects.
+	Guards    map[string]string `json:"guards,omitempty"`
+	Protected map[string]string `json:"protected,omitempty"`
 	// Vacuous says that there were checks and all of them passed already.
 	Vacuous bool `json:"vacuous,omitempty"`
 }
@@ -27,7 +30,7 @@ type base struct {
 // openBase reads the base at path, or takes and writes it when there is none. With
 // an empty path it is taken and not kept. checks runs the task's checks; its error
 // leaves nothing behind.
-func openBase(path, dir string, files []plan.File, checks func() (bool, error)) (base, error) {
+func openBase(path string, req Request, checks func() (bool, error)) (base, error) {
 	if path != "" {
 		data, err := os.ReadFile(path)
 		if err == nil {
@@ -41,9 +44,9 @@ func openBase(path, dir string, files []plan.File, checks func() (bool, error)) 
 			return base{}, fmt.Errorf("reading the digests of the declared files: %w", err)
 		}
 	}
-	b := base{Files: map[string]string{}}
-	for _, f := range files {
-		b.Files[f.Path] = fileDigest(dir, f.Path)
+	b := base{Files: map[string]string{}, Guards: guardDigests(req.Dir, req.Guards), Protected: req.Protect.digests(req.Dir)}
+	for _, f := range req.Files {
+		b.Files[f.Path] = fileDigest(req.Dir, f.Path)
 	}
 	passed, err := checks()
 	if err != nil {

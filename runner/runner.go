@@ -86,6 +86,10 @@ type Request struct {
 	// after the attempt, whatever became of it. A check that passes is a condition that is true.
 	MustNot  []plan.Condition `json:"must_not,omitempty"`
 	Rehearse json.RawMessage  `json:"rehearse,omitempty"` // for the rehearsal agent only
+	// Guards are files that the attempt has no business with: it is told of when they
+	// change. Protect is what must not change: such an attempt is wrong.
+	Guards  []Guard  `json:"guards,omitempty"`
+	Protect *Protect `json:"protect,omitempty"`
 
 	// Env is set in the environment of everything the attempt starts: what its slot may
 	// use. It wins over the agent's own additions, never over wavex's marks.
@@ -127,6 +131,8 @@ type Result struct {
 	Vacuous bool              `json:"vacuous,omitempty"` // every check passed before the attempt already
 	Commit  string            `json:"commit,omitempty"`  // of the work, where it was done in a tree of its own
 	Changed []string          `json:"changed,omitempty"` // declared files that differ from before the first attempt
+	// Tampered are the guarded files that the attempt changed.
+	Tampered []Tamper `json:"tampered,omitempty"`
 	// Touched are the files that the agent's editing tools were used on, sorted, at most
 	// 100: relative to the attempt's directory where they are in it.
 	Touched []string `json:"touched,omitempty"`

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -171,7 +172,15 @@ func unproven(s *State) (against, assumed []string) {
 	return against, assumed
 }
 
+// tampered tells whether an attempt changed what its own checks rest on.
+func tampered(r *runner.Result) bool {
+	return slices.ContainsFunc(r.Tampered, func(t runner.Tamper) bool { return t.Own })
+}
+
 func nothing(s *State, i int) string {
+	if last := s.Tasks[i].Last; last != nil && tampered(last) {
+		return "it changed what its own checks rest on"
+	}
 	if last := s.Tasks[i].Last; last != nil && last.Vacuous {
 		return "its checks passed before any work, and nothing was edited"
 	}
@@ -187,6 +196,8 @@ func (s *State) ShownBy(i int) string {
 	case p.Command != "":
 		return ExecutionOutput
 	case last == nil:
+		return Assumption
+	case tampered(last):
 		return Assumption
 	case len(p.Verify) > 0 && (!last.Vacuous || len(last.Touched) > 0):
 		for _, c := range p.Verify {
@@ -281,6 +292,13 @@ func (s *State) gate(against, assumed []string) Body {
 	}
 	if g.Passed && g.Review == "off" {
 		g.Reasons = append(g.Reasons, "no thorough review was made: review is "+or(s.Config.Review, ReviewOff))
+	}
+	for i := range s.Tasks {
+		if last := s.Tasks[i].Last; last != nil {
+			for _, t := range last.Tampered {
+				g.Reasons = append(g.Reasons, fmt.Sprintf("task %s changed %s: %s", s.Plan.Tasks[i].ID, t.Path, t.Why))
+			}
+		}
 	}
 	if len(assumed) > 0 {
 		g.Reasons = append(g.Reasons, "accepted without evidence: "+strings.Join(assumed, ", "))

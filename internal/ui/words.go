@@ -147,6 +147,9 @@ func end(b scheduler.AttemptEnded) string {
 	if len(r.Checks) > 0 {
 		l += fmt.Sprintf(" | checks %d/%d", passed(r), len(r.Checks))
 	}
+	for _, t := range r.Tampered {
+		l += fmt.Sprintf(" | changed %s: %s", text(t.Path), text(t.Why))
+	}
 	if r.Outcome == runner.Done {
 		if r.Vacuous {
 			l += " | every check passed before any work: they prove nothing"

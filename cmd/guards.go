@@ -1,0 +1,154 @@
+package cmd
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"wavex/internal/plan"
+	"wavex/runner"
+)
+
+// This file finds what tasks are judged by and must leave alone: the scripts and files
+// that checks name and no task declares, the plan, wavex's own folder.
+
+// maxGuards bounds how many files are watched for each attempt.
+const maxGuards = 200
+
+// naming is a file that a check names.
+type naming struct {
+	path string // of the project
+	task string // whose check
+	runs bool   // the check runs it, as a script
+}
+
+// guards are the files that attempts at a task have no business with.
+func (r *session) guards(p *plan.Plan, i int) []runner.Guard {
+	if !r.watched {
+		r.named, r.watched = namings(p, r.config.Dir), true
+	}
+	t := &p.Tasks[i]
+	under := ""
+	if t.Settings != nil {
+		under = t.Settings.Dir
+	}
+	var out []runner.Guard
+	add := func(project, why string, own, tools bool) {
+		rel, err := filepath.Rel(filepath.FromSlash(under), filepath.FromSlash(project))
+		if err != nil || !filepath.IsLocal(rel) || len(out) >= maxGuards {
+			return
+		}
+		g := runner.Guard{Path: filepath.ToSlash(rel), Why: why, Own: own, Tools: tools}
+		if !slices.ContainsFunc(out, func(o runner.Guard) bool { return o.Path == g.Path && o.Own == g.Own }) {
+			out = append(out, g)
+		}
+	}
+	if rel, err := filepath.Rel(r.config.Dir, planPath(p)); err == nil && filepath.IsLocal(rel) {
+		add(filepath.ToSlash(rel), "it is the plan", false, false)
+	}
+	add(".loop", "it is wavex's own folder", false, true)
+	for _, n := range r.named {
+		switch {
+		case n.task != t.ID:
+			add(n.path, "a check of "+n.task+" names it", false, false)
+		case n.runs:
+			add(n.path, "its own check runs it", true, false)
+		}
+	}
+	return out
+}
+
+// namings looks through all checks for files that are there. What a task declares to write
+// is the plan's business and left out.
+func namings(p *plan.Plan, project string) []naming {
+	declared := map[string]bool{}
+	dir := func(t *plan.Task) string {
+		if t.Settings != nil {
+			return t.Settings.Dir
+		}
+		return ""
+	}
+	for i := range p.Tasks {
+		for _, f := range p.Tasks[i].Files {
+			if f.Writes() {
+				declared[path.Join(dir(&p.Tasks[i]), f.Path)] = true
+			}
+		}
+	}
+	there := map[string]bool{}
+	var out []naming
+	for i := range p.Tasks {
+		t := &p.Tasks[i]
+		for _, c := range t.Verify {
+			words := commandWords(c.Run)
+			if c.File != "" {
+				words = []word{{c.File, false}}
+			}
+			for _, w := range words {
+				file := path.Join(dir(t), filepath.ToSlash(w.text))
+				if declared[file] || !filepath.IsLocal(filepath.FromSlash(file)) {
+					continue
+				}
+				is, known := there[file]
+				if !known {
+					st, err := os.Stat(filepath.Join(project, filepath.FromSlash(file)))
+					is = err == nil && st.Mode().IsRegular()
+					there[file] = is
+				}
+				if n := (naming{file, t.ID, w.runs}); is && !slices.Contains(out, n) && len(out) < 10*maxGuards {
+					out = append(out, n)
+				}
+			}
+		}
+	}
+	return out
+}
+
+type word struct {
+	text string
+	runs bool // as a program or script
+}
+
+// commandWords are the words of a shell command that may be files, without understanding
+// the shell: quotes and operators are only split at.
+func commandWords(command string) []word {
+	interpreters := []string{"sh", "bash", "zsh", "dash", "python", "python3", "node", "ruby", "perl", "deno", "bun", "php", "Rscript"}
+	var out []word
+	first, script := true, false
+	for _, f := range strings.FieldsFunc(spaced(command), func(r rune) bool { return strings.ContainsRune(" \t\n\"'()<>", r) }) {
+		switch {
+		case strings.Trim(f, ";&|") == "":
+			first, script = true, false
+			continue
+		case strings.HasPrefix(f, "-") || strings.Contains(f, "$"):
+		default:
+			out = append(out, word{path.Clean(f), first || script})
+			script = first && slices.Contains(interpreters, path.Base(f))
+		}
+		first = false
+	}
+	return out
+}
+
+// spaced puts blanks around the shell's separators.
+func spaced(s string) string {
+	for _, op := range []string{";", "&", "|"} {
+		s = strings.ReplaceAll(s, op, fmt.Sprintf(" %s ", op))
+	}
+	return s
+}
+
+// protect is what the plan lets no task change.
+func protect(p *plan.Plan, t *plan.Task) *runner.Protect {
+	if len(p.ProtectPaths) == 0 {
+		return nil
+	}
+	out := &runner.Protect{Patterns: p.ProtectPaths}
+	if t.Settings != nil {
+		out.Under = t.Settings.Dir
+	}
+	return out
+}
