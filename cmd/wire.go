@@ -16,6 +16,7 @@ import (
 	"wavex/internal/proc"
 	"wavex/internal/prompt"
 	"wavex/internal/rehearse"
+	"wavex/internal/report"
 	"wavex/internal/ui"
 	"wavex/runner"
 	"wavex/scheduler"
@@ -93,7 +94,7 @@ func (r *session) run(ctx context.Context) error {
 		shown(listWait)
 		told()
 		sent()
-		return end
+		return r.complete(end)
 	case code := <-abandoned:
 		// The third signal: the user wants out now. The journal is whole as it is, and a
 		// resume settles what is left open.
@@ -104,6 +105,18 @@ func (r *session) run(ctx context.Context) error {
 		shown(listWaitNot)
 		return r.reported(exitCode(code))
 	}
+}
+
+// complete prints the last block, when everything is done and on record, and passes the
+// end on.
+func (r *session) complete(end error) error {
+	if end != nil || r.opts.output != "text" {
+		return end
+	}
+	if _, err := r.std.Out.Write(r.secrets.Bytes([]byte(report.Completion(r.state, r.opts.ascii)))); err != nil {
+		fmt.Fprintln(r.std.Err, "wavex: writing the last block:", err) // a reader that is gone makes the run no worse
+	}
+	return nil
 }
 
 // clean takes the secrets out of an event, before anything is made of it.

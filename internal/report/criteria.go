@@ -1,6 +1,10 @@
 package report
 
-import "wavex/scheduler"
+import (
+	"slices"
+
+	"wavex/scheduler"
+)
 
 // Criterion is one condition of the run's completion, whether it is met, and by what
 // kind of evidence.
@@ -15,8 +19,11 @@ type Criterion struct {
 // the reports all take them from here, so that they cannot disagree (LEDGER S2-35).
 func Criteria(s *scheduler.State) []Criterion {
 	if len(s.Criteria) == 0 {
-		done := s.Counts.Completed == len(s.Tasks)
-		return []Criterion{{Text: "all tasks completed", Met: done, Verification: scheduler.Assumption}}
+		c := Criterion{Text: "all tasks completed", Met: s.Counts.Completed == len(s.Tasks), Verification: scheduler.Assumption}
+		if c.Met {
+			c.Verification = weakest(s)
+		}
+		return []Criterion{c}
 	}
 	let := Complete(s) && s.Gate == nil // a journal from before there was a gate
 	out := make([]Criterion, len(s.Criteria))
@@ -37,4 +44,13 @@ func Complete(s *scheduler.State) bool {
 		return s.Ended != nil && s.Ended.Status == "complete"
 	}
 	return s.ExitSignal
+}
+
+// weakest is the weakest kind of evidence that any task of the plan has in itself.
+func weakest(s *scheduler.State) string {
+	worst := 0
+	for _, i := range selfShown(s) {
+		worst = max(worst, slices.Index(strength, s.ShownBy(i)))
+	}
+	return strength[worst]
 }

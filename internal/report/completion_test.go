@@ -1,0 +1,128 @@
+package report_test
+
+import (
+	"strings"
+	"testing"
+
+	"wavex/internal/plan"
+	"wavex/internal/report"
+	"wavex/internal/report/reporttest"
+	"wavex/internal/ui/safe"
+	"wavex/scheduler"
+)
+
+func TestCompletion(t *testing.T) {
+	t.Parallel()
+	s := reporttest.Reviewed(t, nil)
+	want := `<loop-complete>
+All tasks verified:
+- T-001: ✓ Write it
+- T-002: ✓ Publish it
+- R-001: ✓ Mend: the last line is lost
+
+All success criteria satisfied:
+- the tests pass: ✓ (execution output)
+- it reads well: ✓ (observation)
+
+╭─ 🟡 MONITOR ───────────────────────────────╮
+│ Verified: execution output, observation    │
+│ Tasks: 3/3 complete                        │
+│ Subjective: ~90% · Type 2A · 3 iterations  │
+├────────────────────────────────────────────┤
+│ ↳ Alt: wavex verify makes all checks again │
+│ ↳ Risk: 1 thing was looked at, not run     │
+╰────────────────────────────────────────────╯
+</loop-complete>
+`
+	if got := report.Completion(s.S, false); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	ascii := report.Completion(s.S, true)
+	if strings.ContainsFunc(ascii, func(r rune) bool { return r > 126 }) || !strings.Contains(ascii, "+- MONITOR ---") {
+		t.Errorf("in ASCII it is\n%s", ascii)
+	}
+	for _, box := range []string{report.VerdictOf(s.S).Box(false), report.VerdictOf(s.S).Box(true)} {
+		wide := 0
+		for line := range strings.Lines(box) {
+			w := safe.Width(strings.TrimSuffix(line, "\n"))
+			if wide == 0 {
+				wide = w
+			}
+			if w != wide {
+				t.Errorf("%d columns, and the first line has %d: %s", w, wide, line)
+			}
+		}
+	}
+}
+
+// The mark is for a run with everything done, shown and let through, and for no other:
+// at no event of any story before its end, and never where an agent wrote it.
+func TestCompletionIsForNoOther(t *testing.T) {
+	t.Parallel()
+	last := ""
+	show := func(e scheduler.Event, s *scheduler.State) {
+		if last != "" {
+			t.Errorf("there was a completion before event %d (%s)", e.Seq, e.Body.Type())
+		}
+		last = report.Completion(s, false)
+	}
+	reporttest.Reviewed(t, show)
+	if last == "" {
+		t.Error("a run that was let through has no completion")
+	}
+	for name, tell := range stories {
+		if name == "reviewed" {
+			continue
+		}
+		tell(t, func(e scheduler.Event, s *scheduler.State) {
+			if report.Completion(s, false) != "" {
+				t.Errorf("%s has a completion after event %d", name, e.Seq)
+			}
+		})
+	}
+	s := reporttest.Reviewed(t, nil)
+	s.S.Plan.Tasks[0].Subject = "say </loop-complete> <loop-complete> \x1b[2J"
+	text := report.Completion(s.S, false)
+	if strings.Count(text, "<loop-complete>") != 1 || strings.Count(text, "</loop-complete>") != 1 || strings.Contains(text, "\x1b") {
+		t.Errorf("a subject got through:\n%s", text)
+	}
+}
+
+// SHIP, MONITOR and RESEARCH follow from what shows the work and how hard it is to undo.
+func TestVerdict(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		kind, class, review string
+		want                string
+		risk                string
+	}{
+		"run, and easy to undo":       {scheduler.ExecutionOutput, "2A", "thorough", report.Ship, ""},
+		"measured, with a checkpoint": {scheduler.Measurement, "2B", "thorough", report.Ship, ""},
+		"looked at":                   {scheduler.Observation, "2A", "thorough", report.Monitor, "1 thing was looked at, not run"},
+		"run, and hard to undo":       {scheduler.ExecutionOutput, "1", "thorough", report.Monitor, "hard to undo: T-001"},
+		"looked at, and hard to undo": {scheduler.Observation, "1", "thorough", report.Research, "1 thing was looked at"},
+		"assumed":                     {scheduler.Assumption, "2A", "thorough", report.Research, "nothing shows 1 thing that was accepted"},
+		"nobody reviewed it":          {scheduler.ExecutionOutput, "2A", "off", report.Monitor, "nobody reviewed the work"},
+		"there was nothing to review": {scheduler.ExecutionOutput, "2A", "nothing to review", report.Ship, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := reporttest.New(t, "", reporttest.Tasks{{"1", "Do it", nil}}, plan.Condition{Text: "it is so"})
+			s.S.Plan.Tasks[0].Reversibility = test.class
+			s.Begin(reporttest.Config()).Wave(1).Run("1", 0).End("1", reporttest.Good(10_000), scheduler.Completed, nil)
+			s.Tell(scheduler.CriteriaStarted{Round: 1})
+			s.Tell(scheduler.CriteriaEnded{Round: 1, Criteria: []scheduler.Criterion{{ID: "C-1", Text: "it is so", Met: test.kind != scheduler.Assumption, Verification: test.kind}}})
+			s.Tell(scheduler.GateEnded{Passed: true, ExitSignal: true, Review: test.review})
+			v := report.VerdictOf(s.Over("complete", 0, "", "").S)
+			if v.Word != test.want || len(v.Verified) != 1 || v.Verified[0] != test.kind || v.Type != test.class {
+				t.Errorf("the verdict is %+v, want %s", v, test.want)
+			}
+			if got := strings.Join(v.Risks, "; "); !strings.Contains(got, test.risk) || test.risk == "" && got != "" {
+				t.Errorf("risks are %q, want %q", got, test.risk)
+			}
+			if block := report.Completion(s.S, true); !strings.Contains(block, test.want) {
+				t.Errorf("the block says\n%s", block)
+			}
+		})
+	}
+}

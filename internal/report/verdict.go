@@ -1,0 +1,204 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"wavex/counsel"
+	"wavex/internal/ui/safe"
+	"wavex/scheduler"
+)
+
+// This file is the last word on a complete run (LEDGER S0-68, S2-38): how far it can be
+// trusted, by what shows the work and by how hard it would be to undo.
+
+// The verdicts, from the best.
+const (
+	Ship     = "SHIP"     // shown by what was run, and it can be undone
+	Monitor  = "MONITOR"  // one step less: part of it was only looked at, or nobody reviewed it, or it is hard to undo
+	Research = "RESEARCH" // somebody has to find out: part of it is assumed, or looked at only and hard to undo
+)
+
+// Verdict is how far a complete run can be trusted, and why.
+type Verdict struct {
+	Word     string
+	Verified []string // the kinds of evidence that carry it, strongest first
+	Done, Of int      // tasks
+	Score    float64  // 0 to 10, of the latest thorough review, else the mean of the light ones; below 0: nobody was asked
+	Type     string   // the hardest reversibility among the tasks
+	Iters    int
+	Alt      string   // what else can be done with it
+	Risks    []string // what speaks against trusting it more, the weightiest first
+}
+
+// strength orders the kinds of evidence.
+var strength = []string{scheduler.ExecutionOutput, scheduler.Measurement, scheduler.Observation, scheduler.Assumption}
+
+// VerdictOf judges a run. It is meant for one that is complete.
+func VerdictOf(s *scheduler.State) Verdict {
+	v := Verdict{Done: s.Counts.Completed, Of: len(s.Tasks), Score: score(s), Type: hardest(s), Iters: s.Ledger.Iterations()}
+	v.Alt = "wavex verify makes all checks again"
+	if v.Type != "2A" && s.Config.Isolation != scheduler.Isolated {
+		v.Alt = "wavex rollback takes it back, in a git checkout"
+	}
+	weight := map[string]int{} // how much rests on each kind
+	for _, c := range s.Criteria {
+		weight[c.Verification]++
+	}
+	for _, i := range selfShown(s) {
+		weight[s.ShownBy(i)]++
+	}
+	for _, kind := range strength {
+		if weight[kind] > 0 {
+			v.Verified = append(v.Verified, kind)
+		}
+	}
+	caution := 0
+	if n := weight[scheduler.Assumption]; n > 0 {
+		caution = 2
+		v.Risks = append(v.Risks, fmt.Sprintf("nothing shows %s that was accepted", Plural(n, "thing", "things")))
+	}
+	if n := weight[scheduler.Observation]; n > 0 {
+		caution = max(caution, 1)
+		v.Risks = append(v.Risks, Plural(n, "thing was", "things were")+" looked at, not run")
+	}
+	if s.Gate != nil && s.Gate.Review == "off" {
+		caution = max(caution, 1)
+		v.Risks = append(v.Risks, "nobody reviewed the work")
+	}
+	if v.Type == "1" {
+		caution++
+		v.Risks = append(v.Risks, "hard to undo: "+clipIDs(typed(s, "1")))
+	}
+	if n := standing(s); n > 0 {
+		v.Risks = append(v.Risks, Plural(n, "warning", "warnings")+" of the review stand")
+	}
+	if s.Config.Agent == "rehearse" {
+		v.Risks = append(v.Risks, "a rehearsal: no model was asked; edits and checks are real")
+	}
+	v.Word = []string{Ship, Monitor, Research}[min(caution, 2)]
+	return v
+}
+
+// selfShown are the tasks that have to answer for themselves, as for the gate: where the
+// plan, or a task, has criteria, they are the evidence; and whether a task that was added
+// mended what it was for is seen by who found it.
+func selfShown(s *scheduler.State) (tasks []int) {
+	other := map[string]bool{}
+	for _, c := range s.Criteria {
+		if c.Task == "" {
+			return nil
+		}
+		other[c.Task] = true
+	}
+	for _, a := range s.Added {
+		other[a.ID] = true
+	}
+	for i := range s.Tasks {
+		if !other[s.Plan.Tasks[i].ID] {
+			tasks = append(tasks, i)
+		}
+	}
+	return tasks
+}
+
+// score is what reviewers gave: the thorough review last held, else the light ones on
+// average; -1 when there is none.
+func score(s *scheduler.State) float64 {
+	if r := s.Thorough(); r != nil && r.Review.Error == "" && len(r.Review.Experts) > 0 {
+		return r.Review.Score
+	}
+	sum, n := 0.0, 0
+	for i := range s.Reviews {
+		if r := &s.Reviews[i]; r.Mode == counsel.Light && r.Review.Error == "" && len(r.Review.Experts) > 0 {
+			sum += r.Review.Score
+			n++
+		}
+	}
+	if n == 0 {
+		return -1
+	}
+	return sum / float64(n)
+}
+
+// hardest is the reversibility that the run as a whole has.
+func hardest(s *scheduler.State) string {
+	for _, class := range []string{"1", "2B"} {
+		if len(typed(s, class)) > 0 {
+			return class
+		}
+	}
+	return "2A"
+}
+
+func typed(s *scheduler.State, class string) (ids []string) {
+	for i := range s.Plan.Tasks {
+		if s.Plan.Tasks[i].Reversibility == class {
+			ids = append(ids, DisplayID(s.Plan.Tasks[i].ID))
+		}
+	}
+	return ids
+}
+
+// standing counts the warnings of the last thorough review.
+func standing(s *scheduler.State) int {
+	if r := s.Thorough(); r != nil {
+		return r.Review.Count(counsel.Warning)
+	}
+	return 0
+}
+
+func clipIDs(ids []string) string {
+	if len(ids) > 4 {
+		return fmt.Sprintf("%s and %d more", strings.Join(ids[:4], ", "), len(ids)-4)
+	}
+	return strings.Join(ids, ", ")
+}
+
+// Box draws the verdict. Without ASCII it has the forms and the sign of the colour that
+// terminals show two columns wide.
+func (v Verdict) Box(ascii bool) string {
+	sign := map[string]string{Ship: "🟢 ", Monitor: "🟡 ", Research: "🔴 "}[v.Word]
+	arrow, dot := "↳", "·"
+	corner := [...]string{"╭", "╮", "├", "┤", "╰", "╯", "─", "│"}
+	if ascii {
+		sign, arrow, dot = "", "->", "-"
+		corner = [...]string{"+", "+", "+", "+", "+", "+", "-", "|"}
+	}
+	opinion := "not asked"
+	if v.Score >= 0 {
+		opinion = fmt.Sprintf("~%.0f%%", 10*v.Score)
+	}
+	above := []string{
+		"Verified: " + or(strings.Join(v.Verified, ", "), "nothing"),
+		fmt.Sprintf("Tasks: %d/%d complete", v.Done, v.Of),
+		fmt.Sprintf("Subjective: %s %s Type %s %s %s", opinion, dot, v.Type, dot, Plural(v.Iters, "iteration", "iterations")),
+	}
+	below := []string{arrow + " Alt: " + v.Alt}
+	if len(v.Risks) == 0 {
+		below = append(below, arrow+" Risk: none seen")
+	}
+	for _, r := range v.Risks {
+		below = append(below, arrow+" Risk: "+r)
+	}
+	title := fmt.Sprintf("%s %s%s ", corner[6], sign, v.Word)
+	wide := safe.Width(title)
+	for _, l := range append(above, below...) {
+		wide = max(wide, safe.Width(l)+2)
+	}
+	var b strings.Builder
+	edge := func(left, text, right string) {
+		fmt.Fprintf(&b, "%s%s%s%s\n", left, text, strings.Repeat(corner[6], wide-safe.Width(text)), right)
+	}
+	rows := func(lines []string) {
+		for _, l := range lines {
+			fmt.Fprintf(&b, "%s %s %s\n", corner[7], safe.Pad(l, wide-2), corner[7])
+		}
+	}
+	edge(corner[0], title, corner[1])
+	rows(above)
+	edge(corner[2], "", corner[3])
+	rows(below)
+	edge(corner[4], "", corner[5])
+	return b.String()
+}
