@@ -58,7 +58,7 @@ itself, and stops with everything on record.`,
 		newVerify(std), newDeliver(std), newClean(std),
 		newWatch(std), newLogs(std), newRuns(std),
 		newCheck(std), newImport(std), newExport(std), newDoctor(std), newGraph(std), newSchema(std), newVersion(std),
-		newHook(std), newHooks(std), newCancel(std),
+		newHook(std), newHooks(std), newCancel(std), newInit(std),
 		newAgent(std), newGuard(std), newMan(std),
 	)
 	return root

@@ -71,6 +71,9 @@ func resolve(o runOptions, p *plan.Plan, dir string, old *scheduler.Config) (sch
 	if err := checkDelivery(o.deliver); err != nil {
 		return c, err
 	}
+	if err := resolveTrack(o, p, &c); err != nil {
+		return c, err
+	}
 	if old == nil || given("deliver") {
 		c.Deliver = o.deliver
 	}

@@ -31,7 +31,9 @@ func (r *session) run(ctx context.Context) error {
 	}
 	files := r.projections()
 	defer func() { _ = files.Close() }() // what went wrong it has said itself
-	card := hook.NewMirror(r.config.Loop, "", r.secrets.Bytes)
+	diary, written := r.diary()
+	defer written()
+	card := hook.NewMirror(r.config.Loop, contextFile(r.config.Track), r.secrets.Bytes)
 	defer func() {
 		if err := card.Close(); err != nil {
 			fmt.Fprintln(r.std.Err, "wavex: hooks cannot speak of this run:", err)
@@ -62,6 +64,9 @@ func (r *session) run(ctx context.Context) error {
 	}
 	verdicts := &reviews{session: r, panel: panel}
 	loop.Review, loop.Verify, loop.Asked = verdicts.review, verdicts.verifyCriteria, verdicts.asked
+	if diary != nil {
+		loop.Views = append(loop.Views, diary)
+	}
 	list, shown := r.mirror(ctx)
 	if list != nil {
 		loop.Views = append(loop.Views, list)
@@ -257,6 +262,7 @@ func (r *session) runsFolder() error {
 func (r *session) brief(s *scheduler.State, i int, e scheduler.AttemptStarted) prompt.Brief {
 	t := &s.Tasks[i]
 	b := prompt.Brief{Loop: r.config.Loop, Continues: e.Resume, More: e.Why == "continue"}
+	b.Context, b.Notes = tracked(r.config.Track)
 	for _, j := range s.Plan.Graph.Blockers(i) {
 		done := prompt.Blocker{ID: s.Plan.Tasks[j].ID, Subject: s.Plan.Tasks[j].Subject}
 		if last := s.Tasks[j].Last; last != nil {

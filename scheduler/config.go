@@ -20,6 +20,7 @@ type Config struct {
 	Deliver   string `json:"deliver,omitempty"`   // how an isolated run hands its work over
 	NoVerify  bool   `json:"no_verify,omitempty"` // commit without the repository's hooks
 
+	Track    string `json:"track,omitempty"`     // tracking directory, absolute; "": none
 	TaskList string `json:"task_list,omitempty"` // the task list of Claude Code that agents share; "": each has its own
 
 	Limits      budget.Limits `json:"limits"`

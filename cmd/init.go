@@ -1,0 +1,125 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"wavex/internal/plan"
+	"wavex/internal/track"
+	"wavex/scheduler"
+)
+
+type initOptions struct {
+	slug, goal, pipeline string
+	project              string
+}
+
+func newInit(std Stdio) *cobra.Command {
+	var o initOptions
+	c := &cobra.Command{
+		Use:   "init SLUG",
+		Short: "Make a tracking directory for a loop",
+		Long: `init makes .claude/pensieve/loop/DATE-SLUG in the project, with a _meta.md (goal
+and pipeline), and prints LOOP_DIR= and its path as the first line on stdout.
+What is to be known before the tasks goes into _context.md there: a run of a
+plan in that directory, or with --track SLUG, tells it to its agents, and adds
+deviations and interventions to it. Nothing is ever overwritten.
+
+Exit status: 0 made, 2 it is there already.`,
+		Example: "  wavex init login-feature --goal \"users can log in\"\n  wavex run plan.json --track login-feature",
+		Args:    oneArg("a slug"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			o.slug = args[0]
+			return runInit(o, time.Now(), std)
+		},
+	}
+	c.Flags().StringVar(&o.goal, "goal", "", "what the loop is for")
+	c.Flags().StringVar(&o.pipeline, "pipeline", "tasks", "the phases, as in: plan -> design -> tasks")
+	projectFlag(c, &o.project)
+	return c
+}
+
+func runInit(o initOptions, now time.Time, std Stdio) error {
+	slug := track.Slug(o.slug)
+	if slug == "" {
+		return usage("%q has neither letters nor digits to name a directory by", o.slug)
+	}
+	project, err := filepath.Abs(o.project)
+	if err != nil {
+		return err
+	}
+	dir, err := track.New(project, track.Meta{Slug: slug, Goal: o.goal, Pipeline: o.pipeline, At: now})
+	if errors.Is(err, track.ErrExists) {
+		return usage("%s; take another slug, or use it as it is: wavex run PLAN --track %s", err, slug)
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(std.Out, "LOOP_DIR=%s\n", dir)
+	fmt.Fprintf(std.Err, "next: write %s, then: wavex run PLAN --track %s\n", filepath.Join(dir, track.ContextFile), slug)
+	return nil
+}
+
+// resolveTrack finds the tracking directory: the flag's, that of the run which is
+// resumed, or the one that the plan lies in.
+func resolveTrack(o runOptions, p *plan.Plan, c *scheduler.Config) error {
+	switch {
+	case o.changed("track") && o.track == "":
+		c.Track = ""
+	case o.changed("track"):
+		dir, err := track.Find(c.Dir, o.track)
+		if err != nil {
+			return usage("--track: %s", err)
+		}
+		c.Track = dir
+	case c.Track == "":
+		c.Track = track.Of(c.Dir, planPath(p))
+	}
+	return nil
+}
+
+// contextFile is where a run's context is, or will be; "" without a tracking directory.
+func contextFile(dir string) string {
+	if dir == "" {
+		return ""
+	}
+	return filepath.Join(dir, track.ContextFile)
+}
+
+// tracked is the context file for a prompt, and what stands in it. It is read for each
+// attempt: people and the run go on writing.
+func tracked(dir string) (path, notes string) {
+	if dir == "" {
+		return "", ""
+	}
+	text, err := track.Read(dir)
+	if err != nil || text == "" {
+		return "", "" // an agent cannot do better than we
+	}
+	return contextFile(dir), track.Excerpt(text, contextBytes)
+}
+
+// contextBytes bounds the context in a prompt.
+const contextBytes = 8 << 10
+
+// diary starts to note deviations and interventions; nil without a tracking directory.
+func (r *session) diary() (d *track.Diary, written func()) {
+	if r.config.Track == "" {
+		return nil, func() {}
+	}
+	if st, err := os.Stat(r.config.Track); err != nil || !st.IsDir() {
+		fmt.Fprintf(r.std.Err, "wavex: warning: the tracking directory %s is gone\n", r.config.Track)
+		return nil, func() {}
+	}
+	d = track.NewDiary(r.config.Track, r.secrets.Bytes)
+	return d, func() {
+		if err := d.Close(); err != nil {
+			fmt.Fprintln(r.std.Err, "wavex: warning: notes of the run are missing in its tracking directory:", err)
+		}
+	}
+}

@@ -1,0 +1,203 @@
+package track
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/google/renameio/v2/maybe"
+)
+
+// This file reads _context.md and adds entries to its Post-Context. It knows markdown
+// as far as headings and fences; lines that are there it moves, never changes.
+
+// maxContext bounds what is read of a context file, in bytes.
+const maxContext = 1 << 20
+
+// Section is a part of the Post-Context that entries go to.
+type Section string
+
+// The sections.
+const (
+	Deviations    Section = "Deviations"
+	Interventions Section = "Interventions"
+)
+
+// Entry is one addition. Key names it: an entry that is there is not added again.
+type Entry struct {
+	Section Section
+	Lines   []string // of a list
+	Key     string
+}
+
+// Read gives the text of a tracking directory's context file; "" when there is none.
+func Read(dir string) (string, error) {
+	f, err := os.Open(filepath.Join(dir, ContextFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxContext))
+	if err != nil {
+		return "", err
+	}
+	text := strings.TrimPrefix(string(b), "\ufeff")
+	return strings.ToValidUTF8(strings.ReplaceAll(text, "\r\n", "\n"), "\ufffd"), nil
+}
+
+// Append adds entries to the context file of a tracking directory, which is made when
+// there is none. The file is replaced whole; it is left alone when nothing is new.
+func Append(dir string, entries []Entry) error {
+	path := filepath.Join(dir, ContextFile)
+	old, err := os.ReadFile(path)
+	mode := fs.FileMode(0o644)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		old = []byte("# Conversation Context\n")
+	case err != nil:
+		return err
+	default:
+		if st, err := os.Stat(path); err == nil {
+			mode = st.Mode().Perm()
+		}
+	}
+	text := add(string(old), entries)
+	if text == string(old) {
+		return nil
+	}
+	return maybe.WriteFile(path, []byte(text), mode)
+}
+
+// add is Append on the text.
+func add(text string, entries []Entry) string {
+	end := "\n"
+	if strings.Contains(text, "\r\n") {
+		end = "\r\n"
+	}
+	lines := strings.SplitAfter(text, "\n")
+	if n := len(lines); lines[n-1] == "" {
+		lines = lines[:n-1]
+	} else {
+		lines[n-1] += end
+	}
+	changed := false
+	for _, e := range entries {
+		if e.Key != "" && strings.Contains(text, e.mark()) {
+			continue
+		}
+		changed = true
+		var own []string
+		for i, l := range e.Lines {
+			if i == len(e.Lines)-1 && e.Key != "" {
+				l += " " + e.mark()
+			}
+			own = append(own, "- "+l+end)
+		}
+		lines = insert(lines, string(e.Section), own, end)
+	}
+	if !changed {
+		return text
+	}
+	return strings.Join(lines, "")
+}
+
+func (e Entry) mark() string { return "<!-- wavex " + e.Key + " -->" }
+
+// insert puts own at the end of a section of the Post-Context, and makes what is
+// missing of both at the end of the document.
+func insert(lines []string, section string, own []string, end string) []string {
+	post, postEnd := find(lines, 0, len(lines), "Post-Context")
+	if post < 0 {
+		lines = append(gap(lines, end), "## Post-Context"+end)
+		post, postEnd = len(lines)-1, len(lines)
+	}
+	at, atEnd := find(lines, post+1, postEnd, section)
+	if at < 0 {
+		at = trimmed(lines, postEnd)
+		head := []string{end, "### " + section + end, end}
+		return splice(lines, at, append(head, own...))
+	}
+	last := trimmed(lines, atEnd)
+	if last == at+1 || !strings.HasPrefix(strings.TrimSpace(lines[last-1]), "- ") {
+		own = append([]string{end}, own...)
+	}
+	if last == atEnd && atEnd < len(lines) {
+		own = append(own, end)
+	}
+	return splice(lines, last, own)
+}
+
+// gap makes sure that a document ends with an empty line.
+func gap(lines []string, end string) []string {
+	if len(lines) > 0 && strings.TrimSpace(lines[len(lines)-1]) != "" {
+		lines = append(lines, end)
+	}
+	return lines
+}
+
+func splice(lines []string, at int, own []string) []string {
+	return append(append(append([]string{}, lines[:at]...), own...), lines[at:]...)
+}
+
+// trimmed is where the text before end ends, without empty lines.
+func trimmed(lines []string, end int) int {
+	for end > 0 && strings.TrimSpace(lines[end-1]) == "" {
+		end--
+	}
+	return end
+}
+
+// find gives the line of a heading between from and to, and where its section ends: at
+// the next heading of the same or a higher level, or at a rule. -1: there is none.
+func find(lines []string, from, to int, name string) (at, end int) {
+	at, level, fence := -1, 0, ""
+	for i := from; i < to; i++ {
+		l := strings.TrimSpace(lines[i])
+		if fence != "" {
+			if strings.HasPrefix(l, fence) {
+				fence = ""
+			}
+			continue
+		}
+		for _, f := range []string{"```", "~~~"} {
+			if strings.HasPrefix(l, f) {
+				fence = f
+			}
+		}
+		rest := strings.TrimLeft(l, "#")
+		n := len(l) - len(rest)
+		isHead := n > 0 && n <= 6 && strings.HasPrefix(rest, " ")
+		switch {
+		case at < 0 && isHead && strings.EqualFold(strings.TrimSpace(rest), name):
+			at, level = i, n
+		case at >= 0 && (isHead && n <= level || l == "---" || l == "***"):
+			return at, i
+		}
+	}
+	return at, to
+}
+
+// Excerpt is a context for a prompt: at most n bytes, its head and its tail, where the
+// Post-Context stands.
+func Excerpt(text string, n int) string {
+	var b bytes.Buffer
+	for line := range strings.Lines(text) {
+		if i := strings.Index(line, "<!-- wavex "); i >= 0 {
+			line = strings.TrimRight(line[:i], " ") + "\n"
+		}
+		b.WriteString(line)
+	}
+	text = strings.TrimSpace(b.String())
+	if len(text) <= n {
+		return text
+	}
+	return strings.ToValidUTF8(text[:n/2], "") + fmt.Sprintf("\n[... %d bytes left out ...]\n", len(text)-n) + strings.ToValidUTF8(text[len(text)-n/2:], "")
+}

@@ -1,0 +1,152 @@
+package track
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"wavex/internal/report"
+	"wavex/internal/ui/safe"
+	"wavex/runner"
+	"wavex/scheduler"
+)
+
+// maxWords bounds one text of an entry, in columns.
+const maxWords = 400
+
+// Diary writes what a run met that nobody had planned into its context file: panels'
+// advice and given up tasks are deviations, stops and resumes by people interventions
+// (LEDGER S3-12, S3-15). Event belongs to the scheduler's goroutine and does not wait
+// for the disk.
+type Diary struct {
+	dir   string
+	clean func([]byte) []byte
+	found map[string]string // what went wrong last, by task
+
+	wake chan struct{} // holds one: there is something to write
+	done chan struct{}
+	stop func()
+
+	mu    sync.Mutex
+	queue []Entry
+	err   error // the first
+}
+
+// NewDiary starts to write into a tracking directory; clean takes secrets out.
+func NewDiary(dir string, clean func([]byte) []byte) *Diary {
+	d := &Diary{dir: dir, clean: clean, found: map[string]string{}, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	quit := make(chan struct{})
+	d.stop = sync.OnceFunc(func() { close(quit) })
+	go func() {
+		defer close(d.done)
+		for {
+			select {
+			case <-d.wake:
+				d.write()
+			case <-quit:
+				d.write()
+				return
+			}
+		}
+	}()
+	return d
+}
+
+func (d *Diary) write() {
+	d.mu.Lock()
+	list := d.queue
+	d.queue = nil
+	d.mu.Unlock()
+	if len(list) == 0 {
+		return
+	}
+	if err := Append(d.dir, list); err != nil {
+		d.mu.Lock()
+		d.err = errors.Join(d.err, err)
+		d.mu.Unlock()
+	}
+}
+
+// Close writes what is left, ends the goroutine and gives the errors of writing.
+func (d *Diary) Close() error {
+	d.stop()
+	<-d.done
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.err
+}
+
+// Event is told of each event (scheduler.View).
+func (d *Diary) Event(e scheduler.Event, s *scheduler.State) {
+	section, lines := d.say(e, s)
+	if len(lines) == 0 {
+		return
+	}
+	for i, l := range lines {
+		// A comment of an agent's making could pass for one of ours.
+		l = strings.ReplaceAll(safe.Fit(l, maxWords, false), "<!--", "<! --")
+		if d.clean != nil {
+			l = string(d.clean([]byte(l)))
+		}
+		lines[i] = l
+	}
+	d.mu.Lock()
+	d.queue = append(d.queue, Entry{section, lines, fmt.Sprintf("%s/%d", s.Config.Run, e.Seq)})
+	d.mu.Unlock()
+	select {
+	case d.wake <- struct{}{}:
+	default:
+	}
+}
+
+// say gives the lines of an event; none for most.
+func (d *Diary) say(e scheduler.Event, s *scheduler.State) (Section, []string) {
+	at := e.Time.UTC().Format("2006-01-02 15:04Z")
+	switch b := e.Body.(type) {
+	case scheduler.AttemptEnded:
+		if b.Result.Outcome.Stuck() {
+			d.found[b.Task] = fmt.Sprintf("%s (%s, attempt %d)", b.Result.Reason, b.Result.Outcome, b.Attempt)
+		}
+		if b.Status == scheduler.Failed {
+			lost := ""
+			if n := len(b.Blocked); n > 0 {
+				lost = fmt.Sprintf("; %s cannot start", report.Plural(n, "task", "tasks"))
+			}
+			return Deviations, d.deviation(s, b.Task, "given up"+lost)
+		}
+		if b.Result.Outcome == runner.Done {
+			delete(d.found, b.Task)
+		}
+	case scheduler.CounselEnded:
+		if b.Verdict.Unavailable == "" && b.Verdict.Fix != "" {
+			return Deviations, d.deviation(s, b.Task, "by counsel: "+b.Verdict.Fix)
+		}
+	case scheduler.TasksAdded:
+		return Deviations, []string{fmt.Sprintf("Found: %s needed more work than planned", at), fmt.Sprintf("Adjustment: %s added to the plan", report.Plural(len(b.Tasks), "task", "tasks"))}
+	case scheduler.Draining:
+		if b.Stop.Status == "interrupted" {
+			return Interventions, []string{at + ": " + b.Stop.Reason}
+		}
+	case scheduler.Resumed:
+		return Interventions, []string{fmt.Sprintf("%s: resumed with %s, budget %s", at, report.Plural(b.Tasks, "task", "tasks"), report.Budget(b.Config.Limits))}
+	case scheduler.RunEnded:
+		if b.Status == "complete" && b.Tasks.Completed == b.Iterations {
+			return Deviations, []string{at + ": run " + s.Config.Run + " is complete, no deviation"}
+		}
+	}
+	return "", nil
+}
+
+// deviation is what a task was to be, what came, and what was made of it.
+func (d *Diary) deviation(s *scheduler.State, task, adjustment string) []string {
+	before := task
+	if i, ok := s.Index(task); ok && s.Plan.Tasks[i].Subject != "" {
+		before += " " + s.Plan.Tasks[i].Subject
+	}
+	found := d.found[task]
+	if found == "" {
+		found = "it did not pass its checks"
+	}
+	return []string{"Before: " + before, "Found: " + found, "Adjustment: " + adjustment}
+}

@@ -1,0 +1,146 @@
+// Package track keeps the tracking directory of a loop: .claude/pensieve/loop/DATE-SLUG
+// of the project, with what people write about it (_meta.md, _context.md, plans and
+// designs) and what a run adds. It knows these files and what a run's events mean for
+// them; nothing that is there is ever overwritten.
+package track
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"wavex/internal/ui/safe"
+)
+
+// The names in a tracking directory.
+const (
+	MetaFile    = "_meta.md"
+	ContextFile = "_context.md"
+)
+
+// root is where tracking directories are, below the project directory.
+var root = []string{".claude", "pensieve", "loop"}
+
+// maxSlug bounds a slug, in runes.
+const maxSlug = 60
+
+// ErrExists says that there is a tracking directory of that name and day.
+var ErrExists = errors.New("it is there already, and is not overwritten")
+
+// Meta is what _meta.md says of a loop.
+type Meta struct {
+	Slug     string
+	Goal     string // "": to be filled in
+	Pipeline string // the phases before and with the tasks: "tasks", "plan -> design -> tasks"
+	At       time.Time
+}
+
+// Slug makes a name for a directory of a text: letters and digits in lower case, with
+// single dashes for all else; "" when nothing is left.
+func Slug(text string) string {
+	var b strings.Builder
+	dash, n := false, 0
+	for _, r := range strings.ToLower(text) {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			dash = b.Len() > 0
+			continue
+		}
+		if n++; n > maxSlug {
+			break
+		}
+		if dash {
+			b.WriteByte('-')
+			dash = false
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// New makes the tracking directory of a loop in a project, with its _meta.md, and gives
+// its path. The error wraps ErrExists when it is there.
+func New(project string, m Meta) (string, error) {
+	parent := filepath.Join(append([]string{project}, root...)...)
+	if err := os.MkdirAll(parent, 0o755); err != nil {
+		return "", err
+	}
+	dir := filepath.Join(parent, m.At.Format(time.DateOnly)+"-"+m.Slug)
+	if err := os.Mkdir(dir, 0o755); errors.Is(err, fs.ErrExist) {
+		return "", fmt.Errorf("%s: %w", dir, ErrExists)
+	} else if err != nil {
+		return "", err
+	}
+	return dir, os.WriteFile(filepath.Join(dir, MetaFile), []byte(m.text()), 0o644)
+}
+
+func (m Meta) text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "---\nslug: %s\ncreated: %s\npipeline: %q\ngoal: %q\n---\n\n# %s\n\n## Goal\n\n", m.Slug, m.At.UTC().Format(time.RFC3339), m.Pipeline, m.Goal, m.Slug)
+	goal := strings.TrimSpace(m.Goal)
+	if goal == "" {
+		goal = "(to be filled in)"
+	}
+	fmt.Fprintf(&b, "%s\n\n## Pipeline\n\n%s\n", safe.Block(goal), safe.Line(m.Pipeline))
+	return b.String()
+}
+
+// Find gives the tracking directory that name means in a project: a directory that has
+// a _meta.md or a _context.md, else the newest one of that slug.
+func Find(project, name string) (string, error) {
+	dir := name
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(project, dir)
+	}
+	if Is(dir) {
+		return filepath.Clean(dir), nil
+	}
+	var found []string
+	if slug := Slug(name); slug != "" {
+		entries, err := os.ReadDir(filepath.Join(append([]string{project}, root...)...))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return "", err
+		}
+		for _, e := range entries {
+			if day, rest, ok := cutDay(e.Name()); ok && (rest == slug || day+"-"+rest == slug) {
+				found = append(found, e.Name())
+			}
+		}
+	}
+	if len(found) == 0 {
+		return "", fmt.Errorf("there is no tracking directory %s; make one with: wavex init SLUG", name)
+	}
+	return filepath.Join(append(append([]string{project}, root...), slices.Max(found))...), nil
+}
+
+func cutDay(name string) (day, slug string, ok bool) {
+	if len(name) <= len(time.DateOnly) || name[len(time.DateOnly)] != '-' {
+		return "", "", false
+	}
+	day, slug = name[:len(time.DateOnly)], name[len(time.DateOnly)+1:]
+	_, err := time.Parse(time.DateOnly, day)
+	return day, slug, err == nil
+}
+
+// Of gives the tracking directory of a project that a file lies in; "" when it lies
+// elsewhere.
+func Of(project, file string) string {
+	dir := filepath.Dir(file)
+	if filepath.Dir(dir) != filepath.Join(append([]string{project}, root...)...) || !Is(dir) {
+		return ""
+	}
+	return dir
+}
+
+// Is tells whether dir is a tracking directory.
+func Is(dir string) bool {
+	return slices.ContainsFunc([]string{MetaFile, ContextFile}, func(name string) bool {
+		st, err := os.Stat(filepath.Join(dir, name))
+		return err == nil && st.Mode().IsRegular()
+	})
+}
