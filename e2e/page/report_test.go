@@ -105,3 +105,84 @@ func TestReportOf300(t *testing.T) {
 	}
 	p.quiet(url)
 }
+
+// The page follows the system's scheme, and the reader's choice over it.
+func TestThemes(t *testing.T) {
+	t.Parallel()
+	url := saved(t, reporttest.Big(t, 300))
+	p := launch(t).tab(1360, 1000, "dark")
+	p.open(url)
+	ground := func() string { return p.eval(`getComputedStyle(document.body).backgroundColor`).Str }
+	if got := ground(); got != "rgb(13, 17, 22)" {
+		t.Errorf("in a dark system the ground is %s", got)
+	}
+	p.shot("300-dark")
+	p.press("t")
+	if got := ground(); got != "rgb(246, 245, 241)" {
+		t.Errorf("after t the ground is %s", got)
+	}
+	p.press("t")
+	if got := ground(); got != "rgb(13, 17, 22)" {
+		t.Errorf("after t again the ground is %s", got)
+	}
+	p.quiet(url)
+}
+
+// Without a pointer: the graph by arrows, the table by j and k, dialogs by Escape; and
+// what a screen reader needs is there.
+func TestKeysAndNames(t *testing.T) {
+	t.Parallel()
+	url := saved(t, reporttest.Mixed(t, nil))
+	p := launch(t).tab(1360, 1000, "light")
+	p.open(url)
+	p.eval(`document.querySelector('.node[tabindex="0"]').focus()`)
+	p.press("ArrowRight")
+	if got := p.eval(`document.activeElement.getAttribute("aria-label")`).Str; !strings.HasPrefix(got, "T-004 ") {
+		t.Errorf("right of the first task is %q", got)
+	}
+	p.press("Enter")
+	p.until(`document.querySelector("#panel .idline")?.innerText.includes("T-004")`)
+	p.press("j")
+	p.until(`document.querySelector("#panel .idline").innerText.includes("T-005")`)
+	if got := p.eval(`location.hash`).Str; got != "#task=T-005" {
+		t.Errorf("the address ends in %q", got)
+	}
+	p.press("Escape")
+	p.press("?")
+	if !p.eval(`document.querySelector("#help").open`).Bool() {
+		t.Error("? does not open the list of keys")
+	}
+	p.press("Escape")
+	for _, missing := range []string{
+		`[...document.querySelectorAll("button, a[href], input, select")].filter((x) => !(x.getAttribute("aria-label") || x.textContent.trim())).map((x) => x.outerHTML)`,
+		`[...document.querySelectorAll("svg:not([aria-hidden])")].filter((x) => !x.getAttribute("aria-label")).map((x) => x.parentNode.className)`,
+		`[...document.querySelectorAll("[aria-labelledby]")].filter((x) => !x.hidden && x.id !== "panel" && !document.getElementById(x.getAttribute("aria-labelledby"))).map((x) => x.id)`,
+		`["header", "nav", "main", "aside", "footer"].filter((x) => !document.querySelector(x))`,
+		`[...document.querySelectorAll("th")].filter((x) => !x.scope).map((x) => x.textContent)`,
+		`[...document.querySelectorAll("[id]")].map((x) => x.id).filter((x, i, all) => all.indexOf(x) !== i)`,
+	} {
+		if got := p.eval(missing).Raw; got != "[]" {
+			t.Errorf("%s gives %s", missing, got)
+		}
+	}
+	for _, table := range []string{"#timeline", "#money"} {
+		p.eval(`document.querySelector("` + table + ` details.alt").open = true`)
+		p.until(`document.querySelector("` + table + ` details.alt tbody tr")`)
+	}
+	if got := p.text("#timeline details.alt"); !strings.Contains(got, "throttled: the API is overloaded (529)") {
+		t.Errorf("the timeline as a table: %s", got)
+	}
+	p.quiet(url)
+}
+
+// A link to a task opens it, also a task that is not among the first rows.
+func TestLinkToATask(t *testing.T) {
+	t.Parallel()
+	url := saved(t, reporttest.Big(t, 300))
+	p := launch(t).tab(1360, 1000, "light")
+	p.open(url + "#task=T-290")
+	p.until(`document.querySelector("#panel .idline")?.innerText.includes("T-290")`)
+	p.eval(`document.querySelector(".more").click()`)
+	p.until(`document.querySelector("tr.sel")?.innerText.includes("T-290")`)
+	p.quiet(url)
+}
