@@ -3,6 +3,7 @@ package page
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"wavex/internal/report"
@@ -139,7 +140,7 @@ type Note struct {
 // alive tells whether somebody still works at the run.
 func Of(s *scheduler.State, events []scheduler.Event, now time.Time, alive bool) *Run {
 	sum := report.Of(s, events)
-	r := &Run{V: Version, Now: ms(now), ID: safe.Line(sum.Run), Name: safe.Line(sum.Name), Plan: safe.Line(sum.Plan),
+	r := &Run{V: Version, Now: ms(now), ID: safe.Line(sum.Run), Name: safe.Line(sum.Name), Plan: safe.Line(strings.TrimPrefix(sum.Plan, s.Config.Dir+"/")),
 		Agent: sum.Agent, Schedule: s.Config.Schedule, Status: sum.Status, ExitCode: sum.ExitCode, Reason: safe.Line(sum.Reason),
 		Limit: safe.Line(sum.Limit), Breaker: safe.Line(sum.Breaker), Resume: safe.Line(sum.Resume), ResumeAt: ms(sum.ResumeAt),
 		Cost: int64(sum.Cost), CounselCost: int64(sum.CounselCost), Notional: sum.Notional, Iterations: sum.Iterations,

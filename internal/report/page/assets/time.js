@@ -96,8 +96,17 @@ function drawTimeline() {
   board.setAttribute("height", y + 38);
   board.append(...axis(sc, 6, y, 84), ...labels, ...bars);
   const box = h("div", { class: "scroll" }, board);
-  root.append(box, h("div", { class: "key" }, [["done", "done"], ["wrong", "went wrong"], ["denied", "stopped or refused"], ["counsel", "counsel"], ["wait", "waiting"]].map(([k, w]) => h("span", { class: cls(k) }, h("i"), w))), timeTable());
+  root.append(box, h("div", { class: "key" }, spanKey().map(([k, w]) => h("span", { class: cls(k) }, h("i"), w))), timeTable());
   box.scrollLeft = was;
+}
+
+// What the colours of the spans mean, of those that are there.
+function spanKey() {
+  const stuck = ["wrong", "over-turns", "timed-out", "stalled"], attempts = run.spans.filter((p) => p.k === "attempt");
+  const has = (kind) => run.spans.some((p) => p.k === kind);
+  return [["done", "done", attempts.some((p) => p.r === "done")], ["running", "not ended", attempts.some((p) => !p.r)], ["wrong", "went wrong", attempts.some((p) => stuck.includes(p.r))],
+    ["denied", "stopped, refused or throttled", attempts.some((p) => p.r && p.r !== "done" && p.r !== "interrupted" && !stuck.includes(p.r))], ["interrupted", "interrupted", attempts.some((p) => p.r === "interrupted")],
+    ["counsel", "counsel", has("counsel")], ["review", "review, criteria, integration", has("review") || has("criteria") || has("integration")], ["wait", "waiting", has("wait")]].filter(([, , there]) => there);
 }
 
 // The same as a table, made when somebody wants it.
