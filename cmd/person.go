@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -33,6 +34,56 @@ func mayAskAnybody(std Stdio) bool {
 type person struct {
 	in  *bufio.Reader
 	out io.Writer
+
+	reading chan read // of a line that is not there yet; nil: nobody waits for one
+}
+
+// read is a line, or the lack of one.
+type read struct {
+	line string
+	err  error
+}
+
+// Confirm asks at a gate of a run. It gives up when ctx ends; the line that was waited
+// for then is for the next question. (Nothing ends a read of a terminal but a line, so
+// its goroutine may be there until the process ends.)
+func (p *person) Confirm(ctx context.Context, question string) (bool, error) {
+	for {
+		fmt.Fprintf(p.out, "\n%s [Y/n] ", question)
+		if p.reading == nil {
+			c := make(chan read, 1)
+			p.reading = c
+			go func() {
+				line, err := p.in.ReadString('\n')
+				c <- read{strings.TrimSpace(line), err}
+			}()
+		}
+		select {
+		case <-ctx.Done():
+			fmt.Fprintln(p.out)
+			return false, context.Cause(ctx)
+		case r := <-p.reading:
+			p.reading = nil
+			if r.err != nil && r.line == "" {
+				fmt.Fprintln(p.out)
+				return false, errNoAnswer
+			}
+			if yes, ok := yesOrNo(r.line); ok {
+				return yes, nil
+			}
+			fmt.Fprintln(p.out, "Please answer yes or no.")
+		}
+	}
+}
+
+func yesOrNo(a string) (yes, ok bool) {
+	switch strings.ToLower(a) {
+	case "", "y", "yes":
+		return true, true
+	case "n", "no":
+		return false, true
+	}
+	return false, false
 }
 
 // line asks and gives the answer without blanks around it.
@@ -53,11 +104,8 @@ func (p *person) yes(question string) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		switch strings.ToLower(a) {
-		case "", "y", "yes":
-			return true, nil
-		case "n", "no":
-			return false, nil
+		if yes, ok := yesOrNo(a); ok {
+			return yes, nil
 		}
 		fmt.Fprintln(p.out, "Please answer yes or no.")
 	}

@@ -144,7 +144,9 @@ func (r *session) load() (past []scheduler.Event, err error) {
 	if old == nil {
 		past = nil
 	}
-	if r.config, err = resolve(o, p, dir, old); err == nil && o.shareList {
+	r.config, err = resolve(o, p, dir, old)
+	r.config.Attended = (r.config.Gates != "" || r.config.Mode == scheduler.Interactive) && !o.yes && o.output == "text" && mayAskAnybody(r.std)
+	if err == nil && o.shareList {
 		err = r.sharedList()
 	}
 	return past, err
@@ -337,7 +339,7 @@ func (r *session) newView() ui.View {
 	if r.opts.output == "json" {
 		return ui.NDJSON(r.std.Out)
 	}
-	if f, ok := r.std.Err.(*os.File); ok && !r.opts.plain && ui.Live(term.IsTerminal(int(f.Fd())), os.Getenv) {
+	if f, ok := r.std.Err.(*os.File); ok && !r.opts.plain && !r.config.Attended && ui.Live(term.IsTerminal(int(f.Fd())), os.Getenv) {
 		o.Width = func() int { w, _, _ := term.GetSize(int(f.Fd())); return w }
 		o.Height = func() int { _, h, _ := term.GetSize(int(f.Fd())); return h }
 		o.Color = ui.Color(true, os.Getenv)

@@ -36,8 +36,8 @@ type requestOptions struct {
 	text     string // the request; "" continues the one on record
 	planOnly bool
 	offline  bool
-	yes      bool
 	workflow string
+	shape    string
 	to       string // plan file
 }
 
@@ -103,7 +103,7 @@ func (q *request) settle() error {
 		c.Limits = q.config.Limits
 	} else {
 		q.id = runID(time.Now())
-		q.config = scheduler.RequestConfig{Agent: q.run.agent, PlanOnly: q.planOnly, Offline: q.offline, Workflow: q.workflow}
+		q.config = scheduler.RequestConfig{Agent: q.run.agent, PlanOnly: q.planOnly, Offline: q.offline, Workflow: q.workflow, Shape: q.shape}
 		q.config.Plan = filepath.Join(q.loop, "plan.json")
 		if q.to != "" {
 			abs, err := filepath.Abs(q.to)
@@ -379,7 +379,7 @@ func withOrigin(b scheduler.RunStarted, events []scheduler.Event) (scheduler.Run
 // runRequest is the whole of start and plan.
 func runRequest(ctx context.Context, o requestOptions, std Stdio) error {
 	q := &request{requestOptions: o, std: std, secrets: secret.New(os.Environ())}
-	if o.run.output == "text" && !o.yes && mayAskAnybody(std) {
+	if o.run.output == "text" && !o.run.yes && mayAskAnybody(std) {
 		q.std.In = bufio.NewReader(std.In) // one reader for every question, so that no line is lost between them
 		q.std.Terminal = func() bool { return true }
 		q.person = &person{in: q.std.In.(*bufio.Reader), out: std.Err}
@@ -409,7 +409,7 @@ func runRequest(ctx context.Context, o requestOptions, std Stdio) error {
 		return err
 	}
 	q.release()
-	return runPlan(ctx, q.handOver(p), q.std)
+	return runPlan(ctx, q.handOver(p, res.Intent.Decision.Shape), q.std)
 }
 
 // printJSON gives scripts the verdict of an offline score.

@@ -67,6 +67,9 @@ type runOptions struct {
 	shareList bool
 
 	autoLearn bool
+	mode      string
+	yes       bool
+	gates     string // when a person is asked; by the shape of the request
 
 	changed func(name string) bool // was the flag given
 }
@@ -187,6 +190,8 @@ func runFlags(c *cobra.Command, o *runOptions) {
 	f.StringArrayVar(&o.reports, "report", nil, "KIND=FILE: also write a report when the run ends, however it ends (html, junit, json, md; repeatable)")
 	choiceFlag(c, &o.ci, "ci", "auto", []string{"auto", "github", "off"}, "annotations, step summary and outputs")
 	f.StringArrayVar(&o.webhooks, "webhook", nil, "URL or slack=URL: told of a breaker and of the end (repeatable)")
+	choiceFlag(c, &o.mode, "mode", "yolo", []string{"interactive", "yolo"}, "ask before each retry (on a terminal only), or go on")
+	f.BoolVar(&o.yes, "yes", false, "ask nobody: go on at every gate")
 	f.BoolVar(&o.autoLearn, "auto-learn", false, "keep what the run proposes to learn, without wavex learn --accept")
 	f.BoolVar(&o.status, "status-block", false, "print the status block after each iteration")
 }

@@ -77,6 +77,7 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"terminal": terminal,
 			"exits":    exits,
 			"start":    start,
 			"shows":    shows,

@@ -77,6 +77,12 @@ func resolve(o runOptions, p *plan.Plan, dir string, old *scheduler.Config) (sch
 	if old == nil || given("deliver") {
 		c.Deliver = o.deliver
 	}
+	if old == nil {
+		c.Gates = o.gates
+	}
+	if old == nil || given("mode") {
+		c.Mode = o.mode
+	}
 	if given("schedule") {
 		c.Schedule = o.schedule
 	}

@@ -13,6 +13,7 @@ import (
 	"wavex/internal/plan"
 	"wavex/internal/report"
 	"wavex/internal/stage"
+	"wavex/scheduler"
 )
 
 func newStart(std Stdio) *cobra.Command {
@@ -83,6 +84,7 @@ or a person must act, 6 paused until a usage limit resets, 130 interrupted.`,
 	f.StringVar(&o.run.budget, "budget", "", "dollars for the request and its run, +N more, or none (default: 25)")
 	f.StringVar(&o.run.prices, "prices", "", "a price table (JSON) laid over the built-in one")
 	f.StringVarP(&o.to, "to", "o", "plan.json", "plan file to write")
+	f.BoolVar(&o.run.yes, "yes", false, "ask nobody")
 	f.BoolVar(&o.offline, "offline", false, "only score the request, by a heuristic")
 	choiceFlag(c, &o.run.output, "output", "text", []string{"text", "json"}, "text for people, or NDJSON events on stdout")
 	requestFlags(c, &o)
@@ -91,8 +93,8 @@ or a person must act, 6 paused until a usage limit resets, 130 interrupted.`,
 
 func requestFlags(c *cobra.Command, o *requestOptions) {
 	f := c.Flags()
-	f.BoolVar(&o.yes, "yes", false, "ask nobody: go on at every gate")
 	choiceFlag(c, &o.workflow, "workflow", "", []string{"A", "B", "C"}, "kind of work, build, debug or refactor (default: by the request's words)")
+	choiceFlag(c, &o.shape, "shape", "", []string{"colleague", "tool-review", "tool"}, "how closely a person stays with it (default: by the scores)")
 	f.BoolVar(&o.run.fresh, "fresh", false, "start over: .loop is moved aside, never deleted")
 }
 
@@ -207,8 +209,14 @@ func (q *request) gate1(p *plan.Plan) error {
 
 // handOver is how the plan is run: with the flags given, and what was settled when the
 // request was opened.
-func (q *request) handOver(p *plan.Plan) runOptions {
+func (q *request) handOver(p *plan.Plan, shape intent.Shape) runOptions {
 	o := q.run
+	switch shape {
+	case intent.Colleague:
+		o.gates = scheduler.GateAttempts
+	case intent.ToolReview:
+		o.gates = scheduler.GateWaves
+	}
 	o.planPath, o.fresh, o.agent = p.Path, false, q.config.Agent
 	given := o.changed
 	o.changed = func(name string) bool {

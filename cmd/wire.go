@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -72,6 +73,9 @@ func (r *session) run(ctx context.Context) error {
 		loop.Views = append(loop.Views, list)
 	}
 	sent := r.trace(ctx, loop)
+	if r.config.Attended {
+		loop.Person = &person{in: bufio.NewReader(r.std.In), out: r.std.Err}
+	}
 	hooks, told := r.notifier(ctx)
 	if hooks != nil {
 		loop.Views = append(loop.Views, hooks)

@@ -115,6 +115,10 @@ func (s *State) apply(e Event) error {
 		s.Gate, s.ExitSignal = &b, b.ExitSignal
 	case RolledBack:
 		s.rolledBack(b)
+	case Asked:
+		s.asking = &b
+	case Answered:
+		s.answered(b)
 	case Draining:
 		s.Stop = &b.Stop
 	case RunEnded:
@@ -131,6 +135,7 @@ func (s *State) begin(c Config, at time.Time) {
 	s.Config, s.Began, s.Wave = c, at, 0
 	s.busy, s.delivered = false, false
 	s.closing.begin()
+	s.consent = consent{}
 	s.Gate, s.ExitSignal = nil, false
 	s.Fleet = newFleet(c.Parallel)
 	s.requeue()
@@ -302,6 +307,9 @@ func (s *State) attemptEnded(b AttemptEnded) error {
 	t.Next, t.Commit = why(r.Outcome), r.Commit
 	s.move(i, b.Status)
 	s.block(b.Task, b.Blocked)
+	if r.Outcome == runner.Done && s.Config.Attended && s.Config.Gates == GateAttempts {
+		s.steps = append(s.steps, b.Task)
+	}
 	return nil
 }
 

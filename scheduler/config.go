@@ -27,6 +27,13 @@ type Config struct {
 	BudgetGiven bool          `json:"budget_given,omitempty"` // the plan or a flag named the money limit (or none)
 	Prices      string        `json:"prices,omitempty"`       // absolute path of a price table over the embedded one
 
+	// Gates says when a person is asked whether to go on: GateAttempts, GateWaves, or "" for
+	// never; with Mode Interactive each retry is asked for. Both hold only while Attended:
+	// somebody sits at this session's terminal.
+	Gates    string `json:"gates,omitempty"`
+	Mode     string `json:"mode,omitempty"`
+	Attended bool   `json:"attended,omitempty"`
+
 	MaxRetries   int           `json:"max_retries"`             // after the first try
 	ForceRetries bool          `json:"force_retries"`           // MaxRetries holds for every task, whatever the plan says
 	Counsel      bool          `json:"counsel"`                 // convene panels

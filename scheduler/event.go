@@ -269,6 +269,10 @@ func decodeBody(typ string, data []byte) (Body, error) {
 		return decode[StageEnded](data)
 	case "rolled_back":
 		return decode[RolledBack](data)
+	case "asked":
+		return decode[Asked](data)
+	case "answered":
+		return decode[Answered](data)
 	case "notice":
 		return decode[Notice](data)
 	case "run_ended":

@@ -105,6 +105,9 @@ func together(s *State) Body {
 
 // finish is the end, preceded by the delivery where there is something to deliver.
 func finish(s *State) Body {
+	if q := gateEnd(s); q != nil {
+		return q
+	}
 	if s.Config.Isolation == Isolated && !s.delivered && s.Counts.Completed > 0 {
 		if s.Stop == nil || s.Counts.Pending == 0 && s.Counts.Completed < len(s.Tasks) {
 			return DeliveryStarted{Complete: s.Counts.Completed == len(s.Tasks) && s.ExitSignal}

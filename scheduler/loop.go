@@ -86,6 +86,9 @@ type Loop struct {
 	// RecoverPanel does the same for a panel.
 	RecoverPanel func(ctx context.Context, e CounselStarted) counsel.Verdict
 
+	// Person answers gates; required when Config.Attended.
+	Person Person
+
 	// Clean takes out of an event what must not be kept or shown; it returns its argument
 	// or a changed copy. It is called from the loop's goroutine, before the event is
 	// journalled, applied and shown. nil: events stay as they are.
@@ -101,6 +104,7 @@ type message struct {
 	attempt *runner.Result
 	verdict *counsel.Verdict
 	event   Body // already decided, as for a delivery
+	answer  *answerOf
 	trees   *integration
 	panel   int
 }
@@ -131,8 +135,9 @@ type running struct {
 	s      *State
 	kill   context.Context
 	cancel context.CancelCauseFunc
-	group  errgroup.Group // the attempts and panels; SetLimit is the parallel limit
-	side   errgroup.Group // reviews and verifications: one of each kind at most
+	unask  context.CancelFunc // takes the open question back
+	group  errgroup.Group     // the attempts and panels; SetLimit is the parallel limit
+	side   errgroup.Group     // reviews and verifications: one of each kind at most
 	done   chan message
 	jobs   chan func() // to workers that are free
 	batch  []Event     // applied, not yet durable
@@ -210,6 +215,8 @@ func (r *running) decide(m message) Body {
 	switch {
 	case m.event != nil:
 		return m.event
+	case m.answer != nil:
+		return answer(r.s, m.answer.to, m.answer.yes, m.answer.err)
 	case m.trees != nil:
 		return afterIntegration(r.s, m.trees.wave, m.trees.got, m.trees.err)
 	}
@@ -269,6 +276,9 @@ func (r *running) flush() error {
 		r.act(e)
 	}
 	r.batch = r.batch[:0]
+	if r.s.Stop != nil && r.unask != nil {
+		r.unask() // nothing more starts, so nobody needs to agree
+	}
 	return nil
 }
 
@@ -309,6 +319,8 @@ func (r *running) act(e Event) {
 		r.beside(r.verify(b))
 	case ReviewStarted:
 		r.beside(r.review(b))
+	case Asked:
+		r.confirm(b)
 	case CounselStarted:
 		i, _ := r.s.Index(b.Task)
 		c := r.Case(r.s, i, b)

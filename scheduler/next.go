@@ -18,7 +18,7 @@ import (
 // wait. It is asked again after each event it gave was applied.
 func next(s *State, now time.Time) Body {
 	switch {
-	case s.Ended != nil || s.busy:
+	case s.Ended != nil || s.busy || s.asking != nil:
 		return nil
 	}
 	if body := light(s, now); body != nil {
@@ -34,6 +34,9 @@ func next(s *State, now time.Time) Body {
 			return nil
 		}
 		return finish(s)
+	}
+	if q := consentDue(s); q != nil {
+		return q
 	}
 	if over := s.Ledger.OverWall(now.Sub(s.Began)); over != nil {
 		return Draining{Stop: atLimit(over)}
@@ -62,6 +65,9 @@ func openWave(s *State) Body {
 	for w := max(1, s.Wave); w <= s.Waves; w++ {
 		if s.queue.left[w] == 0 {
 			continue
+		}
+		if q := gateWave(s, w); q != nil {
+			return q
 		}
 		ev := WaveStarted{Wave: w, Of: s.Waves}
 		for _, i := range s.queue.members[w] {

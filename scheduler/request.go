@@ -27,6 +27,7 @@ type RequestConfig struct {
 	PlanOnly bool          `json:"plan_only,omitempty"` // nothing is run
 	Offline  bool          `json:"offline,omitempty"`   // scored by words alone, and no further
 	Workflow string        `json:"workflow,omitempty"`  // given, not detected
+	Shape    string        `json:"shape,omitempty"`     // given, not by the scores
 	// Iterations is what was chosen for the run: a number, or "unlimited"; "": by its tasks.
 	Iterations string `json:"iterations,omitempty"`
 }

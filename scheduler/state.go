@@ -59,6 +59,7 @@ type Task struct {
 	Took        time.Duration // of all attempts
 	Started     time.Time     // of the running attempt
 	Root        string        // of a blocked task: the task that failed
+	Agreed      int           // the attempt whose retry a person agreed to
 }
 
 // State is everything a run knows. Only apply changes it; everything else reads.
@@ -85,6 +86,7 @@ type State struct {
 	running int     // attempts and panels
 
 	Verdicts
+	consent
 
 	base    *plan.Plan // of the file; Plan may have grown since
 	closing            // how far the verdict on the work has come

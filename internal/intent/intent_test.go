@@ -87,8 +87,11 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// A colleague by fit takes spec 5 with no bonus, which two dimensions cannot reach.
-func TestColleagueNeedsFewBonuses(t *testing.T) {
+// Whatever the points, the gate is on the spec score, the fit stays in range and grows with
+// what is known, and what is missing is told in order. A ready request has at least one
+// of the bonuses, since outcome and scope alone give four points: so by the scores alone
+// the shape is never colleague.
+func TestDecideAlways(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		var points []int
@@ -99,6 +102,9 @@ func TestColleagueNeedsFewBonuses(t *testing.T) {
 		d := intent.Decide(s, familiarity)
 		if (d.Shape == intent.Blocked) != (d.Spec < intent.Ready) {
 			t.Errorf("%v: %+v", points, d)
+		}
+		if d.Shape == intent.Colleague {
+			t.Errorf("%v: a colleague by the scores", points)
 		}
 		if d.Fit < d.Spec*5 || d.Fit > 75 {
 			t.Errorf("%v: fit %d out of range", points, d.Fit)
@@ -174,6 +180,7 @@ func TestReversibility(t *testing.T) {
 		"keep the public API and split the file":          intent.Stepwise,
 		"change the database schema":                      intent.OneWay,
 		"drop the column and upgrade the dependency":      intent.OneWay,
+		"speed it up; the public API stays as it is":      intent.Quick,
 		"rewrite the parser":                              intent.Stepwise,
 		"change the public API":                           intent.OneWay,
 		"Do not touch the schema. Publish it when done":   intent.OneWay,

@@ -50,8 +50,15 @@ var (
 	clauseEnd = regexp.MustCompile(`(?i)[.,;:\n]|\b(?:and|then|but)\b`)
 )
 
-// forbidden tells whether what comes behind before is only spoken of to rule it out.
-func forbidden(before string) bool {
+// stays are words behind a find that leave it as it is.
+var stays = regexp.MustCompile(`(?i)^[^.,;:\n]{0,20}\b(?:stays?|unchanged|remains?|as it is|is kept|are kept)\b`)
+
+// forbidden tells whether what stands between before and behind is only spoken of to
+// rule it out.
+func forbidden(before, behind string) bool {
+	if stays.MatchString(behind) {
+		return true
+	}
 	if ends := clauseEnd.FindAllStringIndex(before, -1); len(ends) > 0 {
 		before = before[ends[len(ends)-1][1]:]
 	}
@@ -64,7 +71,7 @@ func Reversibility(request string) Undo {
 	text := unquoted(request)
 	for _, r := range undoRules {
 		for _, at := range r.words.FindAllStringIndex(text, -1) {
-			if !forbidden(text[:at[0]]) {
+			if !forbidden(text[:at[0]], text[at[1]:]) {
 				return Undo{r.class, clip(strings.ToLower(text[at[0]:at[1]]), 40)}
 			}
 		}

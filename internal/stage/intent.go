@@ -101,6 +101,9 @@ func (m *Machine) intent(ctx context.Context) (Intent, error) {
 			in.Asked = general(in.Score)
 		}
 		in.Decision = intent.Decide(in.Score, in.Familiarity)
+		if s := m.rec.opened.Config.Shape; s != "" && in.Decision.Shape != intent.Blocked {
+			in.Decision.Shape, in.Decision.Why = intent.Shape(s), "given"
+		}
 		in.Kind = intent.Classify(in.Request)
 		if w := m.rec.opened.Config.Workflow; w != "" {
 			in.Kind = intent.Kind{Workflow: intent.Workflow(w), By: "given"}

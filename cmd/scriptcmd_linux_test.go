@@ -1,0 +1,59 @@
+package cmd_test
+
+// A word for scripts that need a person at a terminal.
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"golang.org/x/sys/unix"
+)
+
+// terminal CODE ANSWERS PROGRAM ARGS... runs a program whose stdin and stderr are a
+// terminal, types the lines of a file, and leaves what the terminal showed in tty.out. Behind the last line the
+// input ends, so that a question too many has no answer.
+func terminal(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 3 {
+		ts.Fatalf("usage: terminal CODE ANSWERS PROGRAM ARGS...")
+	}
+	master, slave := pty(ts)
+	defer func() { _ = master.Close() }()
+	path := args[2]
+	if path == "wavex" {
+		path = filepath.Join(ts.Getenv("BIN"), "wavex")
+	}
+	c := exec.Command(path, args[3:]...)
+	c.Dir = ts.MkAbs(".")
+	for _, name := range []string{"PATH", "HOME", "TMPDIR", "GORACE", "WAVEX_CLAUDE", "WAVEX_DATA"} {
+		c.Env = append(c.Env, name+"="+ts.Getenv(name))
+	}
+	var out bytes.Buffer
+	c.Stdin, c.Stderr, c.Stdout = slave, slave, &out
+	_, err := master.WriteString(strings.TrimSuffix(ts.ReadFile(args[1]), "\n") + "\n\x04")
+	ts.Check(err)
+	ts.Check(c.Start())
+	ts.Check(slave.Close())
+	var shown bytes.Buffer
+	_, _ = shown.ReadFrom(master) // ends with EIO when nobody holds the other end
+	_ = c.Wait()                  // the exit code is judged below
+	ts.Check(os.WriteFile(ts.MkAbs("tty.out"), bytes.ReplaceAll(shown.Bytes(), []byte("\r\n"), []byte("\n")), 0o600))
+	ts.Logf("[terminal]\n%s", shown.String())
+	wantCode(ts, args[0], c.ProcessState.ExitCode())
+}
+
+// pty opens a pair of terminal ends.
+func pty(ts *testscript.TestScript) (master, slave *os.File) {
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	ts.Check(err)
+	ts.Check(unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0))
+	n, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
+	ts.Check(err)
+	slave, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	ts.Check(err)
+	return master, slave
+}

@@ -1,0 +1,189 @@
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// This file is the gates at which a person is asked (LEDGER S2-29, S0-63, S4-27). They
+// exist only in a session that a person attends. While a question is open nothing new
+// starts; what runs goes on. How a person is asked is the caller's.
+
+// The values of Config.Gates.
+const (
+	GateAttempts = "attempts" // after each attempt that was done, and before the end
+	GateWaves    = "waves"    // after each wave
+)
+
+// Interactive is the value of Config.Mode with which each retry is asked for.
+const Interactive = "interactive"
+
+// Asked opens a gate: a person is asked whether to go on.
+type Asked struct {
+	Gate string `json:"gate"` // "G2", "G3" or "retry"
+	Task string `json:"task,omitempty"`
+	Wave int    `json:"wave,omitempty"` // that is complete
+	Text string `json:"text"`           // the question
+}
+
+// Answered closes it with all that follows from the answer.
+type Answered struct {
+	Gate    string   `json:"gate"`
+	Task    string   `json:"task,omitempty"`
+	Wave    int      `json:"wave,omitempty"`
+	Yes     bool     `json:"yes"`
+	Blocked []string `json:"blocked,omitempty"` // tasks that can no longer start, because a retry was refused
+	Stop    *Stop    `json:"stop,omitempty"`
+}
+
+// Type names the event.
+func (Asked) Type() string { return "asked" }
+
+// Type names the event.
+func (Answered) Type() string { return "answered" }
+
+// Person answers gates. Confirm is called from a worker goroutine, one question at a
+// time; it blocks until there is an answer, or returns an error soon after ctx ends.
+type Person interface {
+	Confirm(ctx context.Context, question string) (yes bool, err error)
+}
+
+// consent is what was asked and answered, for the session.
+type consent struct {
+	asking *Asked   // the question that is open
+	steps  []string // tasks whose completion is to be shown at G2
+	agreed int      // the wave until which people agreed
+	closed bool     // G3 was answered with yes
+}
+
+// consentDue is the question that is due before anything else starts; nil when none is.
+func consentDue(s *State) Body {
+	if !s.Config.Attended || s.running >= s.Config.Parallel {
+		return nil
+	}
+	if len(s.steps) > 0 {
+		id := s.steps[0]
+		return Asked{Gate: "G2", Task: id, Text: fmt.Sprintf("G2: Step %s complete. Continue?", s.title(id))}
+	}
+	if i, ok := s.unagreed(); ok {
+		t := &s.Tasks[i]
+		retries := s.Retries(i)
+		return Asked{Gate: "retry", Task: s.Plan.Tasks[i].ID, Text: fmt.Sprintf("Task %s failed. Retry? (%d/%d attempts used)", s.title(s.Plan.Tasks[i].ID), t.Tries-1, retries)}
+	}
+	return nil
+}
+
+// unagreed is a task whose retry nobody has agreed to yet.
+func (s *State) unagreed() (int, bool) {
+	if s.Config.Mode != Interactive {
+		return 0, false
+	}
+	for i := range s.Tasks {
+		t := &s.Tasks[i]
+		if (t.Status == Pending || t.Status == Advising) && t.Next == "retry" && t.Tries > 0 && t.Agreed < t.Attempts {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// gateWave is the question before a further wave opens.
+func gateWave(s *State, next int) Body {
+	if !s.Config.Attended || s.Config.Gates != GateWaves || s.Wave == 0 || next <= s.Wave || s.agreed >= s.Wave {
+		return nil
+	}
+	return Asked{Gate: "G2", Wave: s.Wave, Text: fmt.Sprintf("G2: Wave %d of %d complete: %d of %d tasks. Continue?", s.Wave, s.Waves, s.Counts.Completed, len(s.Tasks))}
+}
+
+// gateEnd is the question before the run is called complete.
+func gateEnd(s *State) Body {
+	if !s.Config.Attended || s.Config.Gates != GateAttempts || s.closed || s.Stop != nil || s.Counts.Completed != len(s.Tasks) || !s.ExitSignal {
+		return nil
+	}
+	return Asked{Gate: "G3", Text: fmt.Sprintf("G3: All criteria met, %d of %d tasks complete. Confirm done?", s.Counts.Completed, len(s.Tasks))}
+}
+
+func (s *State) title(id string) string {
+	if i, ok := s.Index(id); ok && s.Plan.Tasks[i].Subject != "" {
+		return fmt.Sprintf("%s (%s)", id, strings.TrimSpace(s.Plan.Tasks[i].Subject))
+	}
+	return id
+}
+
+// answer is what a person's answer leads to. No answer at all stops the run as well:
+// nobody agreed.
+func answer(s *State, q Asked, yes bool, err error) Answered {
+	a := Answered{Gate: q.Gate, Task: q.Task, Wave: q.Wave, Yes: yes && err == nil}
+	switch {
+	case a.Yes:
+	case err != nil:
+		a.Stop = &Stop{Status: "paused", ExitCode: 1, Breaker: q.Gate, Reason: "nobody answered at " + q.Gate, Advice: "resume asks again"}
+	case q.Gate == "retry":
+		if i, ok := s.Index(q.Task); ok {
+			for _, j := range s.Plan.Graph.Cone(i) {
+				if !s.Tasks[j].Status.Settled() {
+					a.Blocked = append(a.Blocked, s.Plan.Tasks[j].ID)
+				}
+			}
+		}
+	default:
+		a.Stop = &Stop{Status: "paused", ExitCode: 1, Breaker: q.Gate, Reason: "a person said no at " + q.Gate, Advice: "resume asks again"}
+	}
+	return a
+}
+
+func (s *State) answered(b Answered) {
+	s.asking = nil
+	if b.Stop != nil && s.Stop == nil {
+		s.Stop = b.Stop
+	}
+	switch {
+	case b.Gate == "retry":
+		i, ok := s.Index(b.Task)
+		if !ok || b.Stop != nil {
+			return
+		}
+		if b.Yes {
+			s.Tasks[i].Agreed = s.Tasks[i].Attempts
+			return
+		}
+		s.dismiss(i)
+		s.move(i, Failed)
+		s.block(b.Task, b.Blocked)
+	case b.Gate == "G2" && b.Task != "":
+		s.steps = s.steps[1:]
+	case b.Gate == "G2":
+		s.agreed = b.Wave
+	case b.Gate == "G3":
+		s.closed = b.Yes
+	}
+}
+
+// dismiss takes a task that will not be retried out of the queue of panels.
+func (s *State) dismiss(i int) {
+	if s.Tasks[i].Status == Advising {
+		s.queue.convened(i)
+	}
+}
+
+// confirm puts an open question to the person.
+func (r *running) confirm(q Asked) {
+	ctx, cancel := context.WithCancel(r.kill)
+	r.unask = cancel
+	r.work(0, func() message {
+		defer cancel()
+		if r.Person == nil {
+			return message{answer: &answerOf{q, false, context.Canceled}}
+		}
+		yes, err := r.Person.Confirm(ctx, q.Text)
+		return message{answer: &answerOf{q, yes, err}}
+	})
+}
+
+// answerOf is a person's answer on its way to the loop.
+type answerOf struct {
+	to  Asked
+	yes bool
+	err error
+}

@@ -1,0 +1,133 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"wavex/runner"
+)
+
+// somebody answers as the test says and keeps the questions. Without an answer left the
+// person is gone; with asked set, the question is passed on and waits for the end of ctx.
+type somebody struct {
+	answers []string // "y", "n"
+	said    []string
+	asked   chan string
+}
+
+func (p *somebody) Confirm(ctx context.Context, question string) (bool, error) {
+	p.said = append(p.said, question)
+	if p.asked != nil {
+		p.asked <- question
+		<-ctx.Done()
+		return false, ctx.Err()
+	}
+	if len(p.answers) == 0 {
+		return false, errors.New("nobody")
+	}
+	a := p.answers[0]
+	p.answers = p.answers[1:]
+	return a == "y", nil
+}
+
+func TestGates(t *testing.T) {
+	t.Parallel()
+	wrong := runner.Result{Outcome: runner.Wrong, Reason: "no", Cost: 1}
+	done := runner.Result{Outcome: runner.Done}
+	for name, c := range map[string]struct {
+		gates, mode string
+		away        bool // nobody sits there
+		answers     string
+		results     map[string][]runner.Result
+		said        []string // the beginnings of the questions, in order
+		end         string
+		exit        int
+		started     int // attempts
+	}{
+		"colleague agrees": {gates: GateAttempts, answers: "yyy", end: "complete", started: 3,
+			said: []string{"G2: Step a (do a) complete. Continue?", "G2: Step b (do b) complete. Continue?", "G3: All criteria met, 3 of 3"}},
+		"no at the first step":       {gates: GateAttempts, answers: "n", end: "paused", exit: 1, started: 1, said: []string{"G2"}},
+		"no at the end":              {gates: GateAttempts, answers: "yyn", end: "paused", exit: 1, started: 3, said: []string{"G2", "G2", "G3"}},
+		"nobody answers":             {gates: GateAttempts, end: "paused", exit: 1, started: 1, said: []string{"G2"}},
+		"after each wave":            {gates: GateWaves, answers: "yy", end: "complete", started: 3, said: []string{"G2: Wave 1 of 3 complete: 1 of 3 tasks. Continue?", "G2: Wave 2 of 3"}},
+		"no after the first wave":    {gates: GateWaves, answers: "n", end: "paused", exit: 1, started: 1, said: []string{"G2: Wave 1"}},
+		"unattended asks nobody":     {gates: GateAttempts, mode: Interactive, away: true, end: "complete", started: 4, results: map[string][]runner.Result{"a": {wrong, done}}},
+		"a tool asks nobody":         {mode: "yolo", end: "complete", started: 3},
+		"each retry is asked for":    {mode: Interactive, answers: "yy", end: "complete", started: 5, results: map[string][]runner.Result{"b": {wrong, wrong, done}}, said: []string{"Task b (do b) failed. Retry? (0/3 attempts used)", "Task b (do b) failed. Retry? (1/3"}},
+		"no retry fails the task":    {mode: Interactive, answers: "n", end: "failed", exit: 1, started: 2, results: map[string][]runner.Result{"b": {wrong}}, said: []string{"Task b"}},
+		"nobody agrees to a retry":   {mode: Interactive, end: "paused", exit: 1, started: 1, results: map[string][]runner.Result{"a": {wrong}}, said: []string{"Task a"}},
+		"no question beyond retries": {mode: Interactive, answers: "yyy", end: "failed", exit: 1, started: 4, results: map[string][]runner.Result{"a": {wrong}}, said: []string{"Task a", "Task a", "Task a"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cfg := testConfig()
+			cfg.Gates, cfg.Mode, cfg.Attended, cfg.Parallel = c.gates, c.mode, !c.away, 1
+			b := newBundle(t, mustPlan(t, planText(task("a"), task("b", "a"), task("c", "b"))), cfg)
+			p := &somebody{answers: strings.Split(c.answers, "")}
+			if c.answers == "" {
+				p.answers = nil
+			}
+			b.Person = p
+			for id, list := range c.results {
+				b.runner.results[id] = list
+			}
+			end, err := b.Run(t.Context())
+			if err != nil || end.Status != c.end || end.ExitCode != c.exit || len(b.runner.calls) != c.started {
+				t.Errorf("%+v, %v, %d attempts", end, err, len(b.runner.calls))
+			}
+			if !slices.EqualFunc(p.said, c.said, strings.HasPrefix) {
+				t.Errorf("asked %q, want %q", p.said, c.said)
+			}
+			if len(p.answers) > 0 {
+				t.Errorf("%d answers were not asked for", len(p.answers))
+			}
+			// What happened is on record, and replaying it leads to the same.
+			again := NewState(b.State.base)
+			if err := again.Replay(b.journal.events); err != nil {
+				t.Fatal(err)
+			}
+			if !reflect.DeepEqual(again.consent, b.State.consent) || again.Counts != b.State.Counts {
+				t.Errorf("replayed: %+v, want %+v", again.consent, b.State.consent)
+			}
+		})
+	}
+}
+
+// What runs goes on while a question is open, and nothing new starts; a signal takes the
+// question back, and a resume asks again.
+func TestOpenQuestion(t *testing.T) {
+	t.Parallel()
+	cfg := testConfig()
+	cfg.Gates, cfg.Attended, cfg.Parallel = GateAttempts, true, 2
+	b := newBundle(t, mustPlan(t, planText(task("a"), task("b"), task("c", "a"), task("d"))), cfg)
+	b.runner.gates["b"] = make(chan struct{})
+	p := &somebody{asked: make(chan string)}
+	b.Person = p
+	done := make(chan RunEnded)
+	go func() { end, _ := b.Run(t.Context()); done <- end }()
+	if q := <-p.asked; !strings.HasPrefix(q, "G2: Step a") {
+		t.Fatalf("asked %q", q)
+	}
+	close(b.runner.gates["b"]) // b ends while the question is open
+	b.signals <- Signal{Name: "SIGINT", Code: 130}
+	end := <-done
+	if end.Status != "interrupted" || end.ExitCode != 130 || end.Tasks.Completed != 2 || len(b.runner.calls) != 2 {
+		t.Fatalf("%+v, started %v", end, b.runner.order())
+	}
+	again := newBundle(t, b.State.base, cfg)
+	if err := again.State.Replay(b.journal.events); err != nil {
+		t.Fatal(err)
+	}
+	again.Open = Resumed{Config: cfg}
+	again.Person = &somebody{answers: []string{"y", "y", "y"}}
+	if end, err := again.Run(t.Context()); err != nil || end.Status != "complete" || end.Tasks.Completed != 4 {
+		t.Errorf("resumed: %+v, %v", end, err)
+	}
+	if said := again.Person.(*somebody).said; len(said) == 0 || !strings.HasPrefix(said[len(said)-1], "G3") {
+		t.Errorf("asked %q", said)
+	}
+}
