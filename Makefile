@@ -43,6 +43,11 @@ reproducible:
 	cmp "$$a/wavex" "$$b/wavex" && echo "reproducible: $$(sha256sum < "$$a/wavex")"
 
 bench:
+	$(GO) test -run "^$$" -bench . -benchtime 1x -timeout 60m ./bench
+	$(GO) test -run "^$$" -bench Makespan -benchtime 1x ./scheduler
+
+# Every Go benchmark of the packages.
+microbench:
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
 check: lint cross test fuzz build

@@ -54,6 +54,7 @@ var may = map[string]struct {
 	"cmd":                        {[]string{"*"}, "the command line wires everything"},
 	"cmd/wavex":                  {[]string{"cmd"}, "ten lines"},
 	"e2e":                        {[]string{"*"}, "tests of the whole"},
+	"bench":                      {nil, "benchmarks live in its tests"},
 	"e2e/page":                   {[]string{"*"}, "tests of the whole, in a browser"},
 	"e2e/ci":                     {nil, "the examples for CI, tried"},
 	"e2e/docs":                   {nil, "the documentation, tried"},

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/google/renameio/v2/maybe"
 
@@ -54,13 +55,24 @@ func NewMirror(loop, context string, clean func([]byte) []byte) *Mirror {
 	return m
 }
 
+// pace is the least time between two cards: hooks ask when an agent stops, and a run of
+// small commands has a thousand events a second.
+const pace = 100 * time.Millisecond
+
 func (m *Mirror) write() {
 	defer close(m.done)
+	next := time.NewTimer(0)
+	defer next.Stop()
 	for {
 		select {
 		case c := <-m.box:
 			m.err = write(m.path, c, m.clean)
-			continue
+			next.Reset(pace)
+			select {
+			case <-next.C:
+				continue
+			case <-m.quit:
+			}
 		case <-m.quit:
 		}
 		select {

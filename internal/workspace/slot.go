@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -28,13 +29,14 @@ type slots struct {
 	temp string
 
 	mu     sync.Mutex
-	base   map[int]int // first port by slot
+	base   map[int]int  // first port by slot
+	made   map[int]bool // its TMPDIR is there, and empty when nothing runs in it
 	claims []net.Listener
 }
 
 // open makes the folder of the TMPDIRs, or uses the one that the run had.
 func (s *slots) open(run, temp string) (string, error) {
-	s.run, s.base = run, map[int]int{}
+	s.run, s.base, s.made = run, map[int]int{}, map[int]bool{}
 	if info, err := os.Lstat(temp); temp == "" || err != nil || !info.IsDir() {
 		var err error
 		// In the system's own folder: the path of a socket has no more than about 100 bytes.
@@ -56,7 +58,7 @@ func (s *slots) env(slot int) map[string]string {
 	}
 	if s.temp != "" {
 		dir := filepath.Join(s.temp, n)
-		if err := os.MkdirAll(dir, 0o700); err == nil {
+		if s.folder(slot, dir) {
 			env["TMPDIR"] = dir
 			if runtime.GOOS == "windows" {
 				env["TEMP"], env["TMP"] = dir, dir
@@ -81,11 +83,45 @@ func (s *slots) over(told map[string]string, slot int) map[string]string {
 	return env
 }
 
-// empty removes what an attempt left in its TMPDIR.
-func (s *slots) empty(slot int) {
-	if s.temp != "" {
-		_ = os.RemoveAll(filepath.Join(s.temp, strconv.Itoa(slot))) // it may be of another user: then it stays
+// folder makes a TMPDIR, unless it is there.
+func (s *slots) folder(slot int, dir string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.made[slot] {
+		s.made[slot] = os.MkdirAll(dir, 0o700) == nil
 	}
+	return s.made[slot]
+}
+
+// empty removes what an attempt left in its TMPDIR. Most leave nothing, and the folder
+// stays: making it anew would take longer than a small command.
+func (s *slots) empty(slot int) {
+	if s.temp == "" {
+		return
+	}
+	dir := filepath.Join(s.temp, strconv.Itoa(slot))
+	if clean(dir) {
+		return
+	}
+	s.mu.Lock()
+	delete(s.made, slot)
+	s.mu.Unlock()
+	_ = os.RemoveAll(dir) // it may be of another user: then it stays
+}
+
+// clean tells whether a folder of ours is as it was made.
+func clean(dir string) bool {
+	info, err := os.Lstat(dir)
+	if err != nil || !info.IsDir() || runtime.GOOS != "windows" && info.Mode().Perm() != 0o700 {
+		return false
+	}
+	f, err := os.Open(dir)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = f.Close() }() // read only: nothing to lose
+	_, err = f.Readdirnames(1)
+	return errors.Is(err, io.EOF)
 }
 
 // ports finds a range where nothing listens, once for each slot; 0 when there is none.

@@ -1,0 +1,160 @@
+package bench
+
+import (
+	"cmp"
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestMain makes the binary the bare program too, and builds wavex once.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "bare" {
+		if err := bare(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	flag.IntVar(&given.rounds, "rounds", 5, "rounds of each comparison")
+	flag.BoolVar(&given.large, "large", false, "measure the check of a million tasks too")
+	flag.StringVar(&given.claude, "claude", os.Getenv("WAVEX_CLAUDE"), "the claude CLI, for the fleet")
+	flag.Parse()
+	os.Exit(m.Run())
+}
+
+// given is what the command line says; TestMain sets it.
+var given struct {
+	rounds int
+	large  bool
+	claude string
+}
+
+// built is the wavex of this checkout.
+func built(b *testing.B) string {
+	b.Helper()
+	path := filepath.Join(b.TempDir(), "wavex")
+	c := exec.CommandContext(b.Context(), "go", "build", "-o", path, "./cmd/wavex")
+	c.Dir = ".."
+	if out, err := c.CombinedOutput(); err != nil {
+		b.Fatalf("building wavex: %v\n%s", err, out)
+	}
+	return path
+}
+
+// contestant is one way to do the work. It runs in a fresh folder.
+type contestant struct {
+	name string
+	argv []string
+	env  []string // nil: the caller's
+	code int      // the exit code it should have
+}
+
+// score is what one contestant took, round by round.
+type score struct {
+	wall, cpu []float64 // milliseconds
+	rss       float64   // megabytes, the most
+}
+
+func (s score) median() float64 { return median(s.wall) }
+
+// race runs the contestants in turns, after one round that does not count, and prints
+// their medians. The ratios are medians of the ratios within a round.
+func race(b *testing.B, title string, list []contestant) map[string]*score {
+	b.Helper()
+	list = slices.DeleteFunc(list, func(c contestant) bool {
+		_, err := exec.LookPath(c.argv[0])
+		if err != nil {
+			fmt.Printf("%s: %s is not installed: not measured\n", title, c.argv[0])
+		}
+		return err != nil
+	})
+	scores := map[string]*score{}
+	root := b.TempDir()
+	for round := range given.rounds + 1 {
+		for _, c := range list {
+			// Nothing is deleted meanwhile: ext4 is slow to make files where some
+			// were deleted just before.
+			dir := filepath.Join(root, fmt.Sprintf("%s-%d", strings.ReplaceAll(c.name, " ", "-"), round))
+			if err := os.Mkdir(dir, 0o755); err != nil {
+				b.Fatal(err)
+			}
+			wall, cpu, rss := once(b, c, dir)
+			if round == 0 {
+				scores[c.name] = &score{}
+				continue
+			}
+			s := scores[c.name]
+			s.wall, s.cpu, s.rss = append(s.wall, wall), append(s.cpu, cpu), max(s.rss, rss)
+		}
+	}
+	fmt.Printf("\n%s (medians of %d rounds in turns)\n", title, given.rounds)
+	for _, c := range list {
+		s := scores[c.name]
+		fmt.Printf("  %-28s %9.1f ms  %9.1f ms CPU  %6.0f MB  x %.2f\n", c.name, s.median(), median(s.cpu), s.rss, ratio(s.wall, scores[list[0].name].wall))
+	}
+	return scores
+}
+
+func once(b *testing.B, c contestant, dir string) (wall, cpu, rss float64) {
+	b.Helper()
+	ctx, cancel := context.WithTimeout(b.Context(), 10*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, c.argv[0], c.argv[1:]...)
+	cmd.Dir, cmd.Env = dir, c.env
+	errs, err := os.Create(filepath.Join(dir, "stderr"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer errs.Close()
+	cmd.Stderr = errs
+	began := time.Now()
+	err = cmd.Run()
+	took := time.Since(began)
+	if cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != c.code {
+		said, _ := os.ReadFile(errs.Name())
+		b.Fatalf("%s: %v\n%s", c.name, err, said[max(0, len(said)-2000):])
+	}
+	st := cmd.ProcessState
+	if ru, ok := st.SysUsage().(*syscall.Rusage); ok {
+		rss = float64(ru.Maxrss) / 1024
+	}
+	return ms(took), ms(st.UserTime() + st.SystemTime()), rss
+}
+
+func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+func median(v []float64) float64 {
+	v = slices.Clone(v)
+	slices.Sort(v)
+	if n := len(v); n%2 == 0 {
+		return (v[n/2-1] + v[n/2]) / 2
+	}
+	return v[len(v)/2]
+}
+
+// ratio is the median of the ratios within rounds.
+func ratio(a, to []float64) float64 {
+	r := make([]float64, len(a))
+	for i := range a {
+		r[i] = a[i] / to[i]
+	}
+	return median(r)
+}
+
+// verdict prints a figure beside what it must be.
+func verdict[T cmp.Ordered](b *testing.B, what string, got, most T) {
+	word := "held"
+	if got > most {
+		word = "MISSED"
+	}
+	fmt.Printf("  %s: %.2f, at most %.2f: %s\n", what, any(got), any(most), word)
+}

@@ -1,0 +1,133 @@
+package bench
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// The grid: layers of no-op commands, each with three blockers in the layer before.
+const (
+	layers = 20
+	wide   = 100
+)
+
+// bare is the program to beat: "bare LAYERS WIDE PROGRAM" runs the program with an
+// errgroup, eight at a time, its output taken through a pipe, and keeps no record.
+func bare() error {
+	n, err := strconv.Atoi(os.Args[2])
+	if err != nil {
+		return err
+	}
+	width, err := strconv.Atoi(os.Args[3])
+	if err != nil {
+		return err
+	}
+	for range n {
+		var g errgroup.Group
+		g.SetLimit(8)
+		for range width {
+			g.Go(func() error {
+				var out bytes.Buffer
+				c := exec.Command(os.Args[4])
+				c.Stdout, c.Stderr = &out, &out
+				return c.Run()
+			})
+		}
+		if err := g.Wait(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// grid writes the same graph for each tool.
+func grid(b *testing.B, dir string) (plan, makefile, ninja string) {
+	b.Helper()
+	type task struct {
+		ID        string   `json:"id"`
+		Command   string   `json:"command"`
+		BlockedBy []string `json:"blockedBy,omitempty"`
+	}
+	rnd := rand.New(rand.NewPCG(1, 2))
+	var tasks []task
+	for l := range layers {
+		for i := range wide {
+			t := task{ID: fmt.Sprintf("t%d_%d", l, i), Command: "/bin/true"}
+			for _, k := range rnd.Perm(wide)[:3] {
+				if l > 0 {
+					t.BlockedBy = append(t.BlockedBy, fmt.Sprintf("t%d_%d", l-1, k))
+				}
+			}
+			tasks = append(tasks, t)
+		}
+	}
+	data, err := json.Marshal(map[string]any{"name": "grid", "budget": map[string]any{"iterations": len(tasks)}, "tasks": tasks})
+	if err != nil {
+		b.Fatal(err)
+	}
+	var mk, nj strings.Builder
+	nj.WriteString("rule t\n  command = /bin/true\n")
+	var all []string
+	for _, t := range tasks {
+		all = append(all, t.ID)
+		fmt.Fprintf(&mk, "%s: %s\n\t@/bin/true\n", t.ID, strings.Join(t.BlockedBy, " "))
+		fmt.Fprintf(&nj, "build %s: t %s\n", t.ID, strings.Join(t.BlockedBy, " "))
+	}
+	names := strings.Join(all, " ")
+	return file(b, dir, "plan.json", string(data)),
+		file(b, dir, "Makefile", ".PHONY: all "+names+"\nall: "+names+"\n"+mk.String()),
+		file(b, dir, "build.ninja", nj.String())
+}
+
+func file(b *testing.B, dir, name, text string) string {
+	b.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		b.Fatal(err)
+	}
+	return path
+}
+
+// BenchmarkTasks is what wavex costs beside the processes that it starts.
+func BenchmarkTasks(b *testing.B) {
+	wavex, self := built(b), must(os.Executable())
+	plan, makefile, ninja := grid(b, b.TempDir())
+	const n = layers * wide
+	for b.Loop() {
+		s := race(b, fmt.Sprintf("%d tasks of /bin/true in %d layers at -j8", n, layers), []contestant{
+			{name: "bare", argv: []string{self, "bare", strconv.Itoa(layers), strconv.Itoa(wide), "/bin/true"}},
+			{name: "wavex", argv: []string{wavex, "run", plan, "-j8", "--plain"}},
+			{name: "wavex eager", argv: []string{wavex, "run", plan, "-j8", "--plain", "--schedule", "eager"}},
+			{name: "make", argv: []string{"make", "-j8", "-f", makefile}},
+			{name: "ninja", argv: []string{"ninja", "-j8", "-f", ninja}},
+			{name: "xargs, no graph", argv: []string{"sh", "-c", fmt.Sprintf("seq %d | xargs -P8 -n1 /bin/true", n)}},
+		})
+		r := ratio(s["wavex"].wall, s["bare"].wall)
+		verdict(b, "wavex over bare", r, 1.3)
+		b.ReportMetric(r, "x-bare")
+		if m := s["make"]; m != nil {
+			verdict(b, "wavex over make", ratio(s["wavex"].wall, m.wall), 1.0)
+			b.ReportMetric(ratio(s["wavex"].wall, m.wall), "x-make")
+		}
+		own := (median(s["wavex"].cpu) - median(s["bare"].cpu)) / n
+		verdict(b, "ms of CPU a task more than bare", own, 0.5)
+		b.ReportMetric(own, "ms-CPU/task")
+	}
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
