@@ -136,9 +136,13 @@ func (r *session) propose() {
 }
 
 func (r *session) learnt() error {
-	events, err := readEvents(r.config.Loop)
-	if err != nil {
-		return err
+	var events []scheduler.Event
+	var err error
+	// Only what went wrong first teaches anything; a long journal is not read for nothing.
+	if slices.ContainsFunc(r.state.Tasks, func(t scheduler.Task) bool { return t.Tries > 1 }) {
+		if events, err = readEvents(r.config.Loop); err != nil {
+			return err
+		}
 	}
 	found := learn.FromTurns(turns(events, r.config.Run, r.state))
 	context, err := os.ReadFile(filepath.Join(r.config.Loop, "_context.md"))

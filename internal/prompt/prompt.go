@@ -13,6 +13,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"strings"
+	"sync"
 	"text/template"
 
 	"wavex/internal/plan"
@@ -53,18 +54,22 @@ const (
 //go:embed templates/*.tmpl
 var files embed.FS
 
-// Build is the prompt for an attempt at task i.
-func Build(p *plan.Plan, i int, b Brief) string {
-	t := template.Must(template.New("").Funcs(template.FuncMap{
+// parsed are the templates, read once: the loop builds prompts while slots wait.
+var parsed = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Funcs(template.FuncMap{
 		"xml": escape, "describe": verify.Describe, "clip": Clip, "trim": strings.TrimSpace,
 		"add": func(a, b int) int { return a + b },
 	}).ParseFS(files, "templates/*.tmpl"))
+})
+
+// Build is the prompt for an attempt at task i.
+func Build(p *plan.Plan, i int, b Brief) string {
 	name := "task.tmpl"
 	if b.Continues {
 		name = "continue.tmpl"
 	}
 	var out bytes.Buffer
-	if err := t.ExecuteTemplate(&out, name, view{Plan: p, Task: &p.Tasks[i], Brief: b, MaxError: maxError, MaxReport: maxReport}); err != nil {
+	if err := parsed().ExecuteTemplate(&out, name, view{Plan: p, Task: &p.Tasks[i], Brief: b, MaxError: maxError, MaxReport: maxReport}); err != nil {
 		panic(fmt.Sprintf("the embedded prompt templates: %v", err)) // golden tests cover every branch
 	}
 	return out.String()
