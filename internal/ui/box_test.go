@@ -3,34 +3,15 @@ package ui
 import (
 	"strings"
 	"testing"
-	"time"
 
-	"wavex/counsel"
-	"wavex/internal/plan"
 	"wavex/internal/report/reporttest"
 	"wavex/internal/ui/safe"
 	"wavex/scheduler"
 )
 
-// closed is a run of one task with a review, unmet criteria and a gate that refuses.
-func closed(t *testing.T) *reporttest.Story {
-	t.Helper()
-	s := reporttest.New(t, "closing", reporttest.Tasks{{ID: "T-001", Subject: "First"}})
-	s.S.Plan.Criteria = []plan.Condition{{Text: "it is fast"}, {Text: "it is right"}}
-	c := reporttest.Config()
-	c.Isolation = scheduler.Isolated
-	s.Begin(c).Wave(1).Run("T-001", 0).After(2*time.Second).End("T-001", reporttest.Good(10_000), scheduler.Completed, nil)
-	s.Tell(scheduler.ReviewStarted{N: 1, Mode: counsel.Thorough, Round: 1})
-	s.Tell(scheduler.ReviewEnded{N: 1, Mode: counsel.Thorough, Round: 1, Blockers: 1, Review: counsel.Review{Score: 4, Experts: []string{"tester"},
-		Findings: []counsel.Finding{{ID: "F-1", Severity: counsel.Blocker, Confirmed: true, Text: "the cache is never emptied", Expert: "tester"}}}})
-	s.Tell(scheduler.GateEnded{Reasons: []string{"1 confirmed blocker"}})
-	s.Tell(scheduler.DeliveryStarted{}).Tell(scheduler.DeliveryEnded{How: "branch", Ref: "wavex/r-1", Command: "git merge wavex/r-1"})
-	return s.Over("failed", 1, "the gate refuses", "wavex resume")
-}
-
 func TestBoxGolden(t *testing.T) {
 	t.Parallel()
-	all := map[string]telling{"closed": func(tb testing.TB, _ func(scheduler.Event, *scheduler.State)) *reporttest.Story { return closed(t) }}
+	all := map[string]telling{"closed": reporttest.Refused}
 	for name, tell := range stories {
 		all[name] = tell
 	}

@@ -242,3 +242,38 @@ func luminance(t *testing.T, hex string) float64 {
 	}
 	return sum
 }
+
+// Reviews, criteria with what shows them, integrations and the delivery have their
+// places, and their money is in the sum.
+func TestClosing(t *testing.T) {
+	t.Parallel()
+	s := reporttest.Refused(t, nil)
+	run := page.Of(s.S, s.Events, s.Now(), false)
+	var kinds []string
+	for _, p := range run.Spans {
+		kinds = append(kinds, p.Kind+":"+p.Outcome)
+	}
+	if got := strings.Join(kinds, " "); got != "attempt:done attempt:done integration:done criteria:done review:wrong delivery:done" {
+		t.Errorf("spans %s", got)
+	}
+	if last := run.Burn[len(run.Burn)-1]; last[1] != 290_000 || run.Cost != 290_000 {
+		t.Errorf("burn ends at %v, cost %d", last, run.Cost)
+	}
+	if len(run.Reviews) != 1 || run.Reviews[0].Passed || len(run.Reviews[0].Findings) != 3 {
+		t.Fatalf("%+v", run.Reviews)
+	}
+	f := run.Reviews[0].Findings
+	if !f[0].Blocks || f[0].Place != "cache/cache.go:41" || f[0].State != "confirmed" || f[1].Blocks || f[2].State != "refuted: it is copied first" {
+		t.Errorf("%+v", f)
+	}
+	if c := run.Criteria; len(c) != 2 || !c[0].Met || c[0].Check != "go test -bench ." || c[1].Met || c[1].By != "assumption" {
+		t.Errorf("%+v", c)
+	}
+	var notes []string
+	for _, n := range run.Notes {
+		notes = append(notes, n.Level+" "+n.Text)
+	}
+	if got := strings.Join(notes, "; "); got != "stop the gate refuses: 1 confirmed blocker; info delivered: branch wavex/r-1; take the work over with: git merge wavex/r-1" {
+		t.Errorf("notes %s", got)
+	}
+}

@@ -1,8 +1,15 @@
 // Money and tokens: what is left of the budget over time, and where it went.
 function drawMoney() {
   const root = $("money"), paid = run.notional ? "Notional: on a subscription nobody is billed these dollars. " : "";
-  root.replaceChildren(heading("money", "Money", paid + (run.counsel_cost ? `Counsel ${money(run.counsel_cost)} of ${money(run.cost)}.` : "")),
+  root.replaceChildren(heading("money", "Money", paid + beside()),
     h("div", { class: "two" }, burn(), h("div", {}, spenders(), tokenShare())));
+}
+
+// What was spent beside the attempts.
+function beside() {
+  const of = (kind) => run.spans.reduce((n, p) => n + (p.k === kind ? p.c || 0 : 0), 0);
+  const parts = [["counsel", run.counsel_cost || 0], ["reviews", of("review")], ["criteria", of("criteria")]].filter(([, c]) => c).map(([w, c]) => `${w} ${money(c)}`);
+  return parts.length ? `Of ${money(run.cost)}: ${parts.join(", ")}.` : "";
 }
 
 function burn() {
@@ -50,7 +57,7 @@ function spenders() {
       h("button", { type: "button", title: t.subject, on: { click: () => open(i) } }, t.id),
       h("span", { class: "track", "aria-hidden": "true" }, h("i", { css: { width: (100 * (t.cost - (t.counsel || 0))) / most + "%" } }), t.counsel && h("i", { class: "counsel", css: { width: (100 * t.counsel) / most + "%" } })),
       h("span", { class: "num" }, money(t.cost), h("span", { class: "muted" }, "  " + count(total(t.tokens)) + " tok")),
-    ])), rest ? h("p", { class: "muted" }, `and ${money(rest)} on ${plural(list.length - 8, "other task")}`) : null);
+    ])), rest ? h("p", { class: "muted rest" }, `and ${money(rest)} on ${plural(list.length - 8, "other task")}`) : null);
 }
 
 function tokenShare() {
