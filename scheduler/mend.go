@@ -94,7 +94,7 @@ func mendFindings(s *State, last *ReviewEnded) Body {
 		if f.Resolution == "skipped" {
 			continue
 		}
-		m := mending{ID: free(), Subject: "Mend: " + clip(f.Text, 120), Aspects: f.Aspects, Description: findingText(s, f)}
+		m := mending{ID: free(), Subject: "Mend: " + clip(f.Text, 120), Aspects: f.Aspects, Description: clip(findingText(s, f), 8000)}
 		if f.File != "" {
 			m.Files = []plan.File{{Path: f.File, Action: "create or modify"}}
 			m.Verify = checksOn(s, f.File)

@@ -1,0 +1,187 @@
+package scheduler
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"wavex/budget"
+	"wavex/counsel"
+	"wavex/runner"
+)
+
+func TestALightReviewNeverDelaysTheNextWave(t *testing.T) {
+	t.Parallel()
+	c := testConfig()
+	c.Review, c.Parallel = ReviewAuto, 1
+	b := newBundle(t, mustPlan(t, planText(task("a"), task("b", "a"))), c)
+	b.runner.started = make(chan string, 10)
+	gate := make(chan struct{})
+	b.Review = func(_ *State, e ReviewStarted) func(context.Context) counsel.Review {
+		return func(context.Context) counsel.Review {
+			if e.Mode == counsel.Light {
+				<-gate
+				return counsel.Review{Score: 1, Findings: []counsel.Finding{{Severity: counsel.Blocker, Text: "odd"}}}
+			}
+			return counsel.Review{Score: 9}
+		}
+	}
+	done := make(chan RunEnded)
+	go func() { done <- b.run(t) }()
+	for _, want := range []string{"a", "b"} {
+		if got := <-b.runner.started; got != want {
+			t.Errorf("%s started, want %s", got, want)
+		}
+	}
+	close(gate) // only now, after b has begun
+	if end := <-done; end.Status != "complete" {
+		t.Errorf("ended as %+v", end)
+	}
+	if got := of[ReviewEnded](b.journal); len(got) != 2 || got[0].Mode != counsel.Light || got[0].Blockers != 1 || got[1].Mode != counsel.Thorough {
+		t.Errorf("reviews %+v", got)
+	}
+	if !b.State.ExitSignal {
+		t.Error("no exit signal")
+	}
+}
+
+// result is done as an agent's own task is; vacuous is one whose checks proved nothing.
+func vacuous(touched ...string) runner.Result {
+	r := outcome(runner.Done)
+	r.Vacuous, r.Touched = true, touched
+	return r
+}
+
+func TestTheGateAsksForEvidence(t *testing.T) {
+	t.Parallel()
+	met := func(kind string, is bool) func(*State, CriteriaStarted) func(context.Context) ([]Criterion, budget.USD, error) {
+		return func(s *State, e CriteriaStarted) func(context.Context) ([]Criterion, budget.USD, error) {
+			out := slices.Clone(s.Criteria)
+			for i := range out {
+				out[i].Met, out[i].Verification = is, kind
+			}
+			return func(context.Context) ([]Criterion, budget.USD, error) { return out, 0, nil }
+		}
+	}
+	criteria := func(tasks string) string { return `{"criteria":["it works"],` + tasks[1:] }
+	bare := `{"version":1,"tasks":[{"id":"a","subject":"A"}]}`
+	for name, c := range map[string]struct {
+		plan   string
+		result runner.Result
+		verify func(*State, CriteriaStarted) func(context.Context) ([]Criterion, budget.USD, error)
+		accept bool
+		exit   int
+		reason string
+	}{
+		"a check":                     {planText(task("a")), outcome(runner.Done), nil, false, 0, ""},
+		"a check true before":         {planText(task("a")), vacuous(), nil, false, 1, "checks passed before any work"},
+		"true before, edited":         {planText(task("a")), vacuous("x.go"), nil, false, 0, ""},
+		"no check":                    {bare, outcome(runner.Done), nil, false, 1, "has no check"},
+		"no check, accepted":          {bare, outcome(runner.Done), nil, true, 0, ""},
+		"a command":                   {`{"tasks":[{"id":"a","command":"true"}]}`, outcome(runner.Done), nil, false, 0, ""},
+		"criterion shown":             {criteria(bare), outcome(runner.Done), met(ExecutionOutput, true), false, 0, ""},
+		"criterion never looked at":   {criteria(bare), outcome(runner.Done), nil, false, 1, "C-1 rests on assumption"},
+		"criterion assumed":           {criteria(bare), outcome(runner.Done), met(Assumption, true), false, 1, "C-1 rests on assumption"},
+		"criterion assumed, accepted": {criteria(bare), outcome(runner.Done), met(Assumption, false), true, 0, ""},
+		"criterion unmet, accepted":   {criteria(planText(task("a"))), outcome(runner.Done), met(Observation, false), true, 1, "C-1 is not met"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cfg := testConfig()
+			cfg.Review, cfg.AcceptAssumptions = ReviewOff, c.accept
+			b := newBundle(t, mustPlan(t, c.plan), cfg)
+			b.runner.results["a"] = []runner.Result{c.result}
+			b.Verify = c.verify
+			end := b.run(t)
+			if end.ExitCode != c.exit || !strings.Contains(end.Reason, c.reason) || b.State.ExitSignal != (c.exit == 0) {
+				t.Errorf("ended as %+v, exit signal %t", end, b.State.ExitSignal)
+			}
+			if gates := of[GateEnded](b.journal); len(gates) != 1 || gates[0].Passed != (c.exit == 0) {
+				t.Errorf("gates %+v", gates)
+			}
+		})
+	}
+}
+
+func TestACriterionCanBecomeFalseAgain(t *testing.T) {
+	t.Parallel()
+	s := NewState(mustPlan(t, `{"criteria":["it works"],"tasks":[{"id":"a","command":"true"}]}`))
+	settled := func(round int, met bool) CriteriaEnded {
+		return CriteriaEnded{Round: round, Criteria: []Criterion{{ID: "C-1", Text: "it works", Met: met, Verification: ExecutionOutput}}}
+	}
+	for i, b := range []Body{RunStarted{Config: testConfig()}, CriteriaStarted{Round: 1}, settled(1, true), GateEnded{Passed: true, ExitSignal: true}} {
+		if err := s.apply(Event{Seq: int64(i + 1), Body: b}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !s.ExitSignal || !s.Criteria[0].Shown() {
+		t.Fatal("not shown")
+	}
+	if err := s.apply(Event{Seq: 5, Body: settled(2, false)}); err != nil {
+		t.Fatal(err)
+	}
+	if s.ExitSignal || s.Criteria[0].Met {
+		t.Errorf("exit signal %t, %+v", s.ExitSignal, s.Criteria[0])
+	}
+}
+
+func TestBlockersAreMendedByTasksOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	c := testConfig()
+	c.Review = ReviewThorough
+	b := newBundle(t, mustPlan(t, `{"mustNot":["break it"],"tasks":[{"id":"R-001","subject":"taken","files":["x.go"],"verify":["go vet"]}]}`), c)
+	b.Review = func(s *State, _ ReviewStarted) func(context.Context) counsel.Review {
+		var fs []counsel.Finding
+		if len(s.Added) == 0 {
+			fs = []counsel.Finding{
+				{ID: "F-1", Severity: counsel.Blocker, Confirmed: true, File: "x.go", Text: "wrong\x1b[31m", Aspects: []string{"data"}},
+				{ID: "F-2", Severity: counsel.Blocker, Confirmed: true, File: "a\\b:c", Text: "odd path"},
+				{ID: "F-3", Severity: counsel.Blocker, Refuted: "no", Text: "refuted"},
+				{ID: "F-4", Severity: counsel.Warning, Text: "warning"}}
+		}
+		return func(context.Context) counsel.Review { return counsel.Review{Score: 5, Findings: fs} }
+	}
+	if end := b.run(t); end.Status != "complete" || end.Tasks.Completed != 3 {
+		t.Fatalf("ended as %+v", end)
+	}
+	added := of[TasksAdded](b.journal)
+	if len(added) != 1 || len(added[0].Tasks) != 2 || added[0].Wave != 2 || added[0].Origin != "review" {
+		t.Fatalf("added %+v", added)
+	}
+	var got struct {
+		ID, Description string
+		Verify          []struct{ Run string }
+		Files           []struct{ Path string }
+	}
+	first := added[0].Tasks[0]
+	if err := json.Unmarshal(first.Task, &got); err != nil {
+		t.Fatal(err)
+	}
+	if got.ID != "R-002" || first.For != "review 1, F-1" || len(got.Verify) != 1 || got.Verify[0].Run != "go vet" || got.Files[0].Path != "x.go" ||
+		!strings.Contains(got.Description, "break it") || strings.Contains(got.Description, "\x1b") {
+		t.Errorf("task %s of %+v", first.Task, first)
+	}
+	if strings.Contains(string(added[0].Tasks[1].Task), "files") {
+		t.Errorf("a path that is none came into a task: %s", added[0].Tasks[1].Task)
+	}
+}
+
+func TestAReviewThatNobodyCanGiveStopsWithTheReason(t *testing.T) {
+	t.Parallel()
+	for failure, exit := range map[runner.Outcome]int{runner.Limited: 6, runner.Throttled: 6, runner.Unauthorised: 5, runner.Broken: 5, runner.Wrong: 1, "": 1} {
+		t.Run(string(failure), func(t *testing.T) {
+			t.Parallel()
+			c := testConfig()
+			c.Review = ReviewAuto
+			b := newBundle(t, mustPlan(t, planText(task("a"))), c)
+			b.Review = func(*State, ReviewStarted) func(context.Context) counsel.Review {
+				return func(context.Context) counsel.Review { return counsel.Review{Error: "nobody answers", Failure: failure} }
+			}
+			if end := b.run(t); end.ExitCode != exit || !strings.Contains(end.Reason, "nobody answers") || end.Resume == "" {
+				t.Errorf("ended as %+v", end)
+			}
+		})
+	}
+}
