@@ -13,7 +13,7 @@ const DefaultUSD = 25 * Dollar
 
 // Limits bound a run. They are plain data: where one comes from (a flag, the plan,
 // a default) is the caller's business. A zero USD or Iterations without its No...
-// mark is a limit of zero, which admits nothing; a zero Tokens or Wall is no limit.
+// mark is a limit of zero, which admits nothing; a zero Tokens, Wall or Wave is no limit.
 // Negative values count as zero.
 type Limits struct {
 	USD          USD           `json:"usd"` // micro-dollars
@@ -22,6 +22,7 @@ type Limits struct {
 	NoIterations bool          `json:"no_iterations,omitempty"`
 	Tokens       int64         `json:"tokens,omitempty"`
 	Wall         time.Duration `json:"wall,omitempty"` // nanoseconds
+	Wave         USD           `json:"wave,omitempty"` // micro-dollars for each single wave; 0: no limit of its own
 }
 
 func (l Limits) normal() Limits {
@@ -29,6 +30,7 @@ func (l Limits) normal() Limits {
 	l.Iterations = max(l.Iterations, 0)
 	l.Tokens = max(l.Tokens, 0)
 	l.Wall = max(l.Wall, 0)
+	l.Wave = max(l.Wave, 0)
 	return l
 }
 
@@ -54,6 +56,7 @@ const (
 	LimitIterations = "iterations"
 	LimitTokens     = "tokens"
 	LimitWall       = "wall-clock"
+	LimitWave       = "wave-money"
 )
 
 // LimitError says which limit stops something. Its figures are micro-dollars for
@@ -79,6 +82,8 @@ func (e *LimitError) Flag() string {
 		return "--max-iterations"
 	case LimitTokens:
 		return "--max-tokens"
+	case LimitWave:
+		return "--wave-budget"
 	}
 	return "--wall-clock"
 }
@@ -88,8 +93,11 @@ func (e *LimitError) Flag() string {
 func (e *LimitError) Error() string {
 	var limit, used string
 	switch e.Limit {
-	case LimitMoney:
+	case LimitMoney, LimitWave:
 		limit, used = "budget of "+USD(e.Value).String(), USD(e.Spent).Spent()+" spent"
+		if e.Limit == LimitWave {
+			limit = "wave's " + limit
+		}
 		if e.Reserved > 0 {
 			used += ", " + USD(e.Reserved).Spent() + " reserved"
 		}
@@ -107,7 +115,7 @@ func (e *LimitError) Error() string {
 	what := limit + " reached"
 	if !e.Reached() {
 		what = limit + " has no room"
-		if e.Limit == LimitMoney && e.Wanted > 0 {
+		if (e.Limit == LimitMoney || e.Limit == LimitWave) && e.Wanted > 0 {
 			what += " for " + USD(e.Wanted).String()
 		}
 	}

@@ -135,7 +135,7 @@ func seconds(p *plan.Plan) func(int) float64 {
 
 // planLimits are the limits a plain `wavex run` of the plan would have.
 func planLimits(p *plan.Plan) budget.Limits {
-	l := budget.Limits{USD: budget.DefaultUSD, Iterations: budget.DefaultIterations(len(p.Tasks)), Wall: p.Budget.WallClock}
+	l := budget.Limits{USD: budget.DefaultUSD, Iterations: budget.DefaultIterations(len(p.Tasks)), Wall: p.Budget.WallClock, Wave: p.Budget.Wave}
 	if p.Budget.USD != nil {
 		l.USD, l.NoUSD = *p.Budget.USD, *p.Budget.USD == plan.NoLimit
 	}

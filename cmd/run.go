@@ -28,6 +28,7 @@ type runOptions struct {
 	parallel   int
 	schedule   string
 	budget     string
+	waveBudget string
 	iterations string
 	maxTokens  string
 	wallClock  time.Duration
@@ -164,6 +165,7 @@ func runFlags(c *cobra.Command, o *runOptions) {
 	f.BoolVar(&o.noVerify, "no-verify", false, "commit isolated work without the repository's hooks")
 	choiceFlag(c, &o.schedule, "schedule", "waves", []string{"waves", "eager"}, "barrier between waves, or none")
 	f.StringVar(&o.budget, "budget", "", "dollars for the whole run, +N more, or none (default: the plan's, else 25)")
+	f.StringVar(&o.waveBudget, "wave-budget", "", "dollars for each single wave, +N more, or none (default: the plan's, else none)")
 	f.StringVar(&o.iterations, "max-iterations", "", "attempts, +N more, or unlimited (default: by the number of tasks)")
 	f.StringVar(&o.maxTokens, "max-tokens", "", "tokens for the whole run, +N more, or unlimited (default: unlimited)")
 	f.DurationVar(&o.wallClock, "wall-clock", 0, "time for this session of the run")

@@ -163,6 +163,22 @@ func resolveLimits(o runOptions, c *scheduler.Config) error {
 			l.NoUSD, l.USD = false, usd
 		}
 	}
+	if o.changed("wave-budget") {
+		switch s := o.waveBudget; {
+		case s == "none" || s == "unlimited":
+			l.Wave = 0
+		default:
+			more, plus := strings.CutPrefix(s, "+")
+			usd, err := budget.ParseUSD(more)
+			if err != nil || usd == 0 {
+				return usage("--wave-budget takes dollars, +N, or none, not %q", s)
+			}
+			if plus {
+				usd += l.Wave
+			}
+			l.Wave = usd
+		}
+	}
 	if o.changed("max-iterations") {
 		switch s := o.iterations; {
 		case s == "unlimited" || s == "none" || s == "0":

@@ -68,7 +68,7 @@ func (s *State) apply(e Event) error {
 	case RunStarted:
 		s.clear()
 		s.Config, s.Opened = b.Config, e.Time
-		s.Ledger, s.Notional = budget.NewLedger(b.Config.Limits), false
+		s.Ledger, s.purses, s.Notional = budget.NewLedger(b.Config.Limits), nil, false
 		if s.From = b.From; b.From != nil {
 			s.Ledger.Spend(b.From.Spent, 0)
 		}
@@ -241,7 +241,7 @@ func attemptKey(task string, n int) string { return fmt.Sprintf("%s/%d", task, n
 func panelKey(task string, n int) string   { return fmt.Sprintf("%s/counsel-%d", task, n) }
 
 func (s *State) attemptStarted(b AttemptStarted, at time.Time) error {
-	if err := s.Ledger.Reserve(attemptKey(b.Task, b.Attempt), b.Cap, true); err != nil {
+	if err := s.reserve(attemptKey(b.Task, b.Attempt), b.Wave, b.Cap, true); err != nil {
 		return fmt.Errorf("attempt %d of %s: %w", b.Attempt, b.Task, err)
 	}
 	s.open[attemptKey(b.Task, b.Attempt)] = b
@@ -265,8 +265,9 @@ func (s *State) attemptStarted(b AttemptStarted, at time.Time) error {
 func (s *State) attemptEnded(b AttemptEnded) error {
 	r := b.Result
 	s.learn(b)
+	begun, _ := s.open[attemptKey(b.Task, b.Attempt)].(AttemptStarted)
 	delete(s.open, attemptKey(b.Task, b.Attempt))
-	s.Ledger.Settle(attemptKey(b.Task, b.Attempt), r.Cost, r.Usage.Total(), b.Charged)
+	s.pay(attemptKey(b.Task, b.Attempt), begun.Wave, r.Cost, r.Usage.Total(), b.Charged)
 	s.login(r)
 	s.Fleet = s.Fleet.after(r.Outcome)
 	if b.Stop != nil && s.Stop == nil {
@@ -349,7 +350,7 @@ func why(o runner.Outcome) string {
 }
 
 func (s *State) counselStarted(b CounselStarted) error {
-	if err := s.Ledger.Reserve(panelKey(b.Task, b.Panel), b.Cap, false); err != nil {
+	if err := s.reserve(panelKey(b.Task, b.Panel), b.Wave, b.Cap, false); err != nil {
 		return fmt.Errorf("counsel for %s: %w", b.Task, err)
 	}
 	s.open[panelKey(b.Task, b.Panel)] = b
@@ -364,8 +365,9 @@ func (s *State) counselStarted(b CounselStarted) error {
 }
 
 func (s *State) counselEnded(b CounselEnded) error {
+	begun, _ := s.open[panelKey(b.Task, b.Panel)].(CounselStarted)
 	delete(s.open, panelKey(b.Task, b.Panel))
-	s.Ledger.Settle(panelKey(b.Task, b.Panel), b.Verdict.Cost, 0, false)
+	s.pay(panelKey(b.Task, b.Panel), begun.Wave, b.Verdict.Cost, 0, false)
 	i, ok := s.Index(b.Task)
 	if !ok || s.Tasks[i].Status != Advising {
 		return nil

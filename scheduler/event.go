@@ -98,6 +98,7 @@ type CounselStarted struct {
 	Task     string     `json:"task"`
 	Attempt  int        `json:"attempt"` // the attempt that failed
 	Panel    int        `json:"panel"`   // from 1 within the task
+	Wave     int        `json:"wave,omitempty"`
 	Cap      budget.USD `json:"cap,omitempty"`
 	Thorough bool       `json:"thorough,omitempty"`
 }

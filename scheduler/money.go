@@ -19,6 +19,9 @@ func (s *State) setLimits() {
 		l.NoUSD = true
 	}
 	s.Ledger.SetLimits(l)
+	for _, p := range s.purses {
+		p.SetLimits(s.purseLimits())
+	}
 }
 
 // login learns from an attempt whether its dollars are billed. A subscription shows

@@ -124,12 +124,12 @@ func start(s *State, i, ready int) (Body, bool) {
 	}
 	var cap budget.USD
 	if p.Command == "" {
-		var ok bool
-		if cap, ok = s.Ledger.Share(ready, own); !ok {
+		var short *budget.LimitError
+		if cap, short = s.share(t.Wave, ready, own); short != nil {
 			if s.running > 0 || s.lighting {
 				return nil, true // what is reserved may come back
 			}
-			return Draining{Stop: atLimit(s.Ledger.Shortage())}, false
+			return Draining{Stop: atLimit(short)}, false
 		}
 	}
 	probe := s.Ledger
@@ -168,15 +168,12 @@ func panel(s *State, i int) Body {
 	if s.Config.Holdout > 0 && chance(s.Config.Run, id, t.Attempts) < s.Config.Holdout {
 		return CounselSkipped{Task: id, Reason: "holdout"}
 	}
-	cap, ok := s.Ledger.Share(1, panelCap)
-	if ok {
-		probe := s.Ledger
-		ok = probe.Reserve(panelKey(id, t.Panels+1), cap, false) == nil
-	}
-	if !ok {
+	cap, short := s.share(t.Wave, 1, panelCap)
+	probe := s.Ledger
+	if short != nil || probe.Reserve(panelKey(id, t.Panels+1), cap, false) != nil {
 		return CounselSkipped{Task: id, Reason: "no money left for a panel"}
 	}
-	return CounselStarted{Task: id, Attempt: t.Attempts, Panel: t.Panels + 1, Cap: cap, Thorough: t.Stuck >= 3}
+	return CounselStarted{Task: id, Attempt: t.Attempts, Panel: t.Panels + 1, Wave: t.Wave, Cap: cap, Thorough: t.Stuck >= 3}
 }
 
 // chance is a number in [0, 1) that belongs to an attempt.
@@ -193,9 +190,9 @@ func atLimit(err error) Stop {
 	if errors.As(err, &le) {
 		st.Limit = le.Limit
 		st.Advice = le.Flag() + " " + map[string]string{
-			budget.LimitMoney: "+10", budget.LimitIterations: "+10", budget.LimitTokens: "+1000000", budget.LimitWall: "1h",
+			budget.LimitMoney: "+10", budget.LimitWave: "+10", budget.LimitIterations: "+10", budget.LimitTokens: "+1000000", budget.LimitWall: "1h",
 		}[le.Limit]
-		if over := budget.USD(le.Spent - le.Value); le.Limit == budget.LimitMoney && over > 0 {
+		if over := budget.USD(le.Spent - le.Value); (le.Limit == budget.LimitMoney || le.Limit == budget.LimitWave) && over > 0 {
 			dollars := 10 + (over+budget.Dollar-1)/budget.Dollar // +10 alone might still be too little
 			st.Advice = fmt.Sprintf("%s +%d", le.Flag(), dollars)
 		}

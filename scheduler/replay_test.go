@@ -99,6 +99,9 @@ func genConfig(t *rapid.T) Config {
 	c.Parallel = rapid.IntRange(1, 5).Draw(t, "parallel")
 	c.Schedule = rapid.SampledFrom([]string{"waves", "eager"}).Draw(t, "schedule")
 	c.Limits = budget.Limits{USD: budget.USD(rapid.IntRange(0, 2_000_000).Draw(t, "usd")), Iterations: rapid.IntRange(1, 60).Draw(t, "iterations")}
+	if rapid.Bool().Draw(t, "limit of waves") {
+		c.Limits.Wave = budget.USD(rapid.IntRange(1, 500_000).Draw(t, "wave"))
+	}
 	c.MaxRetries = rapid.IntRange(0, 3).Draw(t, "retries")
 	c.Counsel = rapid.Bool().Draw(t, "counsel")
 	c.Review = rapid.SampledFrom([]string{ReviewOff, ReviewLight, ReviewThorough, ReviewAuto}).Draw(t, "review")
@@ -146,6 +149,11 @@ func (b bound) Event(e Event, s *State) {
 	l := s.Ledger.Limits()
 	if over := s.Ledger.Spent() - l.USD; !l.NoUSD && over > oneResponse*budget.USD(s.Config.Parallel+2) {
 		b.t.Fatalf("record %d: %s spent of %s with -j %d", e.Seq, s.Ledger.Spent(), l.USD, s.Config.Parallel)
+	}
+	for wave, p := range s.purses {
+		if over := p.Spent() - p.Limits().USD; !p.Limits().NoUSD && over > oneResponse*budget.USD(s.Config.Parallel+1) {
+			b.t.Fatalf("record %d: wave %d spent %s of %s with -j %d", e.Seq, wave, p.Spent(), p.Limits().USD, s.Config.Parallel)
+		}
 	}
 	for key := range s.open {
 		if _, held := s.Ledger.Holds(key); !held {

@@ -70,6 +70,7 @@ type State struct {
 	Wave   int // the wave that is open; 0 before the first
 	Waves  int
 	Ledger budget.Ledger
+	purses map[int]*budget.Ledger // of waves
 	// Notional says that attempts go on a subscription: nobody is billed their dollars.
 	Notional bool
 	Unmet    []string // failing checks of the last stuck attempt, sorted

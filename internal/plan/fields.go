@@ -65,6 +65,11 @@ func limitFields() []field[Limits] {
 				l.Iterations = &n
 			}
 		}},
+		{"waveUSD", func(d *decoder, l *Limits, t token) {
+			if u, ok := d.usd(t); ok {
+				l.Wave = u
+			}
+		}},
 		{"wallClock", func(d *decoder, l *Limits, t token) { d.duration(&l.WallClock, t) }},
 	}
 }

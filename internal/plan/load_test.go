@@ -34,7 +34,7 @@ func TestFull(t *testing.T) {
 	usd, unlimited, two, zero := NoLimit, 0, 2, 0
 	want := &Plan{
 		Version: 1, Name: "Full", Request: "Everything a plan can say.", Parallel: 3, Schedule: "eager",
-		Budget: Limits{USD: &usd, Iterations: &unlimited, WallClock: 2 * time.Hour},
+		Budget: Limits{USD: &usd, Iterations: &unlimited, WallClock: 2 * time.Hour, Wave: 3_000_000},
 		Defaults: Settings{Model: "sonnet", FallbackModel: "haiku", PermissionMode: "acceptEdits", AllowedTools: []string{"Bash(go test:*)"},
 			DisallowedTools: []string{"WebSearch"}, Timeout: 30 * time.Minute, IdleTimeout: 90 * time.Second, MaxRetries: &two, MaxTurns: 40,
 			Agent: "builder", AppendSystemPrompt: "Be brief.", MCPConfig: "mcp.json", SettingSources: "user,project", Dir: "sub/dir"},

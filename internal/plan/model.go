@@ -55,6 +55,7 @@ type Limits struct {
 	USD        *budget.USD   // micro-dollars for the run; NoLimit for "none"
 	Iterations *int          // attempts; 0 means unlimited
 	WallClock  time.Duration // 0: none
+	Wave       budget.USD    // micro-dollars for each single wave; 0: no limit of its own
 }
 
 // Task is one unit of work.
