@@ -160,7 +160,7 @@ func runFlags(c *cobra.Command, o *runOptions) {
 	f.BoolVar(&o.shareList, "share-task-list", false, "agents use the task list too; without it they have their own")
 	f.DurationVar(&o.grace, "grace", 0, "time to go after the result, and for each step of stopping (default: 10s, 3s, 5s)")
 	f.StringVar(&o.track, "track", "", "tracking directory, or its slug (default: that of the plan, see wavex init)")
-	choiceFlag(c, &o.isolation, "isolation", "shared", []string{"shared", "worktree", "auto"}, "where attempts work")
+	choiceFlag(c, &o.isolation, "isolation", "auto", []string{"auto", "shared", "worktree"}, "where attempts work")
 	f.StringVar(&o.deliver, "deliver", "auto", "what becomes of isolated work: auto, branch, ff, pr, or patch FILE")
 	f.BoolVar(&o.noVerify, "no-verify", false, "commit isolated work without the repository's hooks")
 	choiceFlag(c, &o.schedule, "schedule", "waves", []string{"waves", "eager"}, "barrier between waves, or none")

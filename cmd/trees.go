@@ -38,12 +38,14 @@ type trees struct {
 // openTrees opens the workspace. The mode it resolves is frozen in the configuration.
 func (r *session) openTrees(ctx context.Context) (*trees, error) {
 	asked := r.config.Isolation
-	space, err := workspace.Open(ctx, treeOptions(r.plan, r.config))
+	o := treeOptions(r.plan, r.config)
+	space, err := workspace.Open(ctx, o)
 	if err != nil {
 		return nil, &blockedError{err}
 	}
 	r.config.Isolation = space.Mode()
-	if asked != workspace.Shared && r.opts.output == "text" {
+	// That one task at a time works in the directory as ever needs no words.
+	if asked != workspace.Shared && (space.Mode() != workspace.Shared || o.Width > 1) && r.opts.output == "text" {
 		fmt.Fprintf(r.std.Err, "wavex: isolation %s: %s\n", space.Mode(), space.Why())
 	}
 	return &trees{session: r, space: space, now: r.plan}, nil
@@ -60,7 +62,7 @@ func treeOptions(p *plan.Plan, c scheduler.Config) workspace.Options {
 	}
 	return workspace.Options{
 		Project: c.Dir, Loop: c.Loop, Run: c.Run, Mode: c.Isolation, Width: width,
-		Share: p.Share, Setup: p.Setup, Protect: p.ProtectBranches, NoVerify: c.NoVerify,
+		Share: p.Share, Writes: promised(p), Setup: p.Setup, Protect: p.ProtectBranches, NoVerify: c.NoVerify,
 		Env: os.Environ(), Now: time.Now, Own: []string{planPath(p)},
 		Subject: func(id string) string {
 			if i, ok := p.Lookup(id); ok && p.Tasks[i].Subject != "" {
@@ -70,6 +72,19 @@ func treeOptions(p *plan.Plan, c scheduler.Config) workspace.Options {
 		},
 		Title: p.Name, Body: filepath.Join(c.Loop, "runs", c.Run, "pull-request.md"),
 	}
+}
+
+// promised lists what tasks are to write, relative to the project.
+func promised(p *plan.Plan) []string {
+	var out []string
+	for i := range p.Tasks {
+		for _, f := range p.Tasks[i].Files {
+			if f.Writes() && f.Action != "delete" {
+				out = append(out, filepath.ToSlash(filepath.Join(workDir("", &p.Tasks[i]), filepath.FromSlash(f.Path))))
+			}
+		}
+	}
+	return out
 }
 
 // wire puts the workspace between the loop and the runner.

@@ -125,6 +125,54 @@ func submodules(ctx context.Context, g git) (bool, error) {
 	return false, nil
 }
 
+// usual are what projects need that git ignores, so that a worktree without it is none to
+// work in.
+var usual = []string{"node_modules", ".venv", "venv", ".env"}
+
+// beyond says what of the project's work git ignores: the project itself, what tasks are to
+// write, and what every check needs; "" when it is nothing.
+func (m *Manager) beyond(ctx context.Context) (why string, err error) {
+	if out, err := m.ignored(ctx, []string{m.c.prefix}); err != nil || len(out) > 0 {
+		return "git ignores the project's directory", err
+	}
+	writes := make([]string, len(m.o.Writes))
+	for i, w := range m.o.Writes {
+		writes[i] = m.inTop(w)
+	}
+	if out, err := m.ignored(ctx, writes); err != nil || len(out) > 0 {
+		return "git ignores what tasks are to write: " + some(out), err
+	}
+	if len(m.o.Share) > 0 || m.o.Setup != "" {
+		return "", nil
+	}
+	var there []string
+	for _, name := range usual {
+		for _, dir := range []string{"", m.c.prefix} {
+			path := filepath.ToSlash(filepath.Join(dir, name))
+			if _, err := os.Lstat(filepath.Join(m.c.top, filepath.FromSlash(path))); err == nil && !slices.Contains(there, path) {
+				there = append(there, path)
+			}
+		}
+	}
+	if out, err := m.ignored(ctx, there); err != nil || len(out) > 0 {
+		return "worktrees would lack what git ignores: " + some(out) + " (see share and setup in the plan)", err
+	}
+	return "", nil
+}
+
+// ignored are those of the repository's paths that git ignores and does not track.
+func (m *Manager) ignored(ctx context.Context, paths []string) ([]string, error) {
+	paths = slices.DeleteFunc(slices.Clone(paths), func(p string) bool { return p == "" || p == "." })
+	if len(paths) == 0 {
+		return nil, nil
+	}
+	out, err := m.g.feed(ctx, strings.Join(paths, "\x00"), "check-ignore", "-z", "--stdin")
+	if code := exitCode(err); code == 1 || code == 128 { // none; a path beyond a link or outside
+		return nil, nil
+	}
+	return fields(out), err
+}
+
 // covers tells whether path is one of the list, or holds nothing else: git shows a new
 // directory by its name alone.
 func covers(list []string, path string) bool {

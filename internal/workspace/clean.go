@@ -59,7 +59,7 @@ func cleanRun(ctx context.Context, o Options, dry bool) (items []Item, err error
 	}
 	m.s = *old
 	if m.s.Mode == Worktree {
-		m.g = newGit(o.Project, o.Run, o.Env)
+		m.g = newGit(o.Project, o.Env)
 		if m.c, err = look(ctx, m.g, o.Project); err != nil {
 			return nil, err
 		}

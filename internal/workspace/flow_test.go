@@ -70,6 +70,25 @@ func TestAuto(t *testing.T) {
 		"a merge under way": {clean, func(r *repo, _ *Options) {
 			must(r.t, os.WriteFile(filepath.Join(r.dir, ".git/MERGE_HEAD"), nil, 0o600))
 		}, Shared, "merge is under way"},
+		"an ignored project": {files{".gitignore": "out\n"}, func(r *repo, o *Options) {
+			o.Project = filepath.Join(r.dir, "out", "p")
+			must(r.t, os.MkdirAll(o.Project, 0o755))
+		}, Shared, "git ignores the project's directory"},
+		"ignored work": {files{".gitignore": "out\n", "sub/a": "1\n"}, func(r *repo, o *Options) {
+			o.Project, o.Writes = filepath.Join(r.dir, "sub"), []string{"b", "out/c"}
+		}, Shared, "git ignores what tasks are to write: sub/out/c"},
+		"work that is not ignored": {files{".gitignore": "out\n"}, func(_ *repo, o *Options) { o.Writes = []string{"b", "c/out2"} }, Worktree, ""},
+		"ignored, but tracked": {files{".gitignore": "out\n"}, func(r *repo, o *Options) {
+			r.write(r.dir, files{"out/a": "1\n"})
+			r.git("add", "-f", "out/a")
+			r.git("commit", "-qm", "forced")
+			o.Writes = []string{"out/a"}
+		}, Worktree, ""},
+		"node_modules": {files{".gitignore": "node_modules/\n"}, func(r *repo, _ *Options) { r.write(r.dir, files{"node_modules/a": "1\n"}) }, Shared, "lack what git ignores: node_modules (see share and setup"},
+		"node_modules shared": {files{".gitignore": "node_modules/\n"}, func(r *repo, o *Options) {
+			r.write(r.dir, files{"node_modules/a": "1\n"})
+			o.Share = []string{"node_modules"}
+		}, Worktree, ""},
 		"asked for": {clean, func(_ *repo, o *Options) { o.Mode = Shared }, Shared, "asked for"},
 	} {
 		t.Run(name, func(t *testing.T) {

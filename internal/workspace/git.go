@@ -34,10 +34,12 @@ type git struct {
 }
 
 // newGit chooses git's environment: the user's configuration counts, nothing prompts,
-// and messages are in English, because the waiting for locks must read them.
-func newGit(dir, run string, parent []string) git {
+// and messages are in English, because the waiting for locks must read them. It does not
+// carry the run's mark: the guard of a killed wavex would end the git of the one that
+// resumes. What the repository's hooks start is marked as the attempt's.
+func newGit(dir string, parent []string) git {
 	return git{dir: dir, env: proc.Environ(parent, map[string]string{
-		proc.RunVar: run, "GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": ":", "GIT_SEQUENCE_EDITOR": ":",
+		"GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": ":", "GIT_SEQUENCE_EDITOR": ":",
 		"GIT_PAGER": "cat", "PAGER": "cat", "LC_ALL": "C", "LANGUAGE": "", "GIT_OPTIONAL_LOCKS": "0",
 		"GIT_ASKPASS": "", "SSH_ASKPASS": "", "GCM_INTERACTIVE": "never", "GIT_ADVICE": "0", "GIT_MERGE_AUTOEDIT": "no",
 	}), mark: ""}.with("GIT_CONFIG_COUNT=5",

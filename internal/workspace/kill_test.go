@@ -68,22 +68,22 @@ func TestKilled(t *testing.T) {
 	git, err := exec.LookPath("git")
 	must(t, err)
 	bin := t.TempDir()
-	// A git that counts its calls beside it, and kills its parent at one of them.
-	must(t, os.WriteFile(filepath.Join(bin, "git"), []byte(`#!/bin/sh
-read -r at <"$0.at.$WAVEX_RUN"
+	// A git for each run, that counts its calls beside it and kills its parent at one of them.
+	wrapper := []byte(`#!/bin/sh
+read -r at <"$0.at"
 n=0
-[ ! -f "$0.n.$WAVEX_RUN" ] || read -r n <"$0.n.$WAVEX_RUN"
+[ ! -f "$0.n" ] || read -r n <"$0.n"
 n=$((n + 1))
-echo $n >"$0.n.$WAVEX_RUN"
+echo $n >"$0.n"
 if [ $n = $at ]; then kill -9 $PPID; kill -9 $$; fi
-if [ -$n = $at ]; then `+git+` "$@"; kill -9 $PPID; kill -9 $$; fi
-exec `+git+` "$@"
-`), 0o755))
+if [ -$n = $at ]; then ` + git + ` "$@"; kill -9 $PPID; kill -9 $$; fi
+exec ` + git + ` "$@"
+`)
 	home := strings.TrimPrefix(r.env[1], "HOME=")
 	integrate := func(run string) (string, error) {
 		exe, err := os.Executable()
 		must(t, err)
-		cmd := exec.Command(exe, "helper", "integrate", r.dir, run, bin+":"+os.Getenv("PATH"), home)
+		cmd := exec.Command(exe, "helper", "integrate", r.dir, run, filepath.Join(bin, run)+":"+os.Getenv("PATH"), home)
 		cmd.Env = append(r.env, "GORACE=atexit_sleep_ms=0")
 		out, err := cmd.Output()
 		return strings.TrimSpace(string(out)), err
@@ -92,7 +92,9 @@ exec `+git+` "$@"
 		for task, id := range work {
 			r.git("update-ref", taskRef(run, task), id)
 		}
-		must(t, os.WriteFile(filepath.Join(bin, "git.at."+run), []byte(strconv.Itoa(at)), 0o600))
+		must(t, os.Mkdir(filepath.Join(bin, run), 0o700))
+		must(t, os.WriteFile(filepath.Join(bin, run, "git"), wrapper, 0o700))
+		must(t, os.WriteFile(filepath.Join(bin, run, "git.at"), []byte(strconv.Itoa(at)+"\n"), 0o600))
 	}
 	begin("whole", 0)
 	want, err := integrate("whole")
@@ -103,7 +105,7 @@ exec `+git+` "$@"
 	must(t, json.Unmarshal([]byte(want), &in))
 	equal(t, "integrated", in.Integrated, []string{"x", "y"})
 	equal(t, "culprits", names(in.Culprits), "conflicts conflict, z red")
-	data, err := os.ReadFile(filepath.Join(bin, "git.n.whole"))
+	data, err := os.ReadFile(filepath.Join(bin, "whole", "git.n"))
 	must(t, err)
 	calls, err := strconv.Atoi(strings.TrimSpace(string(data)))
 	must(t, err)
@@ -111,17 +113,24 @@ exec `+git+` "$@"
 	// Runs differ in the trailers of their commits, and so in their commits' ids.
 	tree := r.git("rev-parse", in.Commit+"^{tree}")
 
-	points := min(*kills, 2*calls)
-	for i := range points {
-		point := i * 2 * calls / points // evenly, and both before and after
-		at, run := 1+point/2, fmt.Sprintf("before%d", 1+point/2)
-		if i%2 == 1 || points == 2*calls && point%2 == 1 {
-			at, run = -at, fmt.Sprintf("after%d", at)
+	for i := range *kills {
+		// Evenly, both before and after; whoever asks for more kills the resumed one again.
+		round, point := i/(2*calls), i%(2*calls)
+		if *kills < 2*calls {
+			point = i * 2 * calls / *kills
+			point += (i + point) % 2
+		}
+		at, run := 1+point/2, fmt.Sprintf("before%d.%d", 1+point/2, round)
+		if point%2 == 1 {
+			at, run = -at, fmt.Sprintf("after%d.%d", at, round)
 		}
 		t.Run(run, func(t *testing.T) {
 			begin(run, at)
-			if out, err := integrate(run); err == nil {
-				t.Fatalf("it was not killed: %s", out)
+			for range 1 + round {
+				must(t, os.RemoveAll(filepath.Join(bin, run, "git.n")))
+				if out, err := integrate(run); err == nil {
+					t.Fatalf("it was not killed: %s", out)
+				}
 			}
 			for _, lock := range []string{tipRef(run), runBranch(run)} {
 				lock = filepath.Join(r.dir, ".git", lock+".lock")

@@ -101,7 +101,7 @@ func (m *Manager) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	m.g = newGit(m.o.Project, m.o.Run, m.o.Env)
+	m.g = newGit(m.o.Project, m.o.Env)
 	if old != nil {
 		m.s = *old
 		if m.s.Mode == Worktree {
@@ -179,6 +179,11 @@ func (m *Manager) fit(ctx context.Context) (why string, err error) {
 		return "there are uncommitted changes, which worktrees do not have: " + some(m.c.dirty), nil
 	case m.c.modules:
 		return "there are submodules, whose commits a worktree does not keep", nil
+	}
+	if why, err := m.beyond(ctx); why != "" || err != nil {
+		return why, err
+	}
+	switch {
 	case m.o.Width < 2 && !m.protected(m.c.branch):
 		return "no wave has more than one task", nil
 	}

@@ -26,6 +26,9 @@ type Options struct {
 	// Share lists what is not in git and every worktree needs, relative to Project:
 	// "PATH" is linked, "copy:PATH" is copied (copy on write where the disk can).
 	Share []string
+	// Writes lists paths of the project that tasks are to write; auto stays with the shared
+	// directory where git ignores one.
+	Writes []string
 	// Setup is a shell command for each worktree, run in it before its first task and
 	// again when it moves to another commit. What it makes that git ignores stays.
 	Setup    string

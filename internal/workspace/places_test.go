@@ -240,7 +240,7 @@ func TestStartFromPool(t *testing.T) {
 		fmt.Fprintf(&stream, "M 644 inline d%02d/f%d\ndata %d\n%s\n", i%50, i, len(text), text)
 	}
 	r := newRepo(t, nil)
-	_, err := newGit(r.dir, "r1", r.env).feed(t.Context(), stream.String(), "fast-import", "--quiet")
+	_, err := newGit(r.dir, r.env).feed(t.Context(), stream.String(), "fast-import", "--quiet")
 	must(t, err)
 	r.git("reset", "-q", "--hard")
 	m := r.open(r.options("r1"))

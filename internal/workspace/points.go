@@ -38,7 +38,7 @@ func OpenPoints(ctx context.Context, project, run string, env []string) (*Points
 	if !fitRun(run) {
 		return nil, &Error{Problem: BadRun, Text: fmt.Sprintf("%q cannot name a ref", run)}
 	}
-	g := newGit(project, run, env)
+	g := newGit(project, env)
 	c, err := look(ctx, g, project)
 	if err != nil {
 		var unfit *Error
