@@ -25,6 +25,7 @@ import (
 
 // run wires the loop to the world and runs it.
 func (r *session) run(ctx context.Context) error {
+	defer lazyGC(len(r.plan.Tasks))()
 	who := &runner.Agent{Name: r.agent.name, Argv: r.agent.argv, Prices: r.prices, Secrets: r.secrets, Observe: r.observe,
 		Run: r.config.Run, Env: proc.Environ(os.Environ(), nil), Rehearsal: r.agent.name == "rehearse", Extra: r.childEnv()}
 	if g := r.opts.grace; g > 0 {

@@ -42,7 +42,12 @@ type (
 		Iterations int              `json:"iterations"`
 		MaxIter    *int             `json:"max_iterations"` // null: no limit
 		Tokens     runner.Usage     `json:"tokens"`
+		Caches     []wireCache      `json:"caches,omitempty"` // by wave, where a prompt cache was used
 		Tasks      []wireTask       `json:"tasks"`
+	}
+	wireCache struct {
+		Wave   int          `json:"wave"`
+		Tokens runner.Usage `json:"tokens"`
 	}
 	wireTask struct {
 		ID         string        `json:"id"`
@@ -112,6 +117,9 @@ func (r *Summary) JSON() ([]byte, error) {
 	}
 	if !r.Limits.NoIterations {
 		w.MaxIter = &r.Limits.Iterations
+	}
+	for _, u := range r.Caches() {
+		w.Caches = append(w.Caches, wireCache{u.Wave, u.Usage})
 	}
 	for i := range r.Tasks {
 		w.Tasks = append(w.Tasks, r.Tasks[i].wire())

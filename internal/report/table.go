@@ -98,6 +98,9 @@ func (r *Summary) totals() []string {
 		money += " | Time: " + Took(took)
 	}
 	l = append(l, money)
+	if cache := r.cacheLine(); cache != "" {
+		l = append(l, cache)
+	}
 	if r.Reason != "" {
 		l = append(l, "Stopped: "+safe.Line(r.Reason))
 	}
