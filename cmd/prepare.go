@@ -46,6 +46,7 @@ type session struct {
 	reports []reportFile
 	hooks   []notify.Hook
 	folder  bool // the folder of the attempts was made
+	mute    bool // the last block is somebody else's to print
 	seen    int  // records of the journal when it was decided what to do
 }
 
@@ -174,6 +175,8 @@ func lastRun(events []scheduler.Event) *lastSession {
 			last = &lastSession{config: b.Config, plan: b.Plan, digest: b.Digest}
 		case scheduler.Resumed:
 			last.config, last.plan, last.digest, last.ended = b.Config, b.Plan, b.Digest, nil
+		case scheduler.TasksAdded: // by `wavex verify`, it may be after the end
+			last.ended = nil
 		case scheduler.RunEnded:
 			last.ended = &b
 		}

@@ -14,9 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wavex/internal/journal"
-	"wavex/internal/loopdir"
 	"wavex/internal/report"
-	"wavex/internal/secret"
 	"wavex/internal/ui/safe"
 	"wavex/internal/workspace"
 	"wavex/scheduler"
@@ -242,32 +240,9 @@ func (b *rollback) refuse(found *workspace.Rollback) error {
 
 // record makes it part of the run: journal, state, files in .loop.
 func (b *rollback) record(found *workspace.Rollback) error {
-	log, records, err := journal.Open(filepath.Join(b.s.Config.Loop, "journal.jsonl"))
-	if err != nil {
-		return err
-	}
-	defer func() { _ = log.Close() }()
-	if len(records) != len(b.events) {
-		return &blockedError{errors.New("another wavex has worked here just now; give the command again")}
-	}
-	to := eventLog{log}
-	add := func(body scheduler.Body) error {
-		e := scheduler.Event{Seq: b.s.Seq + 1, Time: time.Now().UTC(), Body: body}
-		b.events = append(b.events, e)
-		return errors.Join(to.Append(e), b.s.Replay([]scheduler.Event{e}))
-	}
-	if err := add(scheduler.RolledBack{What: b.opts.what, Tasks: b.tasks, From: found.Commit, Undo: found.Undo,
-		Paths: len(found.Changes), Forced: b.opts.force}); err != nil {
-		return err
-	}
-	if err := add(scheduler.AfterRollback(b.s, b.opts.what)); err != nil {
-		return err
-	}
-	if err := to.Sync(); err != nil {
-		return err
-	}
-	if err := loopdir.Rebuild(b.s.Config.Loop, secret.New(os.Environ()).Bytes, b.s, b.events); err != nil {
-		fmt.Fprintln(b.std.Err, "wavex: warning:", err)
-	}
-	return nil
+	a := amendment{b.s, b.events}
+	return a.add(b.std, func() scheduler.Body {
+		return scheduler.RolledBack{What: b.opts.what, Tasks: b.tasks, From: found.Commit, Undo: found.Undo,
+			Paths: len(found.Changes), Forced: b.opts.force}
+	}, func() scheduler.Body { return scheduler.AfterRollback(b.s, b.opts.what) })
 }

@@ -9,6 +9,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/renameio/v2/maybe"
@@ -26,13 +27,14 @@ import (
 )
 
 type verifyOptions struct {
-	output string
+	run    runOptions // of the sessions that fix, and how things are shown
 	from   string
-	ascii  bool
+	fix    bool
+	rounds int
 }
 
 func newVerify(std Stdio) *cobra.Command {
-	var o verifyOptions
+	o := verifyOptions{run: runOptions{resuming: true, ifUnfinished: "resume"}}
 	c := &cobra.Command{
 		Use:   "verify [PLAN]",
 		Short: "Make all checks of a plan now, and look for gaps in the work",
@@ -43,14 +45,26 @@ nowhere, names that are not exported, and new files that nothing uses. What it
 finds are gaps; they are printed, and kept in .loop/VERIFICATION.md where there
 is a .loop.
 
-Exit status: 0 no gaps, 1 gaps, 2 usage, 5 a run is under way.`,
-		Example: "  wavex verify\n  wavex verify plan.json --output json",
+With --fix the run gets a task for each gap and is resumed, round by round, until
+there are none; the other flags are those of resume.
+
+Exit status: 0 no gaps, 1 gaps, 2 usage, 3 --fix has used up its rounds, 4 two
+rounds of --fix closed no gap, 5 a run is under way; else as of resume.`,
+		Example: "  wavex verify\n  wavex verify plan.json --output json\n  wavex verify --fix --budget +5",
 		Args:    maybeArg("a plan file"),
-		RunE:    func(c *cobra.Command, args []string) error { return runVerify(c.Context(), args, o, std) },
+		RunE: func(c *cobra.Command, args []string) error {
+			o.run.changed = c.Flags().Changed
+			if o.fix {
+				return runFix(c.Context(), args, o, std)
+			}
+			return runVerify(c.Context(), args, o, std)
+		},
 	}
-	outputFlag(c, &o.output)
-	c.Flags().StringVar(&o.from, "gaps", "", "a VERIFICATION.md whose gaps are taken up as well")
-	c.Flags().BoolVar(&o.ascii, "ascii", false, "no character beyond ASCII")
+	f := c.Flags()
+	f.StringVar(&o.from, "gaps", "", "a VERIFICATION.md whose gaps are taken up as well")
+	f.BoolVar(&o.fix, "fix", false, "have the gaps closed by tasks of the run")
+	f.IntVar(&o.rounds, "max-rounds", 20, "rounds of --fix")
+	runFlags(c, &o.run)
 	return c
 }
 
@@ -69,40 +83,59 @@ func runVerify(ctx context.Context, args []string, o verifyOptions, std Stdio) e
 	if err != nil {
 		return err
 	}
-	unlock, err := v.lock()
+	doc, err := v.locked(ctx, std, nil)
 	if err != nil {
 		return err
 	}
-	defer unlock()
-	doc, err := v.look(ctx)
-	if err != nil {
+	if err := v.print(doc, o.run, std); err != nil {
 		return err
-	}
-	if err := v.keep(doc); err != nil {
-		return err
-	}
-	if o.output == "json" {
-		r := verifyReport{V: 1, Status: doc.Status(), Plan: v.plan.Path, Checks: doc.Checks, Open: doc.Open, Gaps: doc.Gaps}
-		if r.Gaps == nil {
-			r.Gaps = []gaps.Gap{}
-		}
-		if r.Open == nil {
-			r.Open = []string{}
-		}
-		text, err := json.MarshalIndent(r, "", "  ")
-		if err != nil {
-			return err
-		}
-		if _, err := std.Out.Write(append(safe.JSON(v.secrets.Bytes(text)), '\n')); err != nil {
-			return err
-		}
-	} else {
-		v.tell(doc, o.ascii, std)
 	}
 	if len(doc.Gaps) > 0 {
 		return exitCode(exitFailed)
 	}
 	return nil
+}
+
+// locked looks, keeps what it finds, and does what else is to be done while no run can
+// begin; then may be nil.
+func (v *verification) locked(ctx context.Context, std Stdio, then func(*gaps.Document) error) (*gaps.Document, error) {
+	unlock, err := v.lock()
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	doc, err := v.look(ctx)
+	if err == nil {
+		err = v.keep(doc)
+	}
+	if err == nil {
+		err = v.settle(std)
+	}
+	if err == nil && then != nil {
+		err = then(doc)
+	}
+	return doc, err
+}
+
+// print shows a verification, as text or JSON.
+func (v *verification) print(doc *gaps.Document, o runOptions, std Stdio) error {
+	if o.output != "json" {
+		v.tell(doc, o.ascii, std)
+		return nil
+	}
+	r := verifyReport{V: 1, Status: doc.Status(), Plan: v.plan.Path, Checks: doc.Checks, Open: doc.Open, Gaps: doc.Gaps}
+	if r.Gaps == nil {
+		r.Gaps = []gaps.Gap{}
+	}
+	if r.Open == nil {
+		r.Open = []string{}
+	}
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = std.Out.Write(append(safe.JSON(v.secrets.Bytes(text)), '\n'))
+	return err
 }
 
 // verification is the plan, and the run where there is one, that are looked at.
@@ -113,6 +146,9 @@ type verification struct {
 	dir     string // of the project, absolute
 	more    []gaps.Gap
 	secrets *secret.Redactor
+
+	asked map[string]plan.Check      // the check that a gap is of, by the gap's key
+	shown map[string]verify.Evidence // what checks of criteria showed, by the criterion's id
 }
 
 // openVerification finds what is to be looked at. Without a run the plan is enough.
@@ -167,6 +203,7 @@ func (v *verification) look(ctx context.Context) (*gaps.Document, error) {
 		name = filepath.Base(v.plan.Path)
 	}
 	doc := &gaps.Document{Name: name, At: time.Now(), Checks: []gaps.Looked{}}
+	v.asked, v.shown = map[string]plan.Check{}, map[string]verify.Evidence{}
 	made := map[string]verify.Evidence{} // the same check is made once
 	one := func(task, dir string, c plan.Check) (verify.Evidence, error) {
 		key := fmt.Sprintf("%s\x00%+v", dir, c)
@@ -180,10 +217,13 @@ func (v *verification) look(ctx context.Context) (*gaps.Document, error) {
 		}
 		return got[0], err
 	}
-	check := func(task, dir, words string, c plan.Check) error {
+	check := func(task, id, dir, words string, c plan.Check) error {
 		e, err := one(task, dir, c)
 		if err != nil {
 			return err
+		}
+		if id != "" {
+			v.shown[id] = e
 		}
 		reason := v.secrets.String(e.Reason)
 		doc.Checks = append(doc.Checks, gaps.Looked{Task: task, Check: e.Check, Passed: e.Passed, Reason: reason})
@@ -198,27 +238,28 @@ func (v *verification) look(ctx context.Context) (*gaps.Document, error) {
 			g.Description = fmt.Sprintf("the check fails: %s", reason)
 		}
 		doc.Gaps = append(doc.Gaps, g)
+		v.asked[g.Key()] = c
 		return nil
 	}
 	for i := range v.plan.Tasks {
 		t := &v.plan.Tasks[i]
 		for _, c := range t.Verify {
-			if err := check(t.ID, v.workDir(i), "", c); err != nil {
+			if err := check(t.ID, "", v.workDir(i), "", c); err != nil {
 				return nil, err
 			}
 		}
-		for _, c := range t.Criteria {
+		for k, c := range t.Criteria {
 			if c.Check == nil {
 				doc.Open = append(doc.Open, report.DisplayID(t.ID)+": "+c.Text)
-			} else if err := check(t.ID, v.workDir(i), "not true: "+c.Text, *c.Check); err != nil {
+			} else if err := check(t.ID, fmt.Sprintf("%s/C-%d", t.ID, k+1), v.workDir(i), "not true: "+c.Text, *c.Check); err != nil {
 				return nil, err
 			}
 		}
 	}
-	for _, c := range v.plan.Criteria {
+	for k, c := range v.plan.Criteria {
 		if c.Check == nil {
 			doc.Open = append(doc.Open, c.Text)
-		} else if err := check("", v.dir, "not true: "+c.Text, *c.Check); err != nil {
+		} else if err := check("", fmt.Sprintf("C-%d", k+1), v.dir, "not true: "+c.Text, *c.Check); err != nil {
 			return nil, err
 		}
 	}
@@ -304,6 +345,37 @@ func (v *verification) attribute(list []gaps.Gap) {
 			g.Task = owner[path.Clean(g.File)]
 		}
 	}
+}
+
+// settle puts on record which criteria are met now, where that is not what the run knows: a
+// criterion that is no longer met takes the exit signal back.
+func (v *verification) settle(std Stdio) error {
+	if v.state == nil {
+		return nil
+	}
+	ev := scheduler.CriteriaEnded{Round: 1}
+	changed := false
+	for _, c := range v.state.Criteria {
+		ev.Round = max(ev.Round, c.Round+1)
+		if e, ok := v.shown[c.ID]; ok && e.Passed != c.Met {
+			changed = true
+			c.Met, c.Verification, c.Check, c.ExitCode, c.Duration, c.Digest = e.Passed, e.Kind, e.Check, e.ExitCode, e.Duration, e.Digest
+			c.Evidence, c.Files = strings.TrimSpace(e.Output+"\n"+e.Reason), nil
+		}
+		ev.Criteria = append(ev.Criteria, c)
+	}
+	if !changed {
+		return nil
+	}
+	for i := range ev.Criteria {
+		if _, ok := v.shown[ev.Criteria[i].ID]; ok {
+			ev.Criteria[i].Round = ev.Round
+		}
+	}
+	a := amendment{v.state, v.events}
+	err := a.add(std, func() scheduler.Body { return ev })
+	v.events = a.events
+	return err
 }
 
 // keep writes VERIFICATION.md where there is a .loop.

@@ -120,13 +120,17 @@ func (r *session) run(ctx context.Context) error {
 // complete prints the last block, when everything is done and on record, and passes the
 // end on.
 func (r *session) complete(end error) error {
-	if end != nil || r.opts.output != "text" {
+	if end != nil || r.mute || r.opts.output != "text" {
 		return end
 	}
+	r.printComplete()
+	return nil
+}
+
+func (r *session) printComplete() {
 	if _, err := r.std.Out.Write(r.secrets.Bytes([]byte(report.Completion(r.state, r.opts.ascii)))); err != nil {
 		fmt.Fprintln(r.std.Err, "wavex: writing the last block:", err) // a reader that is gone makes the run no worse
 	}
-	return nil
 }
 
 // clean takes the secrets out of an event, before anything is made of it.

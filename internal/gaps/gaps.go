@@ -37,9 +37,10 @@ type Gap struct {
 	Evidence    string `json:"evidence,omitempty"`
 }
 
-// Key tells gaps apart from one look to the next: lines move, and outputs differ.
+// Key tells gaps apart from one look to the next: lines move, outputs differ, and it does
+// not matter how many tasks ask for the same.
 func (g Gap) Key() string {
-	return strings.Join([]string{g.Type, g.File, g.Task, g.Check, g.Description}, "\x00")
+	return strings.Join([]string{g.Type, g.File, g.Check, g.Description}, "\x00")
 }
 
 // Strategy is how a gap of this kind is closed, in a sentence for whoever closes it.

@@ -1,0 +1,52 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"wavex/internal/journal"
+	"wavex/internal/loopdir"
+	"wavex/internal/secret"
+	"wavex/scheduler"
+)
+
+// This file adds to the record of a run between its sessions: what a person decided, or a
+// verification found.
+
+// amendment is a run whose record is added to. The caller holds the lock of its loop.
+type amendment struct {
+	state  *scheduler.State
+	events []scheduler.Event // all that the journal has
+}
+
+// add appends bodies that follow from each other, makes them durable, and brings state and
+// files in .loop up to them.
+func (a *amendment) add(std Stdio, bodies ...func() scheduler.Body) error {
+	loop := a.state.Config.Loop
+	log, records, err := journal.Open(filepath.Join(loop, "journal.jsonl"))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = log.Close() }()
+	if len(records) != len(a.events) {
+		return &blockedError{errors.New("another wavex has worked here just now; give the command again")}
+	}
+	to, secrets := eventLog{log}, secret.New(os.Environ())
+	for _, body := range bodies {
+		e := scheduler.Event{Seq: a.state.Seq + 1, Time: time.Now().UTC(), Body: secrets.Value(body()).(scheduler.Body)}
+		if err := errors.Join(to.Append(e), a.state.Replay([]scheduler.Event{e})); err != nil {
+			return err
+		}
+		a.events = append(a.events, e)
+	}
+	if err := to.Sync(); err != nil {
+		return err
+	}
+	if err := loopdir.Rebuild(loop, secrets.Bytes, a.state, a.events); err != nil {
+		fmt.Fprintln(std.Err, "wavex: warning:", err)
+	}
+	return nil
+}

@@ -1,0 +1,150 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"wavex/internal/gaps"
+	"wavex/internal/plan"
+	"wavex/internal/report"
+	"wavex/internal/ui/safe"
+	"wavex/scheduler"
+)
+
+// This file closes the gaps that a verification found: the run gets a task for each of
+// them and is resumed, and everything is verified again.
+
+// stale is how many rounds in a row may close no gap before fixing stops.
+const stale = 2
+
+func runFix(ctx context.Context, args []string, o verifyOptions, std Stdio) error {
+	if o.rounds < 1 {
+		return usage("--max-rounds takes a number from 1")
+	}
+	inner := o.run
+	inner.output = "text" // stdout is for the verification
+	var before []gaps.Gap
+	idle := 0
+	var last *session
+	for round := 1; ; round++ {
+		v, err := openVerification(args, o.from)
+		if err != nil {
+			return err
+		}
+		if v.state == nil {
+			return usage("there is no run in %s that could get tasks; start one with: wavex run %s", v.loop(), v.plan.Path)
+		}
+		var stop error
+		doc, err := v.locked(ctx, std, func(doc *gaps.Document) error {
+			if round > 1 && !closed(before, doc.Gaps) {
+				idle++
+			} else {
+				idle = 0
+			}
+			switch {
+			case len(doc.Gaps) == 0:
+				stop = errDone
+			case idle >= stale:
+				fmt.Fprintf(std.Err, "wavex: %d rounds closed no gap; %s left\n", idle, report.Plural(len(doc.Gaps), "gap is", "gaps are"))
+				stop = exitCode(exitBreaker)
+			case round > o.rounds:
+				fmt.Fprintf(std.Err, "wavex: %s made; %s left\n", report.Plural(o.rounds, "round was", "rounds were"), report.Plural(len(doc.Gaps), "gap is", "gaps are"))
+				stop = exitCode(exitLimit)
+			default:
+				return v.grow(doc, round, o.rounds, std)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if stop != nil {
+			return fixed(v, doc, o, last, stop, std)
+		}
+		before = doc.Gaps
+		fmt.Fprintf(std.Err, "wavex: round %d of %d: %s\n", round, o.rounds, report.Plural(len(doc.Gaps), "gap", "gaps"))
+		inner.planPath = v.plan.Path
+		if last, err = fixSession(ctx, inner, std); err != nil && codeOf(err) != exitFailed {
+			return err // a limit, a breaker, a person: as the session said
+		}
+	}
+}
+
+var errDone = errors.New("no gaps")
+
+// fixed tells how fixing ended. A run that is complete by it ends like any other.
+func fixed(v *verification, doc *gaps.Document, o verifyOptions, last *session, stop error, std Stdio) error {
+	if err := v.print(doc, o.run, std); err != nil {
+		return err
+	}
+	if !errors.Is(stop, errDone) {
+		return stop
+	}
+	if last != nil && o.run.output == "text" {
+		last.printComplete()
+	}
+	return nil
+}
+
+// fixSession resumes the run for one session, without its last block: whether there are
+// gaps left is not known then.
+func fixSession(ctx context.Context, o runOptions, std Stdio) (*session, error) {
+	r, err := prepare(ctx, o, std)
+	if err != nil {
+		return nil, err
+	}
+	defer r.close()
+	r.mute = true
+	return r, r.run(ctx)
+}
+
+// closed tells whether any gap of before is gone.
+func closed(before, now []gaps.Gap) bool {
+	left := map[string]bool{}
+	for _, g := range now {
+		left[g.Key()] = true
+	}
+	for _, g := range before {
+		if !left[g.Key()] {
+			return true
+		}
+	}
+	return false
+}
+
+// grow adds a task for each gap. What several tasks ask for is one gap.
+func (v *verification) grow(doc *gaps.Document, round, rounds int, std Stdio) error {
+	var list []scheduler.Mending
+	seen := map[string]bool{}
+	for _, g := range doc.Gaps {
+		c, asked := v.asked[g.Key()]
+		alike := g.Key()
+		if asked {
+			alike = g.Type + g.File + g.Check // whatever it is asked for
+		}
+		if seen[alike] {
+			continue
+		}
+		seen[alike] = true
+		m := scheduler.Mending{For: g.Type + " " + g.File + g.Check,
+			Subject:     safe.Line("Close the gap: " + g.Description),
+			Description: fmt.Sprintf("This was found when the work was verified:\n\n%s\n%s\n", g.Element(strconv.Itoa(round), strconv.Itoa(rounds)), g.Strategy())}
+		if asked {
+			m.Checks = []plan.Check{c}
+			if i, ok := v.plan.Lookup(g.Task); ok && g.Task != "" && v.plan.Tasks[i].Settings != nil {
+				m.Dir = v.plan.Tasks[i].Settings.Dir
+			}
+		} else if g.Type == gaps.Stub {
+			m.Files = []string{g.File} // any other gap can be closed in another file
+		}
+		list = append(list, m)
+	}
+	ev, err := scheduler.Mend(v.state, round, list)
+	if err != nil {
+		return err
+	}
+	a := amendment{v.state, v.events}
+	return a.add(std, func() scheduler.Body { return ev })
+}
