@@ -45,8 +45,8 @@ nowhere, names that are not exported, and new files that nothing uses. What it
 finds are gaps; they are printed, and kept in .loop/VERIFICATION.md where there
 is a .loop.
 
-With --fix the run gets a task for each gap and is resumed, round by round, until
-there are none; the other flags are those of resume.
+With --fix the run gets a task for each gap and is resumed, round by round,
+until there are none; the other flags are those of resume.
 
 Exit status: 0 no gaps, 1 gaps, 2 usage, 3 --fix has used up its rounds, 4 two
 rounds of --fix closed no gap, 5 a run is under way; else as of resume.`,
