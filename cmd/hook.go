@@ -2,6 +2,8 @@ package cmd
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
 
 	"os"
@@ -13,6 +15,7 @@ import (
 
 	"wavex/internal/hook"
 	"wavex/internal/proc"
+	"wavex/internal/tasklist"
 )
 
 // newHook is the command that Claude Code calls. It never fails: an exit code of 2
@@ -59,11 +62,14 @@ the run is neither over nor paused: wavex was killed or interrupted, or is still
 at work outside of the session's background commands. It is let go when it was
 held --stop-active-limit times in a row without a further task completed.
 
+A session without a run of its own, but with CLAUDE_CODE_TASK_LIST_ID in its
+environment, is held while tasks of that list are open.
+
 Exit status: always 0.`,
 		Example: "  wavex hook stop < input.json\n  wavex hook stop --format ok < input.json",
 		Args:    cobra.ArbitraryArgs,
-		RunE: func(_ *cobra.Command, args []string) error {
-			safely(std, func() { hookStop(std, strings.Join(args, " "), format, limit) })
+		RunE: func(c *cobra.Command, args []string) error {
+			safely(std, func() { hookStop(c.Context(), std, strings.Join(args, " "), format, limit) })
 			return nil
 		},
 	}
@@ -96,21 +102,40 @@ func safely(std Stdio, f func()) {
 	f()
 }
 
-func hookStop(std Stdio, args, format string, limit int) {
+func hookStop(ctx context.Context, std Stdio, args, format string, limit int) {
 	in, run, err := hookInput(std, args)
 	v := hook.Verdict{}
-	if err != nil {
+	switch {
+	case err == nil:
+		v = answer(in, run, limit)
+	case in.Session == "" || errors.Is(err, errOurs):
 		v.Why = err.Error()
-	} else {
-		v = hook.Stop(in, run, limit, func() (int, bool) { return hook.Count(in, run) })
-		if !v.Hold {
-			hook.Forget(in, run)
+	default:
+		v.Why, v.Other = err.Error(), true
+	}
+	if name := os.Getenv(tasklist.EnvVar); v.Other && name != "" {
+		list, err := hook.ReadList(ctx, in, name, os.Getenv)
+		switch {
+		case err != nil:
+			v.Why += "; " + err.Error()
+		case run.Card.Plan == list.Card.Plan && !run.Over():
+			v.Why += "; a run has taken task list " + list.List
+		default:
+			v = answer(in, list, limit)
 		}
 	}
 	if !v.Hold {
 		fmt.Fprintln(std.Err, "wavex: let go:", v.Why)
 	}
 	_, _ = std.Out.Write(hook.Render(v, format)) // a CLI that does not listen goes its own way
+}
+
+func answer(in hook.Input, run hook.Run, limit int) hook.Verdict {
+	v := hook.Stop(in, run, limit, func() (int, bool) { return hook.Count(in, run) })
+	if !v.Hold {
+		hook.Forget(in, run)
+	}
+	return v
 }
 
 func hookSessionStart(std Stdio, args string) {
@@ -146,7 +171,7 @@ func hookInput(std Stdio, args string) (in hook.Input, run hook.Run, err error) 
 	return in, run, err
 }
 
-var errOurs = fmt.Errorf("this session is a child of wavex")
+var errOurs = errors.New("this session is a child of wavex")
 
 // owner is the Claude Code session that wavex was started from: the CLI puts it into
 // the environment of every tool command (observed on claude 2.1.197).

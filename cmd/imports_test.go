@@ -35,7 +35,7 @@ var may = map[string]struct {
 	"internal/rehearse":          {[]string{"budget", "internal/proc"}, "a stand-in speaks the protocol and knows nothing of us"},
 	"internal/fakeapi":           {[]string{"budget"}, "a scripted API serves only tests"},
 	"internal/track":             {[]string{"internal/report", "internal/ui/safe", "runner", "scheduler"}, "a directory of notes, and a projection into it"},
-	"internal/hook":              {[]string{"internal/journal", "internal/plan", "internal/prompt", "internal/ui", "internal/ui/safe", "scheduler"}, "a projection, and answers that read it"},
+	"internal/hook":              {[]string{"internal/journal", "internal/plan", "internal/prompt", "internal/tasklist", "internal/ui", "internal/ui/safe", "scheduler"}, "a projection, and answers that read it"},
 	"internal/doctor":            {[]string{"internal/journal", "internal/proc"}, "looks at the machine; plans and runs are others' business"},
 	"internal/ui":                {[]string{"budget", "counsel", "internal/plan", "internal/report", "internal/transcript", "internal/ui/safe", "runner", "scheduler"}, "a projection"},
 	"internal/ui/safe":           {nil, "text for terminals"},

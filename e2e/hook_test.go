@@ -163,6 +163,30 @@ func TestStopHookSparesChildren(t *testing.T) {
 	}
 }
 
+// A session in a task list, of which it does the tasks itself, is held until it has
+// completed them (LEDGER S0-54).
+func TestStopHookHoldsTaskList(t *testing.T) {
+	t.Parallel()
+	srv := fakeapi.New(t, fakeapi.Script{Agents: []*fakeapi.Agent{{When: fakeapi.Prompt("Plan the shop."), Steps: []fakeapi.Reply{
+		fakeapi.Use(fakeapi.TaskCreate("Lay the floor", "Oak."), fakeapi.TaskCreate("Paint", "White.")),
+		change("1", "status", "completed"),
+		fakeapi.Text("Half of it is enough."), // held
+		change("2", "status", "completed"),
+		fakeapi.Text("All of it."), // let go
+	}}}})
+	r := hooked(t)
+	e := call(t, srv, setup{stdin: "Plan the shop.", dir: r.dir, env: withWavex(t, srv, "CLAUDE_CODE_TASK_LIST_ID=shop")})
+	if got := e.result(t); e.exit != 0 || got.Result != "All of it." {
+		t.Fatalf("exit %d, result %q\n%s", e.exit, got.Result, e.stderr)
+	}
+	told := srv.Messages(nil)[3].LastUser()
+	for _, part := range []string{"**Progress**: [1/2] completed", "pending tasks: Paint", "**Current task**: #2 Paint", "White.", "TaskUpdate"} {
+		if !strings.Contains(told, part) {
+			t.Errorf("the session is not told %q: %s", part, told)
+		}
+	}
+}
+
 // read reads a file of the project.
 func read(t *testing.T, r repo, name string) []byte {
 	t.Helper()

@@ -64,6 +64,14 @@ type Run struct {
 	Ended *scheduler.RunEnded // nil: wavex is at work, or was killed
 	Live  bool                // a wavex holds the folder
 	Loop  string              // the folder
+
+	List    string   // the task list that this is, instead of a run
+	Pending []string // subjects of its tasks that are not completed
+}
+
+// Over tells whether the run cannot go on: it is complete, or was cancelled.
+func (r *Run) Over() bool {
+	return r.Ended != nil && (r.Ended.Status == "complete" || r.Ended.Status == scheduler.Cancelled)
 }
 
 // ErrNoRun says that there is no run that a hook could speak of.

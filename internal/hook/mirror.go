@@ -3,13 +3,12 @@ package hook
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/google/renameio/v2/maybe"
 
 	"wavex/internal/plan"
 	"wavex/internal/prompt"
@@ -84,13 +83,18 @@ func (m *Mirror) write() {
 	}
 }
 
+// write replaces the card. It is not synced: a card that is lost with the machine lets
+// everybody go, and one that is written late is behind the run.
 func write(path string, c Card, clean func([]byte) []byte) error {
 	b, err := json.MarshalIndent(c, "", "  ")
 	if clean != nil {
 		b = clean(b)
 	}
 	if err == nil {
-		err = maybe.WriteFile(path, append(b, '\n'), 0o600)
+		next := path + ".next"
+		if err = os.WriteFile(next, append(b, '\n'), 0o600); err == nil {
+			err = os.Rename(next, path)
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("writing the card for hooks: %w", err)

@@ -12,6 +12,7 @@ type Verdict struct {
 	Hold   bool
 	Why    string // why the session is let go, or held, in a line
 	Reason string // what the session is told when it is held
+	Other  bool   // it is let go because there is no run, or none of its own
 }
 
 func letGo(why string) Verdict { return Verdict{Why: why} }
@@ -28,9 +29,11 @@ func Stop(in Input, r Run, limit int, tell func() (int, bool)) Verdict {
 	case in.Event != "" && in.Event != "Stop":
 		return letGo("not a Stop hook: " + in.Event)
 	case c.Run == "":
-		return letGo(ErrNoRun.Error())
+		return Verdict{Why: ErrNoRun.Error(), Other: true}
 	case in.Session == "" || c.Owner != in.Session:
-		return letGo("the loop is not this session's")
+		return Verdict{Why: "the loop is not this session's", Other: true}
+	case r.List != "" && len(r.Pending) == 0:
+		return letGo("every task of list " + r.List + " is completed")
 	}
 	if e := r.Ended; e != nil && e.Status != "interrupted" {
 		return letGo("the run is " + e.Status)
@@ -51,7 +54,11 @@ func Stop(in Input, r Run, limit int, tell func() (int, bool)) Verdict {
 	} else if n >= min(max(limit, 1), MaxStreak) {
 		return letGo("held often enough without progress")
 	}
-	return Verdict{Hold: true, Why: progress(c), Reason: reinforcement(in, r)}
+	v := Verdict{Hold: true, Why: progress(c), Reason: reinforcement(in, r)}
+	if r.List != "" {
+		v.Why += ", " + pending(r.Pending)
+	}
+	return v
 }
 
 // background tells whether a command that goes on is a run of ours.

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"wavex/internal/ui/safe"
-	"wavex/scheduler"
 )
 
 // This file has what sessions are told. Texts of the plan pass through package safe.
@@ -20,6 +19,9 @@ func reinforcement(in Input, r Run) string {
 	c := &r.Card
 	var b strings.Builder
 	fmt.Fprintf(&b, "## Loop Continue\n\n**Pipeline**: %s\n**Progress**: %s\n", safe.Line(c.Name), progress(c))
+	if r.List != "" {
+		fmt.Fprintf(&b, "**Open**: %s\n", safe.Line(pending(r.Pending)))
+	}
 	content := ""
 	if len(c.Current) == 0 {
 		b.WriteString("**Current task**: none; what remains is the end of the run\n")
@@ -52,6 +54,9 @@ func title(t Task) string {
 
 func requirements(in Input, r Run) []string {
 	c := &r.Card
+	if r.List != "" {
+		return []string{"Complete the task.", "TaskUpdate -> completed.", "If intervention occurs, record it in _context.md, where the loop has one."}
+	}
 	where := ""
 	if filepath.Clean(in.Dir) != filepath.Clean(c.Dir) {
 		where = " in " + safe.Line(c.Dir)
@@ -85,7 +90,7 @@ func Announcement(r Run) string {
 		fmt.Fprintf(&b, "Status: running | Look: wavex status (in %s)\n", safe.Line(c.Dir))
 	case e == nil:
 		fmt.Fprintf(&b, "Status: cut off | Continue: wavex resume (in %s)\n", safe.Line(c.Dir))
-	case e.Status == "complete" || e.Status == scheduler.Cancelled:
+	case r.Over():
 		return ""
 	default:
 		fmt.Fprintf(&b, "Status: %s", safe.Line(e.Status))

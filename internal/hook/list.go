@@ -1,0 +1,98 @@
+package hook
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"wavex/internal/prompt"
+	"wavex/internal/tasklist"
+	"wavex/scheduler"
+)
+
+// This file is the other loop that a session can be in: tasks of Claude Code's own list,
+// which the session does itself (LEDGER S0-54). A session is in it when the list's
+// name is in its environment.
+
+// Bounds of what a hook reads of a list.
+const (
+	maxFiles = 1000
+	maxWait  = 40 * time.Millisecond
+	maxNamed = 3 // pending tasks that are told by name
+)
+
+// ReadList reads the task list of a session as if it were a run of the session's. Tasks
+// that a run has taken are that run's, and do not count. A list too long, or one whose
+// files are being written just now, is an error.
+func ReadList(ctx context.Context, in Input, name string, getenv func(string) string) (Run, error) {
+	l, err := tasklist.Open(name, getenv)
+	if err != nil {
+		return Run{}, err
+	}
+	entries, err := os.ReadDir(l.Dir)
+	if err != nil {
+		return Run{}, err
+	}
+	if len(entries) > maxFiles {
+		return Run{}, fmt.Errorf("task list %s has more than %d files", l.Name, maxFiles)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, maxWait, fmt.Errorf("task list %s is being written", l.Name))
+	defer cancel()
+	all, _, err := l.Read(ctx) // what is no task is nobody's to do
+	if err != nil {
+		return Run{}, err
+	}
+	r := Run{List: l.Name, Card: Card{V: CardVersion, Run: l.Name, Owner: in.Session, Dir: in.Dir, Plan: l.Dir, Name: l.Name}}
+	if cache, err := os.UserCacheDir(); err == nil {
+		r.Loop = filepath.Join(cache, "wavex")
+	}
+	done := map[string]bool{}
+	for _, t := range all {
+		done[t.ID] = t.Status == tasklist.Completed
+	}
+	var open []*tasklist.Task
+	for _, t := range all {
+		if t.Metadata.Text("loopId") != "" {
+			continue
+		}
+		r.Card.Tasks++
+		if t.Status == tasklist.Completed {
+			r.Card.Completed++
+		} else {
+			open = append(open, t)
+		}
+	}
+	slices.SortStableFunc(open, func(a, b *tasklist.Task) int { return rank(a, done) - rank(b, done) })
+	for i, t := range open {
+		r.Pending = append(r.Pending, prompt.Clip(maxSubject, t.Subject))
+		if i == 0 {
+			r.Card.Current = []Task{{ID: t.ID, Subject: prompt.Clip(maxSubject, t.Subject),
+				Content: prompt.Clip(maxContent, t.Description), Status: scheduler.Status(t.Status)}}
+		}
+	}
+	return r, nil
+}
+
+// rank orders open tasks: what is under way, what can start, what waits.
+func rank(t *tasklist.Task, done map[string]bool) int {
+	switch {
+	case t.Status == tasklist.InProgress:
+		return 0
+	case slices.ContainsFunc(t.BlockedBy, func(id string) bool { d, there := done[id]; return there && !d }):
+		return 2
+	}
+	return 1
+}
+
+// pending names the first of the tasks that are not completed.
+func pending(list []string) string {
+	text := "pending tasks: " + strings.Join(list[:min(len(list), maxNamed)], ", ")
+	if n := len(list) - maxNamed; n > 0 {
+		text += fmt.Sprintf(" and %d more", n)
+	}
+	return text
+}
