@@ -48,12 +48,24 @@ func terminal(ts *testscript.TestScript, neg bool, args []string) {
 
 // pty opens a pair of terminal ends.
 func pty(ts *testscript.TestScript) (master, slave *os.File) {
-	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
-	ts.Check(err)
-	ts.Check(unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0))
-	n, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
-	ts.Check(err)
-	slave, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	master, slave, err := openPTY()
 	ts.Check(err)
 	return master, slave
+}
+
+func openPTY() (master, slave *os.File, err error) {
+	if master, err = os.OpenFile("/dev/ptmx", os.O_RDWR, 0); err != nil {
+		return nil, nil, err
+	}
+	n := 0
+	if err = unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0); err == nil {
+		n, err = unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
+	}
+	if err == nil {
+		slave, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	}
+	if err != nil {
+		_ = master.Close()
+	}
+	return master, slave, err
 }

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/term"
 
 	"wavex/internal/report"
+	"wavex/internal/stage"
 	"wavex/internal/ui"
 )
 
@@ -39,7 +40,19 @@ Exit status: 0 shown, 2 there is no run here, 5 --rebuild could not write.`,
 }
 
 func runStatus(args []string, output string, again, ascii, plain bool, std Stdio) error {
+	columns := 100
+	if out, ok := std.Out.(*os.File); ok {
+		if w, _, err := term.GetSize(int(out.Fd())); err == nil && w > 0 {
+			columns = w
+		}
+	}
+	look := ui.Options{ASCII: ascii, Width: func() int { return columns }}
 	p, err := pastRun(args)
+	if loop, _, lerr := loopOf(args); err != nil && lerr == nil && output == "text" && !again {
+		if shown, serr := requestStatus(loop, look, plain, std); shown {
+			return serr
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -56,15 +69,33 @@ func runStatus(args []string, output string, again, ascii, plain bool, std Stdio
 		}
 		return err
 	}
-	columns := 100
-	if out, ok := std.Out.(*os.File); ok {
-		if w, _, err := term.GetSize(int(out.Fd())); err == nil && w > 0 {
-			columns = w
-		}
-	}
 	st := p.standing()
 	st.Plain = plain
-	box := ui.Box(st, ui.Options{ASCII: ascii, Width: func() int { return columns }})
+	box := ui.Box(st, look)
 	_, err = fmt.Fprint(std.Out, box+"\n"+sum.Table(0, ascii))
 	return err
+}
+
+// requestStatus shows a request that no run was made of yet; false when there is none.
+func requestStatus(loop string, o ui.Options, plain bool, std Stdio) (bool, error) {
+	events, err := readEvents(loop)
+	if err != nil {
+		return false, nil // told already
+	}
+	s, err := stage.Stand(events)
+	if err != nil || s == nil || s.Ran {
+		return false, nil
+	}
+	r := ui.Request{Words: s.Opened.Request, Stage: s.Stage, Origin: s.Origin, Vague: s.NotReady, Planned: s.Planned, Split: s.Split,
+		Next: "wavex start", Plain: plain}
+	switch {
+	case s.NotReady, s.Split, s.Opened.Config.Offline:
+		r.Next = "wavex start \"...\""
+	case s.Planned && s.Opened.Config.PlanOnly:
+		r.Next = "wavex run " + s.Opened.Config.Plan
+	case s.Opened.Config.PlanOnly:
+		r.Next = "wavex plan"
+	}
+	_, err = std.Out.Write([]byte(ui.RequestBox(r, o)))
+	return true, err
 }

@@ -52,31 +52,89 @@ func Box(st Standing, o Options) string {
 	}
 	lines = append(lines, "")
 	for _, l := range st.stages() {
-		sign := marks[l.mark].sign
-		if o.ASCII {
-			sign = map[mark]string{good: "ok", bad: "!!", redo: "..", none: "  ", warn: "! "}[l.mark]
-		}
-		head := safe.Pad(sign, 2) + " " + safe.Pad(l.name, 9)
-		for i, w := range fold(l.stands, inner-safe.Width(head)) {
-			if i > 0 {
-				head = strings.Repeat(" ", safe.Width(head))
-			}
-			lines = append(lines, head+w)
-		}
-		if l.next != "" {
-			for i, w := range fold("next: "+l.next, inner-18) {
-				pad := 12
-				if i > 0 {
-					pad = 18
-				}
-				lines = append(lines, safe.Cut(strings.Repeat(" ", pad)+w, inner, o.ASCII))
-			}
-		}
+		lines = append(lines, l.lines(inner, o)...)
 	}
 	if st.Plain {
 		return b.Status + ": " + or(safe.Line(b.Name), safe.Line(b.Run)) + "\n" + strings.Join(lines, "\n") + "\n" + st.goOn(b)
 	}
 	return frame(b.Status+": "+or(safe.Line(b.Name), safe.Line(b.Run)), lines, width, o) + st.goOn(b)
+}
+
+// lines is the stage for a box of inner columns.
+func (l stageLine) lines(inner int, o Options) (out []string) {
+	sign := marks[l.mark].sign
+	if o.ASCII {
+		sign = map[mark]string{good: "ok", bad: "!!", redo: "..", warn: "! "}[l.mark]
+	}
+	head := safe.Pad(sign, 2) + " " + safe.Pad(l.name, 9)
+	for i, w := range fold(l.stands, inner-safe.Width(head)) {
+		if i > 0 {
+			head = strings.Repeat(" ", safe.Width(head))
+		}
+		out = append(out, head+w)
+	}
+	if l.next == "" {
+		return out
+	}
+	for i, w := range fold("next: "+l.next, inner-18) {
+		pad := 12
+		if i > 0 {
+			pad = 18
+		}
+		out = append(out, safe.Cut(strings.Repeat(" ", pad)+w, inner, o.ASCII))
+	}
+	return out
+}
+
+// Request is where a request stands that no run was made of yet.
+type Request struct {
+	Words   string            // the request
+	Stage   string            // it is in: "intent", "shape", "decompose", "executing"
+	Origin  *scheduler.Origin // nil before the intent is settled
+	Vague   bool              // it was found too vague to go on
+	Planned bool              // there is a plan, or a proposal of several
+	Split   bool              // it is a proposal
+	Next    string            // the command that continues
+	Plain   bool
+}
+
+// RequestBox draws where a request stands, as Box does for a run.
+func RequestBox(r Request, o Options) string {
+	width := min(o.width()-1, 100)
+	inner := max(width-4, 12)
+	lines := append(fold(safe.Line(r.Words), inner), "")
+	at := map[string]int{"intent": 0, "shape": 1, "decompose": 2, "executing": 3}[r.Stage]
+	for i, s := range []stageLine{{none, "intent", "not settled", "score the request, and ask where it is unclear"},
+		{none, "shape", "not settled", "find the files that it is about"}, {none, "plan", "none yet", "break the request down into tasks"}} {
+		switch {
+		case i < at:
+			s.mark, s.stands, s.next = good, "settled", ""
+			if f := r.Origin; f != nil && i == 0 {
+				s.stands = fmt.Sprintf("spec %d/10, fit %d, %s, workflow %s", f.SpecScore, f.FitScore, safe.Line(f.Shape), safe.Line(f.Workflow))
+			}
+			if i == 0 && r.Vague {
+				s.mark, s.stands, s.next = bad, s.stands+", too vague", "say it more clearly"
+			}
+			if i == 2 && r.Split {
+				s.mark, s.stands, s.next = warn, "too large for one plan", "begin with one of the proposed parts"
+			}
+		case i > at || r.Vague:
+			s.next = ""
+		default:
+			s.mark = redo
+		}
+		lines = append(lines, s.lines(inner, o)...)
+	}
+	run := stageLine{none, "run", "not begun", ""}
+	if r.Planned && !r.Split {
+		run.next = "run the plan"
+	}
+	lines = append(lines, run.lines(inner, o)...)
+	end := "Continue with: " + safe.Line(r.Next) + "\n"
+	if r.Plain {
+		return "request\n" + strings.Join(lines, "\n") + "\n" + end
+	}
+	return frame("request", lines, width, o) + end
 }
 
 // goOn is the command that goes on.
@@ -96,7 +154,7 @@ func (st Standing) stages() []stageLine {
 	s := st.State
 	var out []stageLine
 	if f := s.From; f != nil {
-		out = append(out, stageLine{good, "request", fmt.Sprintf("spec %d/10, fit %d/10, %s, workflow %s", f.SpecScore, f.FitScore, safe.Line(f.Shape), safe.Line(f.Workflow)), ""})
+		out = append(out, stageLine{good, "request", fmt.Sprintf("spec %d/10, fit %d, %s, workflow %s", f.SpecScore, f.FitScore, safe.Line(f.Shape), safe.Line(f.Workflow)), ""})
 	}
 	out = append(out, stageLine{good, "plan", fmt.Sprintf("%s in %s", report.Plural(len(s.Tasks), "task", "tasks"), report.Plural(s.Waves, "wave", "waves")), ""})
 	waves := st.waves()

@@ -59,3 +59,19 @@ func TestFold(t *testing.T) {
 		}
 	}
 }
+
+func TestRequestBoxGolden(t *testing.T) {
+	t.Parallel()
+	o := &scheduler.Origin{SpecScore: 8, FitScore: 31, Shape: "Tool", Workflow: "B"}
+	var b strings.Builder
+	for _, r := range []Request{
+		{Words: "add a --json flag \x1b[31mto cmd/status.go", Stage: "intent", Next: "wavex start"},
+		{Words: "make it better", Stage: "shape", Origin: o, Vague: true, Next: `wavex start "..."`},
+		{Words: "add a --json flag", Stage: "decompose", Origin: o, Next: "wavex start", Plain: true},
+		{Words: "add a --json flag", Stage: "executing", Origin: o, Planned: true, Next: "wavex start"},
+		{Words: strings.Repeat("rewrite everything ", 12), Stage: "executing", Origin: o, Planned: true, Split: true, Next: `wavex start "..."`},
+	} {
+		b.WriteString(RequestBox(r, Options{Width: func() int { return 72 }}))
+	}
+	golden(t, "box-request.txt", b.String())
+}

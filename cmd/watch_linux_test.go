@@ -1,0 +1,143 @@
+package cmd_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// screen is a pseudo-terminal and everything that was written to it.
+type screen struct {
+	t     *testing.T
+	outer *os.File
+
+	mu    sync.Mutex
+	said  strings.Builder
+	spoke chan struct{} // closed, and replaced, when more was said
+}
+
+// onTerminal starts wavex in dir on a terminal of a size.
+func onTerminal(t *testing.T, dir string, columns, rows uint16, args ...string) (*screen, *exec.Cmd) {
+	t.Helper()
+	outer, inner, err := openPTY()
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := &screen{t: t, outer: outer, spoke: make(chan struct{})}
+	v.resize(columns, rows)
+	self, err := exec.LookPath("wavex")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command(self, args...)
+	c.Dir, c.Env = dir, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "TERM=xterm", "GORACE=atexit_sleep_ms=0"}
+	c.Stdin, c.Stdout, c.Stderr = inner, inner, inner
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_ = inner.Close() // its copy is the child's
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		v.listen()
+	}()
+	t.Cleanup(func() {
+		if c.ProcessState == nil {
+			_ = c.Process.Kill()
+			_ = c.Wait()
+		}
+		_ = outer.Close()
+		<-over
+	})
+	return v, c
+}
+
+func (v *screen) resize(columns, rows uint16) {
+	v.t.Helper()
+	if err := unix.IoctlSetWinsize(int(v.outer.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Col: columns, Row: rows}); err != nil {
+		v.t.Fatal(err)
+	}
+}
+
+// listen reads until the last of the inner end is closed, which reads as an error.
+func (v *screen) listen() {
+	buf := make([]byte, 4096)
+	for {
+		n, err := v.outer.Read(buf)
+		v.mu.Lock()
+		v.said.Write(buf[:n])
+		close(v.spoke)
+		v.spoke = make(chan struct{})
+		v.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+// shows waits until what was written from a place on fits, and gives where it ends.
+func (v *screen) shows(from int, fits func(string) bool) int {
+	v.t.Helper()
+	late := time.NewTimer(time.Minute)
+	defer late.Stop()
+	for {
+		v.mu.Lock()
+		said, spoke := v.said.String(), v.spoke
+		v.mu.Unlock()
+		if fits(said[from:]) {
+			return len(said)
+		}
+		select {
+		case <-spoke:
+		case <-late.C:
+			v.t.Fatalf("the terminal never shows it, but:\n%q", said[from:])
+		}
+	}
+}
+
+// wavex watch on a true terminal: it redraws, follows a resize within a second, and
+// ends with the table when the run does.
+func TestWatchOnATerminal(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	plan := `{"name": "watched-on-a-terminal", "tasks": [
+	  {"id": "a", "subject": "A subject that is longer than the narrow terminal has columns", "verify": ["test -e a"], "rehearse": {"duration": "0s", "runs": ["cat go; touch a"]}}]}`
+	gate := filepath.Join(dir, "go")
+	if err := errors.Join(os.WriteFile(filepath.Join(dir, "plan.json"), []byte(plan), 0o644), syscall.Mkfifo(gate, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	run, running := onTerminal(t, dir, 100, 30, "run", "plan.json", "--agent", "rehearse", "--plain")
+	run.shows(0, func(s string) bool { return strings.Contains(s, "Iteration 1/") })
+	watch, watching := onTerminal(t, dir, 100, 30, "watch")
+	at := watch.shows(0, func(s string) bool {
+		return strings.Contains(s, "longer than the narrow terminal") && strings.Contains(s, "> wave 1")
+	})
+	watch.resize(40, 10)
+	watch.shows(at, func(s string) bool {
+		i := strings.LastIndex(s, "\x1b[J") // the last frame
+		return i >= 0 && strings.Contains(s[i:], "A subject") && !strings.Contains(s[i:], "narrow")
+	})
+	f, err := os.OpenFile(gate, os.O_WRONLY, 0) // the agent's cat is its other end
+	if err == nil {
+		err = f.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := running.Wait(); err != nil {
+		t.Errorf("the run: %v", err)
+	}
+	watch.shows(at, func(s string) bool { return strings.Contains(s, "complete: 1 of 1 task completed") })
+	if err := watching.Wait(); err != nil {
+		t.Errorf("watch: %v", err)
+	}
+}
