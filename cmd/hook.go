@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -15,7 +16,9 @@ import (
 
 	"wavex/internal/hook"
 	"wavex/internal/proc"
+	"wavex/internal/stage"
 	"wavex/internal/tasklist"
+	"wavex/internal/ui/safe"
 )
 
 // newHook is the command that Claude Code calls. It never fails: an exit code of 2
@@ -140,11 +143,47 @@ func answer(in hook.Input, run hook.Run, limit int) hook.Verdict {
 
 func hookSessionStart(std Stdio, args string) {
 	_, run, err := hookInput(std, args)
-	if err != nil {
+	text := ""
+	switch {
+	case err == nil:
+		text = hook.Announcement(run)
+	case run.Loop == "" || errors.Is(err, errOurs):
 		fmt.Fprintln(std.Err, "wavex: nothing to tell:", err)
 		return
 	}
-	_, _ = std.Out.Write(hook.RenderContext(hook.Announcement(run)))
+	if text == "" && run.Loop != "" {
+		text = requested(run.Loop)
+	}
+	_, _ = std.Out.Write(hook.RenderContext(text))
+}
+
+// maxRequest bounds a journal that is read whole for a hook, in bytes: that of a request
+// which has not come to a run is short.
+const maxRequest = 512 << 10
+
+// requested announces a request that is on its way to a plan; "" when there is none.
+func requested(loop string) string {
+	if st, err := os.Stat(filepath.Join(loop, "journal.jsonl")); err != nil || st.Size() > maxRequest {
+		return ""
+	}
+	events, err := readEvents(loop)
+	if err != nil {
+		return ""
+	}
+	s, err := stage.Stand(events)
+	if err != nil || s == nil || s.Ran {
+		return ""
+	}
+	spec, fit := "-", "-"
+	if o := s.Origin; o != nil {
+		spec, fit = fmt.Sprint(o.SpecScore), fmt.Sprint(o.FitScore)
+	}
+	next := "wavex start"
+	if s.NotReady {
+		next = "the request is too vague: wavex plan, with what it lacks"
+	}
+	return fmt.Sprintf("[LOOP RESUME] Active loop detected\nStage: %s | Spec: %s/10 | Fit: %s\nProgress: 0/0 tasks | Wave: 1\nReviews: none\nNext: %s\nRequest: %s | In: %s\n",
+		s.Stage, spec, fit, next, safe.Fit(s.Opened.Request, 300, false), safe.Line(filepath.Dir(loop)))
 }
 
 // hookInput reads the input and the run it is about. A process of wavex's own has

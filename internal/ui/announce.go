@@ -1,6 +1,13 @@
 package ui
 
-import "wavex/scheduler"
+import (
+	"fmt"
+	"strings"
+
+	"wavex/counsel"
+	"wavex/internal/report"
+	"wavex/scheduler"
+)
 
 // Announcer writes the announcement of a run that is there already (LEDGER S0-67), for
 // those who show it elsewhere. It belongs to one goroutine and one state.
@@ -16,4 +23,42 @@ func (a *Announcer) Lines(s *scheduler.State) []string {
 		a.next.reset(s)
 	}
 	return resumed(s, &a.next)
+}
+
+// staged is the stage and what the request was scored, where somebody has.
+func staged(s *scheduler.State) string {
+	stage, spec, fit := "executing", "-", "-"
+	switch {
+	case report.Complete(s):
+		stage = "complete"
+	case len(s.Tasks) > 0 && s.Counts.Completed == len(s.Tasks):
+		stage = "review"
+	}
+	if f := s.From; f != nil {
+		spec, fit = fmt.Sprint(f.SpecScore), fmt.Sprint(f.FitScore)
+	}
+	return fmt.Sprintf("%s | Spec: %s/10 | Fit: %s", stage, spec, fit)
+}
+
+// maxReviews bounds how many reviews the announcement names, the latest.
+const maxReviews = 3
+
+// reviewed sums the reviews up that gave an answer.
+func reviewed(s *scheduler.State) string {
+	var list []string
+	for i := range s.Reviews {
+		r := &s.Reviews[i]
+		if r.Review.Error != "" || r.Review.Nothing != "" {
+			continue
+		}
+		text := fmt.Sprintf("wave %d: %.1f/10, %s", r.Wave, r.Review.Score, report.Plural(len(r.Review.Findings), "issue", "issues"))
+		if r.Mode == counsel.Thorough {
+			text = "thorough: passed"
+			if !r.Passed {
+				text = "thorough: " + report.Plural(r.Blockers, "blocker", "blockers") + " left"
+			}
+		}
+		list = append(list, text)
+	}
+	return or(strings.Join(list[max(0, len(list)-maxReviews):], "; "), "none")
 }

@@ -5,11 +5,13 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 
 	"go.uber.org/goleak"
 
+	"wavex/counsel"
 	"wavex/internal/report/reporttest"
 	"wavex/scheduler"
 )
@@ -73,5 +75,27 @@ func golden(t *testing.T, name, got string) {
 	}
 	if got != string(want) {
 		t.Errorf("%s differs (go test -update rewrites it)\n--- got\n%s\n--- want\n%s", path, got, want)
+	}
+}
+
+// The announcement has what is known of the request and the reviews.
+func TestAnnouncement(t *testing.T) {
+	t.Parallel()
+	s := reporttest.Complete(t, nil).S
+	s.From = &scheduler.Origin{SpecScore: 8, FitScore: 45}
+	s.Reviews = []scheduler.ReviewEnded{
+		{Mode: counsel.Light, Wave: 1, Review: counsel.Review{Score: 7.5, Findings: make([]counsel.Finding, 1)}},
+		{Mode: counsel.Light, Wave: 2, Review: counsel.Review{Error: "no answer"}},
+		{Mode: counsel.Thorough, Round: 1, Blockers: 2},
+	}
+	var a Announcer
+	want := []string{"[LOOP RESUME] Active loop detected", "Stage: complete | Spec: 8/10 | Fit: 45", "Progress: 2/2 tasks | Wave: 2",
+		"Reviews: wave 1: 7.5/10, 1 issue; thorough: 2 blockers left", "Next: none"}
+	if got := a.Lines(s); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	s.ExitSignal, s.Ended = false, nil
+	if got := a.Lines(s)[1]; got != "Stage: review | Spec: 8/10 | Fit: 45" {
+		t.Errorf("before the end: %q", got)
 	}
 }

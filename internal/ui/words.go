@@ -96,9 +96,9 @@ func rehearsed(c scheduler.Config) string {
 func resumed(s *scheduler.State, c *cursor) []string {
 	return []string{
 		"[LOOP RESUME] Active loop detected",
-		"Stage: executing | Spec: -/10 | Fit: -",
+		"Stage: " + staged(s),
 		fmt.Sprintf("Progress: %d/%d tasks | Wave: %d", s.Counts.Completed, len(s.Tasks), max(s.Wave, 1)),
-		"Reviews: none",
+		"Reviews: " + reviewed(s),
 		"Next: " + c.next(s),
 	}
 }
