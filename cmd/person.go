@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"wavex/counsel"
 	"wavex/internal/intent"
 	"wavex/internal/learn"
+	"wavex/internal/plan"
 )
 
 // This file asks the person at the terminal. Where nobody sits, nothing here is called,
@@ -194,7 +196,38 @@ func (q *request) menu() error {
 			q.config.Iterations = a
 		}
 	}
-	return nil
+	for {
+		a, err := p.line("Task list of Claude Code: new/resume/session-only [session-only] ")
+		switch {
+		case err != nil:
+			return err
+		case a == "" || a == "session-only":
+			return nil
+		case a == "new":
+			q.config.TaskList = a
+			return nil
+		case a == "resume":
+			return usage("a list that is there is run, not planned: wavex run --task-list NAME")
+		}
+		fmt.Fprintln(p.out, "Please give one of the words.")
+	}
+}
+
+// shareList puts the plan into a new task list, so that sessions of Claude Code see its
+// tasks. The run itself reads the plan, which has more; a list that is there already, as
+// after a resume, stays as it is.
+func (q *request) shareList(ctx context.Context, p *plan.Plan) error {
+	if q.config.TaskList != "new" {
+		return nil
+	}
+	name := filepath.Base(q.dir) + "-loop"
+	err := exportList(ctx, name, p.Path, p, q.std)
+	var use *usageError
+	if errors.As(err, &use) {
+		q.say("task list: " + use.Error())
+		return nil
+	}
+	return err
 }
 
 // choose asks for one of a few words, or a number of the person's own.

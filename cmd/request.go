@@ -408,6 +408,9 @@ func runRequest(ctx context.Context, o requestOptions, std Stdio) error {
 	if err != nil {
 		return err
 	}
+	if err := q.shareList(ctx, p); err != nil {
+		return err
+	}
 	q.release()
 	return runPlan(ctx, q.handOver(p, res.Intent.Decision.Shape), q.std)
 }

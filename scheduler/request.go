@@ -30,6 +30,8 @@ type RequestConfig struct {
 	Shape    string        `json:"shape,omitempty"`     // given, not by the scores
 	// Iterations is what was chosen for the run: a number, or "unlimited"; "": by its tasks.
 	Iterations string `json:"iterations,omitempty"`
+	// TaskList is "new" when the plan shall be put into a task list of Claude Code too.
+	TaskList string `json:"task_list,omitempty"`
 }
 
 // CallStarted reserves money for one question, or one panel, before it is put.
