@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"wavex/internal/journal"
+	"wavex/internal/stage"
 	"wavex/internal/ui"
 	"wavex/scheduler"
 )
@@ -98,6 +99,9 @@ func readPast(loop, path, id string) (*past, error) {
 	}
 	last := lastRun(events)
 	if last == nil {
+		if s, err := stage.Stand(events); err == nil && s != nil && !s.Planned {
+			return nil, usage("there is no run in %s yet; the request %q is at the stage %s, %s spent; continue it with: wavex start", loop, s.Opened.Request, s.Stage, s.Spent.Spent())
+		}
 		return nil, usage("there is no run in %s; start one with: wavex run PLAN", loop)
 	}
 	if path == "" {

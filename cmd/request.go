@@ -17,6 +17,7 @@ import (
 	"wavex/counsel"
 	"wavex/internal/decompose"
 	"wavex/internal/journal"
+	"wavex/internal/loopdir"
 	"wavex/internal/plan"
 	"wavex/internal/proc"
 	"wavex/internal/secret"
@@ -211,9 +212,10 @@ func (q *request) through(ctx context.Context) (stage.Result, error) {
 	if err != nil {
 		return stage.Result{}, err
 	}
+	m.View = func(e scheduler.Event) { q.project(m, e) }
 	if q.run.output == "json" {
 		view := ui.NDJSON(q.std.Out)
-		m.View = func(e scheduler.Event) { view.Event(e, nil) }
+		m.View = func(e scheduler.Event) { view.Event(e, nil); q.project(m, e) }
 		defer func() { _ = view.Close() }() // a reader that has gone away does not matter
 		if q.standing == nil {
 			view.Event(scheduler.Event{Seq: int64(len(m.Past)) + 1, Time: time.Now().UTC(), Body: m.Opened()}, nil)
@@ -228,6 +230,22 @@ func (q *request) through(ctx context.Context) (stage.Result, error) {
 		return res, nil
 	}
 	return res, q.stop(err, code, m)
+}
+
+// project keeps workflow-state.json while there is no run yet. A file that cannot be
+// written stops nothing: the journal has it.
+func (q *request) project(m *stage.Machine, e scheduler.Event) {
+	if _, ok := e.Body.(scheduler.StageEnded); !ok {
+		return
+	}
+	s, err := m.Standing()
+	if err == nil && s.Stage != "executing" {
+		err = loopdir.WriteStage(q.loop, q.secrets.Bytes, loopdir.Stage{Name: s.Stage, Request: s.Opened.Request, Plan: s.Opened.Config.Plan,
+			Run: s.Opened.Run, Scored: s.Origin, Started: s.Since, Updated: s.At, Seq: s.Seq, Spent: s.Spent.Float()})
+	}
+	if err != nil {
+		q.say("warning: " + err.Error())
+	}
 }
 
 // interruptible is ctx until a signal; stopped ends the listening and gives the signal's

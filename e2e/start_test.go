@@ -10,7 +10,9 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -106,17 +108,26 @@ func calls(srv *fakeapi.Server, system string) int {
 // planned checks what the API was asked and what came of it.
 func planned(t *testing.T, r repo, srv *fakeapi.Server, e wavexEnd) {
 	t.Helper()
-	_, end := e.events(t)
-	if e.exit != 0 || end.Status != "complete" && end.Tasks.Completed != 2 || end.Iterations != 2 {
-		t.Fatalf("exit %d, %s\n%s", e.exit, end.Data, e.stderr)
+	_, last := e.events(t)
+	var end struct {
+		Status     string
+		Iterations int
+		Tasks      struct{ Completed int }
+		Cost       budget.USD
+	}
+	if err := json.Unmarshal(last.Data, &end); err != nil {
+		t.Fatal(err)
+	}
+	if e.exit != 0 || end.Status != "complete" || end.Tasks.Completed != 2 || end.Iterations != 2 {
+		t.Fatalf("exit %d, %s\n%s", e.exit, last.Data, e.stderr)
 	}
 	for _, s := range stages {
 		if n := calls(srv, s.system); n != 1 {
 			t.Errorf("%s was asked %d times", s.step, n)
 		}
 	}
-	if got, charged := budget.FromFloat(end.CostUSD), srv.Charged(); got != charged {
-		t.Errorf("the ledger says %d, the API charged %d", got, charged)
+	if charged := srv.Charged(); end.Cost != charged {
+		t.Errorf("the ledger says %d, the API charged %d", end.Cost, charged)
 	}
 	c := exec.CommandContext(t.Context(), "go", "test", "./...")
 	c.Dir = r.dir
@@ -129,7 +140,16 @@ func TestRequestToResult(t *testing.T) {
 	t.Parallel()
 	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: planners()})
 	r := newRepo(t, sum)
-	e := r.wavex(srv, "start", wish, "--output", "json", "--yes", "--review", "off").end()
+	e := r.wavex(srv, "start", wish, "--yes", "--review", "off").end()
+	if !strings.Contains(e.stdout+e.stderr, "<loop-complete>\nAll tasks verified:\n") {
+		t.Errorf("not a word of completion: %s\n%s", e.stdout, e.stderr)
+	}
+	// Its journal tells what a program would have been told.
+	journal, err := os.ReadFile(filepath.Join(r.dir, ".loop", "journal.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, e.stdout, _ = strings.Cut(string(journal), "\n") // without the header
 	planned(t, r, srv, e)
 	// A planner reads and writes nothing; one that needs no tools has none.
 	for i, s := range stages {
@@ -186,6 +206,17 @@ func (r repo) killedAfter(env []string, last func(event) bool, args ...string) {
 	}
 	_ = c.Process.Kill()
 	_ = c.Wait() // it was killed
+	// A child that it was about to start may hold a copy of its lock for a moment yet.
+	lock, err := os.Open(filepath.Join(r.dir, ".loop", "lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	if err := lock.Close(); err != nil {
+		t.Fatal(err)
+	}
 	if !found {
 		t.Fatalf("wavex %v ended before the event it was to be killed at\n%s", args, said.String())
 	}

@@ -12,6 +12,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"wavex/budget"
 	"wavex/internal/intent"
@@ -26,6 +27,8 @@ type record struct {
 	is      bool // a request was opened
 	ran     bool // a run was started since
 	seq     int64
+	since   time.Time                        // when it was opened
+	at      time.Time                        // of the last event
 	results map[string]json.RawMessage       // by stage
 	answers map[string]scheduler.CallEnded   // by step: the last end
 	tries   map[string]int                   // by step
@@ -39,10 +42,10 @@ const stageLimits = "limits"
 func callKey(step string, try int) string { return fmt.Sprintf("%s/%d", step, try) }
 
 func (r *record) apply(e scheduler.Event) error {
-	r.seq = e.Seq
+	r.seq, r.at = e.Seq, e.Time
 	switch b := e.Body.(type) {
 	case scheduler.RequestOpened:
-		*r = record{opened: b, is: true, seq: e.Seq, results: map[string]json.RawMessage{}, answers: map[string]scheduler.CallEnded{},
+		*r = record{opened: b, is: true, seq: e.Seq, since: e.Time, at: e.Time, results: map[string]json.RawMessage{}, answers: map[string]scheduler.CallEnded{},
 			tries: map[string]int{}, open: map[string]scheduler.CallStarted{}, ledger: budget.NewLedger(b.Config.Limits)}
 	case scheduler.RunStarted:
 		r.ran = true
@@ -75,6 +78,10 @@ type Standing struct {
 	Split    bool              // it is a proposal
 	Ran      bool              // a run was started since
 	Stage    string            // the stage it is in: intent, shape, decompose, executing
+	Since    time.Time         // when it was opened
+	At       time.Time         // of the last event
+	Seq      int64             // of the last event
+	Spent    budget.USD
 }
 
 // Stand finds the last request of a journal; nil when there is none.
@@ -83,7 +90,14 @@ func Stand(events []scheduler.Event) (*Standing, error) {
 	if err != nil || !r.is {
 		return nil, err
 	}
-	s := &Standing{Opened: r.opened, Ran: r.ran, Stage: "intent"}
+	return r.standing()
+}
+
+// Standing is where the machine's own request stands.
+func (m *Machine) Standing() (*Standing, error) { return m.rec.standing() }
+
+func (r record) standing() (*Standing, error) {
+	s := &Standing{Opened: r.opened, Ran: r.ran, Stage: "intent", Since: r.since, At: r.at, Seq: r.seq, Spent: r.ledger.Spent()}
 	if raw, ok := r.results["intent"]; ok {
 		var in Intent
 		if err := json.Unmarshal(raw, &in); err != nil {
