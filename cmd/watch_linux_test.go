@@ -123,7 +123,7 @@ func TestWatchOnATerminal(t *testing.T) {
 	})
 	watch.resize(40, 10)
 	watch.shows(at, func(s string) bool {
-		i := strings.LastIndex(s, "\x1b[J") // the last frame
+		i := strings.LastIndex(s, "\x1b[J")                                                       // the last frame
 		return i >= 0 && strings.Contains(s[i:], "A subject") && !strings.Contains(s[i:], "Bash") // no room for it
 	})
 	f, err := os.OpenFile(gate, os.O_WRONLY, 0) // the agent's cat is its other end
