@@ -195,23 +195,24 @@ func TestManyAtOnce(t *testing.T) {
 			}
 		})
 	}
+	// A git that looks at the worktrees while another adds one can see it half made. The
+	// person's own is not made by us, and is given again.
+	person := func(args ...string) {
+		for {
+			out, err := r.try(r.dir, args...)
+			if err == nil || !strings.Contains(out, "commondir") {
+				if err != nil {
+					t.Errorf("the person's git: %v %s", err, out)
+				}
+				return
+			}
+		}
+	}
 	group.Go(func() {
 		for i := range 10 {
 			dir := filepath.Join(t.TempDir(), fmt.Sprint("w", i))
-			for {
-				// Two git worktree add at once can see each other's half made file: the person's
-				// own git is not made by us, and is given again.
-				out, err := r.try(r.dir, "worktree", "add", "-q", "--detach", dir)
-				if err != nil && strings.Contains(out, "commondir") {
-					continue
-				}
-				if err != nil {
-					t.Errorf("the person's git: %v %s", err, out)
-					return
-				}
-				break
-			}
-			r.git("worktree", "remove", dir)
+			person("worktree", "add", "-q", "--detach", dir)
+			person("worktree", "remove", dir)
 		}
 	})
 	group.Wait()
