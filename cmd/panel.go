@@ -21,7 +21,7 @@ import (
 
 // panel is who is asked about stuck tasks, changes, and criteria.
 func (r *session) panel(who *runner.Agent) (*counsel.Panel, error) {
-	roster, err := counsel.LoadRoster(filepath.Join(r.config.Loop, "experts"), nil)
+	roster, err := counsel.LoadRoster(filepath.Join(r.config.Loop, "experts"), r.config.Blocked)
 	if err != nil {
 		return nil, usage("%s", err)
 	}

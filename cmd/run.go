@@ -42,6 +42,7 @@ type runOptions struct {
 	counselVia   string
 	threshold    int
 	holdout      float64
+	blocked      []string // experts
 	chair        bool
 	waitForReset string
 
@@ -177,6 +178,7 @@ func runFlags(c *cobra.Command, o *runOptions) {
 	choiceFlag(c, &o.counsel, "counsel", "on", []string{"on", "off"}, "a panel of experts for stuck tasks")
 	choiceFlag(c, &o.counselVia, "counsel-via", "cli", []string{"cli", "api"}, "how experts are asked")
 	f.IntVar(&o.threshold, "counsel-threshold", 1, "stuckCount that convenes the panel")
+	f.StringSliceVar(&o.blocked, "counsel-block", nil, "experts that are never asked, by name")
 	f.Float64Var(&o.holdout, "counsel-holdout", 0, "share of stuck tasks without a panel, to measure what it is worth")
 	f.BoolVar(&o.chair, "counsel-chair", false, "one more call weighs opinions that disagree")
 	f.StringVar(&o.waitForReset, "wait-for-reset", "", "wait for a usage limit's reset, at most this long")

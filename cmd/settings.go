@@ -101,6 +101,9 @@ func resolve(o runOptions, p *plan.Plan, dir string, old *scheduler.Config) (sch
 	if given("counsel") {
 		c.Counsel = o.counsel == "on"
 	}
+	if given("counsel-block") {
+		c.Blocked = o.blocked
+	}
 	if given("counsel-threshold") {
 		if c.Threshold = o.threshold; c.Threshold < 1 {
 			return c, usage("--counsel-threshold takes a number from 1")

@@ -59,6 +59,7 @@ type limit struct {
 	resetsAt time.Time
 	window   string // "five_hour", "seven_day", ...
 	overage  bool
+	used     float64 // utilization, 0 to 1; 0 where it is not told
 }
 
 // line takes one line. cut says that long strings in it were shortened.
@@ -123,6 +124,7 @@ func (f *facts) onLimit(o gjson.Result) {
 		status:  strings.Clone(o.Get("status").Str),
 		window:  strings.Clone(o.Get("rateLimitType").Str),
 		overage: o.Get("isUsingOverage").Bool(),
+		used:    o.Get("utilization").Float(),
 	}
 	if at := o.Get("resetsAt").Int(); at > 0 {
 		f.limit.resetsAt = time.Unix(at, 0).UTC()

@@ -143,11 +143,18 @@ type Result struct {
 
 	ResetsAt      time.Time     `json:"resets_at,omitzero"`    // of a usage limit (limited only)
 	Notional      bool          `json:"notional,omitempty"`    // a subscription login: nobody is billed Cost
+	Window        *Window       `json:"window,omitempty"`      // of a subscription's usage limit, as the CLI told it last; nil: it told none
 	RetryAfter    time.Duration `json:"retry_after,omitempty"` // the API's own hint (throttled only)
 	Fresh         bool          `json:"fresh,omitempty"`       // Resume was asked, but the CLI no longer had the session: it began anew
 	ExitCode      int           `json:"exit_code"`
 	Contained     bool          `json:"contained"` // the sweep found nothing of the attempt alive afterwards
 	ClaudeVersion string        `json:"claude_version,omitempty"`
+}
+
+// Window is how far a subscription's usage limit is used up.
+type Window struct {
+	Name string  `json:"name"` // "five_hour", "seven_day", ...
+	Used float64 `json:"used"` // share of it, 0 to 1 (rate_limit_event's utilization, which is not always there)
 }
 
 // Usage counts tokens, each API response once.

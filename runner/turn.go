@@ -76,6 +76,9 @@ func (t *attempt) record(k *talk) {
 	res.Cost, res.Priced, res.Usage = f.spent(t.req.Cap)
 	res.ExitCode, res.Contained = k.exit.Code, k.exit.Contained
 	res.ClaudeVersion, res.Notional = f.version, f.notional
+	if f.limit.window != "" && f.limit.used > 0 {
+		res.Window = &Window{Name: f.limit.window, Used: f.limit.used}
+	}
 	if f.session != "" {
 		res.Session = f.session
 	}

@@ -68,7 +68,7 @@ func (s *State) apply(e Event) error {
 	case RunStarted:
 		s.clear()
 		s.Config, s.Opened = b.Config, e.Time
-		s.Ledger, s.purses, s.Notional = budget.NewLedger(b.Config.Limits), nil, false
+		s.Ledger, s.purses, s.Notional, s.Window = budget.NewLedger(b.Config.Limits), nil, false, nil
 		if s.From = b.From; b.From != nil {
 			s.Ledger.Spend(b.From.Spent, 0)
 		}

@@ -37,6 +37,7 @@ type Config struct {
 	MaxRetries   int           `json:"max_retries"`             // after the first try
 	ForceRetries bool          `json:"force_retries"`           // MaxRetries holds for every task, whatever the plan says
 	Counsel      bool          `json:"counsel"`                 // convene panels
+	Blocked      []string      `json:"counsel_block,omitempty"` // experts that are never asked
 	Threshold    int           `json:"counsel_threshold"`       // stuckCount that convenes one
 	Holdout      float64       `json:"counsel_holdout"`         // share of stuck tasks that get no panel, to measure what panels are worth
 	RetrySession string        `json:"retry_session"`           // "same", "fresh", "auto"

@@ -29,6 +29,9 @@ func (s *State) setLimits() {
 // was paid for and showed none was billed, and from then on the budget binds again:
 // real money must not be spent for want of a limit.
 func (s *State) login(r runner.Result) {
+	if r.Window != nil {
+		s.Window = r.Window
+	}
 	switch {
 	case r.Notional:
 		s.Notional = true

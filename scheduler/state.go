@@ -71,6 +71,8 @@ type State struct {
 	Waves  int
 	Ledger budget.Ledger
 	purses map[int]*budget.Ledger // of waves
+	// Window is how far the subscription's usage limit was used up when last told; nil: never.
+	Window *runner.Window
 	// Notional says that attempts go on a subscription: nobody is billed their dollars.
 	Notional bool
 	Unmet    []string // failing checks of the last stuck attempt, sorted

@@ -38,6 +38,7 @@ type (
 		CostUSD    float64          `json:"cost_usd"`
 		CounselUSD float64          `json:"counsel_usd"`
 		Notional   bool             `json:"notional,omitempty"` // nobody is billed cost_usd
+		Window     *runner.Window   `json:"window,omitempty"`   // of a subscription's usage limit
 		BudgetUSD  *float64         `json:"budget_usd"`         // null: no limit
 		Iterations int              `json:"iterations"`
 		MaxIter    *int             `json:"max_iterations"` // null: no limit
@@ -110,7 +111,7 @@ func (r *Summary) JSON() ([]byte, error) {
 	w := wireRun{V: Version, Run: r.Run, Name: r.Name, Plan: r.Plan, Agent: r.Agent, Status: r.Status, ExitCode: r.ExitCode,
 		Reason: r.Reason, Advice: r.Advice, Limit: r.Limit, Breaker: r.Breaker, Resume: r.Resume, ResumeAt: r.ResumeAt.UTC(),
 		Began: r.Began.UTC(), Ended: r.Ended.UTC(), Waves: r.Waves, Counts: r.Counts, CostUSD: r.Cost.Float(),
-		CounselUSD: r.CounselCost.Float(), Notional: r.Notional, Iterations: r.Iterations, Tokens: r.Usage, Tasks: make([]wireTask, 0, len(r.Tasks))}
+		CounselUSD: r.CounselCost.Float(), Notional: r.Notional, Window: r.Window, Iterations: r.Iterations, Tokens: r.Usage, Tasks: make([]wireTask, 0, len(r.Tasks))}
 	if !r.Limits.NoUSD {
 		usd := r.Limits.USD.Float()
 		w.BudgetUSD = &usd

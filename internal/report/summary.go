@@ -38,7 +38,8 @@ type Summary struct {
 	Counts      scheduler.Counts
 	Cost        budget.USD
 	CounselCost budget.USD
-	Notional    bool // a subscription: nobody is billed Cost
+	Window      *runner.Window // of a subscription's usage limit; nil: not told
+	Notional    bool           // a subscription: nobody is billed Cost
 	Limits      budget.Limits
 	Iterations  int
 	Usage       runner.Usage // of attempts; panels do not report theirs
@@ -92,7 +93,7 @@ type Attempt struct {
 // only read, and nothing of it is kept that a later event would change.
 func Of(s *scheduler.State, events []scheduler.Event) Summary {
 	r := Summary{Run: s.Config.Run, Agent: s.Config.Agent, Status: "running", Began: s.Began, Waves: s.Waves,
-		Counts: s.Counts, Cost: s.Ledger.Spent(), Notional: s.Notional, Limits: s.Ledger.Limits(), Iterations: s.Ledger.Iterations()}
+		Counts: s.Counts, Cost: s.Ledger.Spent(), Notional: s.Notional, Window: s.Window, Limits: s.Ledger.Limits(), Iterations: s.Ledger.Iterations()}
 	if s.Plan != nil {
 		r.Name, r.Plan = s.Plan.Name, s.Plan.Path
 	}

@@ -90,6 +90,9 @@ func (r *Summary) totals() []string {
 	l := []string{fmt.Sprintf("%s: %d of %s completed, %d failed, %d blocked, %d pending", r.Status,
 		r.Counts.Completed, Plural(len(r.Tasks), "task", "tasks"), r.Counts.Failed, r.Counts.Blocked, r.Counts.Pending)}
 	money := "Cost: " + Paid(r.Cost, r.Limits, r.Notional)
+	if w := r.Window; w != nil {
+		money += fmt.Sprintf(" | Usage limit: %.0f %% of %s", 100*w.Used, safe.Line(w.Name))
+	}
 	if r.CounselCost > 0 {
 		money += fmt.Sprintf(" (counsel %s)", r.CounselCost.Spent())
 	}
