@@ -74,7 +74,7 @@ func prepare(ctx context.Context, o runOptions, std Stdio) (*session, error) {
 	if r.prices, err = loadPrices(r.config.Prices); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(r.refuseShort(), r.refuseKeyless()); err != nil {
+	if err := errors.Join(r.refuseShort(), r.refuseKeyless(), r.refuseLonely()); err != nil {
 		return nil, err
 	}
 	if err := r.fit(ctx); err != nil {
@@ -342,7 +342,7 @@ func (r *session) newView() ui.View {
 	if r.opts.output == "json" {
 		return ui.NDJSON(r.std.Out)
 	}
-	if f, ok := r.std.Err.(*os.File); ok && !r.opts.plain && !r.config.Attended && ui.Live(term.IsTerminal(int(f.Fd())), os.Getenv) {
+	if f, ok := r.std.Err.(*os.File); ok && !r.opts.plain && !r.opts.interactive && !r.config.Attended && ui.Live(term.IsTerminal(int(f.Fd())), os.Getenv) {
 		o.Width = func() int { w, _, _ := term.GetSize(int(f.Fd())); return w }
 		o.Height = func() int { _, h, _ := term.GetSize(int(f.Fd())); return h }
 		o.Color = ui.Color(true, os.Getenv)

@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +12,7 @@ import (
 
 	"wavex/budget"
 	"wavex/counsel"
+	"wavex/internal/proc"
 	"wavex/runner"
 	"wavex/scheduler"
 )
@@ -24,9 +23,7 @@ import (
 type reviews struct {
 	*session
 	panel *counsel.Panel
-	ask   func(findings []counsel.Finding) error // a person, of the blockers; nil: nobody
-	// cut are the reviews that an earlier session did not see end.
-	cut []int
+	human *human // who judges findings; nil: nobody does
 }
 
 func (r *session) reviewDir(n int) string {
@@ -68,7 +65,7 @@ func (v *reviews) review(s *scheduler.State, e scheduler.ReviewStarted) func(ctx
 		}
 	}
 	panel := *v.panel
-	panel.Caller = again{panel.Caller, v.session, slices.Clone(v.cut)}
+	panel.Caller = again{panel.Caller, v.session, s.CutShort()}
 	return func(ctx context.Context) counsel.Review {
 		var out counsel.Review
 		err := v.standing(ctx, e.Mode == counsel.Thorough, func(dir string) {
@@ -81,10 +78,8 @@ func (v *reviews) review(s *scheduler.State, e scheduler.ReviewStarted) func(ctx
 		if err != nil {
 			return counsel.Review{Error: err.Error()}
 		}
-		if e.Mode == counsel.Thorough && v.ask != nil && out.Error == "" {
-			if err := v.ask(out.Findings); err != nil {
-				out.Error = err.Error()
-			}
+		if e.Mode == counsel.Thorough && v.human != nil && out.Error == "" {
+			v.human.judge(ctx, &panel, c, &out)
 		}
 		return out
 	}
@@ -148,16 +143,14 @@ func (r *session) standing(ctx context.Context, files bool, use func(dir string)
 	})
 }
 
-// asked prices what an earlier session's review or verification had cost by its end, and
-// lets answers that were paid for be used.
-func (v *reviews) asked(name string, limit budget.USD) budget.USD {
+// asked stops what is left of an earlier session's review or verification, as with a
+// panel, and prices what it had cost by then.
+func (v *reviews) asked(ctx context.Context, name string, limit budget.USD) budget.USD {
+	// This session has started nothing yet, so whatever carries the run's mark is old.
+	_, _ = proc.Sweep(ctx, v.config.Run) // what cannot be ended is found again after each attempt
 	dir := filepath.Join(v.config.Loop, "runs", v.config.Run, name)
 	if n, ok := strings.CutPrefix(name, "review-"); ok {
-		var k int
-		if _, err := fmt.Sscan(n, &k); err == nil {
-			v.cut = append(v.cut, k)
-			dir = v.reviewDir(k)
-		}
+		dir = filepath.Join(v.config.Loop, "runs", v.config.Run, "reviews", n)
 	}
 	cost, known := panelCost(dir, v.prices)
 	if !known {
@@ -256,12 +249,4 @@ func inDiff(diff string) []string {
 // baseCommit is the commit that a project directory is at, or "".
 func baseCommit(ctx context.Context, dir string) string {
 	return strings.TrimSpace(git(ctx, dir, "rev-parse", "--verify", "--quiet", "HEAD^{commit}"))
-}
-
-var errNobody = errors.New("nobody is there to ask")
-
-// exists tells whether there is a regular file.
-func exists(path string) bool {
-	st, err := os.Stat(path)
-	return err == nil && st.Mode().IsRegular() || errors.Is(err, fs.ErrPermission)
 }

@@ -50,6 +50,7 @@ type runOptions struct {
 	reviewRounds int
 	judge        string
 	accept       bool
+	interactive  bool
 
 	resume       bool
 	fresh        bool
@@ -186,6 +187,7 @@ func runFlags(c *cobra.Command, o *runOptions) {
 	choiceFlag(c, &o.review, "review", "auto", []string{"off", "light", "thorough", "auto"}, "light after each wave, thorough before the end")
 	f.IntVar(&o.reviewRounds, "max-review-rounds", 3, "thorough reviews before the run pauses with what remains")
 	choiceFlag(c, &o.judge, "judge", "auto", []string{"on", "off", "auto"}, "a judge for criteria in prose; auto: where an agent works")
+	f.BoolVar(&o.interactive, "interactive", false, "a person judges what the thorough review finds")
 	f.BoolVar(&o.accept, "accept-assumptions", false, "complete although nothing shows some of the criteria")
 	choiceFlag(c, &o.onSignal, "on-signal", "drain", []string{"drain", "interrupt"}, "what the first Ctrl-C or SIGTERM does")
 	choiceFlag(c, &o.output, "output", "text", []string{"text", "json"}, "text for people, or NDJSON events on stdout")

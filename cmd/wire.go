@@ -64,7 +64,7 @@ func (r *session) run(ctx context.Context) error {
 	if r.config.Counsel {
 		loop.Panel = witness{panel, r.trees.space}
 	}
-	verdicts := &reviews{session: r, panel: panel}
+	verdicts := &reviews{session: r, panel: panel, human: r.person()}
 	loop.Review, loop.Verify, loop.Asked = verdicts.review, verdicts.verifyCriteria, verdicts.asked
 	if diary != nil {
 		loop.Views = append(loop.Views, diary)

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"wavex/counsel"
 	"wavex/dag"
@@ -30,6 +31,7 @@ type closing struct {
 	agents        int          // tasks that agents completed
 	inWave        map[int]int  // the same by wave
 	planned       int          // waves of the plan file
+	cut           []int        // reviews that were cut short, by number
 }
 
 func newClosing(planned int) closing {
@@ -55,6 +57,10 @@ func (c *closing) moved(wave int, to Status, agent bool, left int) {
 func (c *closing) begin() {
 	c.checked, c.rounds, c.mended, c.silent, c.lighting = -1, 0, 0, 0, false
 }
+
+// CutShort lists the reviews that were cut short, by number: some of their answers may
+// have been paid for.
+func (s *State) CutShort() []int { return slices.Clone(s.cut) }
 
 func criteriaKey(round int) string { return fmt.Sprintf("/criteria-%d", round) }
 func reviewKey(n int) string       { return fmt.Sprintf("/review-%d", n) }
@@ -106,7 +112,9 @@ func (s *State) reviewEnded(b ReviewEnded) {
 	delete(s.open, reviewKey(b.N))
 	s.Ledger.Settle(reviewKey(b.N), b.Review.Cost, 0, false)
 	cut := b.Review.Failure == runner.Interrupted
-	if !cut {
+	if cut {
+		s.cut = append(s.cut, b.N)
+	} else {
 		s.keep(b)
 	}
 	if b.Mode == counsel.Light {

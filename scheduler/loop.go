@@ -82,7 +82,7 @@ type Loop struct {
 	Recover func(ctx context.Context, e AttemptStarted) runner.Result
 	// Asked says what the calls of an unfinished review ("review-3") or verification
 	// ("criteria-1") have cost, at most limit where that is unknown. nil: limit.
-	Asked func(name string, limit budget.USD) budget.USD
+	Asked func(ctx context.Context, name string, limit budget.USD) budget.USD
 	// RecoverPanel does the same for a panel.
 	RecoverPanel func(ctx context.Context, e CounselStarted) counsel.Verdict
 
@@ -435,10 +435,10 @@ func (r *running) recover(ctx context.Context) error {
 			}
 			b = CounselEnded{Task: o.Task, Panel: o.Panel, Verdict: v}
 		case CriteriaStarted:
-			b = CriteriaEnded{Round: o.Round, Cost: r.asked(key, o.Cap), Error: "interrupted with the earlier session"}
+			b = CriteriaEnded{Round: o.Round, Cost: r.asked(ctx, key, o.Cap), Error: "interrupted with the earlier session"}
 		case ReviewStarted:
 			b = ReviewEnded{N: o.N, Mode: o.Mode, Wave: o.Wave, Round: o.Round,
-				Review: counsel.Review{Error: "interrupted with the earlier session", Failure: runner.Interrupted, Cost: r.asked(key, o.Cap)}}
+				Review: counsel.Review{Error: "interrupted with the earlier session", Failure: runner.Interrupted, Cost: r.asked(ctx, key, o.Cap)}}
 		}
 		if err := r.stage(b); err != nil {
 			return err
@@ -448,11 +448,11 @@ func (r *running) recover(ctx context.Context) error {
 }
 
 // asked is what the calls of a review or verification had cost when their session ended.
-func (r *running) asked(key string, limit budget.USD) budget.USD {
+func (r *running) asked(ctx context.Context, key string, limit budget.USD) budget.USD {
 	if r.Asked == nil {
 		return limit
 	}
-	return r.Asked(strings.TrimPrefix(key, "/"), limit)
+	return r.Asked(ctx, strings.TrimPrefix(key, "/"), limit)
 }
 
 // stop cancels and waits for whatever still runs: only an error of the loop itself

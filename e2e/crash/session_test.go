@@ -142,7 +142,7 @@ func session(ctx context.Context, p *plan.Plan, path string, now func() time.Tim
 			return counsel.Verdict{Unavailable: "wavex ended", Cost: panelCost(e.Task, 1, false)}
 		},
 		Review: review,
-		Asked:  func(string, budget.USD) budget.USD { return reviewCost / 2 },
+		Asked:  func(context.Context, string, budget.USD) budget.USD { return reviewCost / 2 },
 		Now:    now, Luck: func() float64 { return 0 }}
 	_, err = loop.Run(ctx)
 	return s, len(events), err
