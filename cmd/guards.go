@@ -46,7 +46,8 @@ func (r *session) guards(p *plan.Plan, i int) []runner.Guard {
 			out = append(out, g)
 		}
 	}
-	if rel, err := filepath.Rel(r.config.Dir, planPath(p)); err == nil && filepath.IsLocal(rel) {
+	// A task list is written while the run goes on: by wavex itself.
+	if rel, err := filepath.Rel(r.config.Dir, planPath(p)); err == nil && filepath.IsLocal(rel) && !isList(p.Path) {
 		add(filepath.ToSlash(rel), "it is the plan", false, false)
 	}
 	add(".loop", "it is wavex's own folder", false, true)

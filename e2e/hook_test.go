@@ -235,15 +235,23 @@ func TestPlugin(t *testing.T) {
 	}
 }
 
-// The manifests are as the CLI wants them.
-func TestPluginIsValid(t *testing.T) {
+// The manifests are as the CLI wants them, and the checkout is a marketplace.
+func TestPluginInstalls(t *testing.T) {
 	t.Parallel()
-	srv := serve(t)
-	for _, dir := range []string{"../plugin", ".."} {
-		cmd := exec.Command(shared.claude, "plugin", "validate", dir)
-		cmd.Env = Env(t, srv)
-		if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "passed") {
-			t.Errorf("%s: %v\n%s", dir, err, out)
+	release := room(t, 1)
+	defer release()
+	top, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := Env(t, serve(t))
+	for _, c := range []struct{ args, says string }{
+		{"validate plugin", "passed"}, {"validate .", "passed"}, {"marketplace add " + top, "added"}, {"install wavex@wavex", "installed"}, {"list", "enabled"},
+	} {
+		cmd := exec.CommandContext(t.Context(), shared.claude, append([]string{"plugin"}, strings.Fields(c.args)...)...)
+		cmd.Dir, cmd.Env = top, env
+		if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), c.says) {
+			t.Errorf("claude plugin %s: %v\n%s", c.args, err, out)
 		}
 	}
 }
