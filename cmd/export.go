@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wavex/internal/plan"
+	"wavex/internal/plan/foreign"
 	"wavex/scheduler"
 )
 
@@ -58,13 +59,13 @@ func runExport(ctx context.Context, path string, o exportOptions, std Stdio) err
 	var lost []string
 	switch o.format {
 	case "phase-json":
-		out, lost = plan.WritePhaseDoc(p)
+		out, lost = foreign.WritePhaseDoc(p)
 	case "state-md":
 		if out, err = stateBlock(p); err != nil {
 			return err
 		}
 	default:
-		out, lost = plan.WritePhase(p)
+		out, lost = foreign.WritePhase(p)
 	}
 	for _, what := range lost {
 		fmt.Fprintf(std.Err, "%s: warning: %s has no place in a phase plan and was left out\n", path, what)
@@ -115,7 +116,7 @@ const unlimited = 1_000_000
 
 func (l *loopBlock) of(s *scheduler.State, events []scheduler.Event) {
 	l.active, l.kind = s.Ended == nil, "execute"
-	l.phase, _ = s.Plan.PhaseNumber()
+	l.phase, _ = foreign.PhaseNumber(s.Plan)
 	l.iteration, l.maxIterations = s.Ledger.Iterations(), s.Config.Limits.Iterations
 	if s.Config.Limits.NoIterations {
 		l.maxIterations = unlimited

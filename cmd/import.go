@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wavex/internal/plan"
+	"wavex/internal/plan/foreign"
 )
 
 type importOptions struct {
@@ -41,7 +42,7 @@ Exit status: 0 written, 2 the file is no plan, or has mistakes.`,
 }
 
 func runImport(path string, o importOptions, std Stdio) error {
-	out, form, diags, err := plan.ImportFile(path, plan.Options{Lenient: o.lenient})
+	out, form, diags, err := foreign.ImportFile(path, plan.Options{Lenient: o.lenient})
 	if errors.Is(err, fs.ErrNotExist) {
 		return usage("there is no file %s", path)
 	}
@@ -58,7 +59,7 @@ func runImport(path string, o importOptions, std Stdio) error {
 		return err
 	}
 	// What was written is what is counted: nothing is taken on trust.
-	p, _ := plan.Parse("plan.json", out, plan.Options{Dir: plan.Beside(path)})
+	p, _ := plan.Parse("plan.json", out, plan.Options{Dir: foreign.Beside(path)})
 	if p == nil {
 		return fmt.Errorf("the plan made of %s does not load", path)
 	}

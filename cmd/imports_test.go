@@ -18,7 +18,9 @@ var may = map[string]struct {
 }{
 	"dag":                        {nil, "a pure graph knows no plan"},
 	"budget":                     {nil, "money knows no work"},
-	"internal/plan":              {[]string{"budget", "dag"}, "plan files are graphs with limits; they start nothing"},
+	"internal/plan":              {[]string{"budget", "dag", "internal/plan/source"}, "plan files are graphs with limits; they start nothing"},
+	"internal/plan/source":       {nil, "JSON and YAML as tokens know no plan"},
+	"internal/plan/foreign":      {[]string{"dag", "internal/plan", "internal/plan/source"}, "plans of other tools are read and written by way of our own"},
 	"internal/proc":              {nil, "processes know nothing of what runs in them"},
 	"internal/notify":            {[]string{"budget", "internal/plan", "internal/ui/safe", "runner", "scheduler"}, "a projection"},
 	"internal/telemetry":         {[]string{"budget", "counsel", "internal/plan", "runner", "scheduler"}, "a projection"},

@@ -3,7 +3,7 @@
 package cmd_test
 
 // Every sample of another tool's plan is run in rehearsal, with a scenario made of its
-// own files and checks. What the samples become is checked in internal/plan; here, that
+// own files and checks. What the samples become is checked in internal/plan/foreign; here, that
 // they are scheduled as they say: each task once, wave after wave, and one at a time
 // where the plan or a shared file wants it.
 
@@ -18,6 +18,7 @@ import (
 	"testing"
 
 	"wavex/internal/plan"
+	"wavex/internal/plan/foreign"
 )
 
 // doing is a scenario in which every task does what its checks look for.
@@ -63,7 +64,7 @@ type turn struct {
 
 func TestSamplesAreScheduled(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("../internal/plan/testdata/imports/*")
+	files, err := filepath.Glob("../internal/plan/foreign/testdata/imports/*")
 	if err != nil || len(files) < 9 {
 		t.Fatal(files, err)
 	}
@@ -74,7 +75,7 @@ func TestSamplesAreScheduled(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p, ds, err := plan.Load(file)
+			p, ds, err := foreign.Load(file)
 			if p == nil {
 				t.Fatal(ds, err)
 			}

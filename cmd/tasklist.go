@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"wavex/internal/plan"
+	"wavex/internal/plan/foreign"
 	"wavex/internal/tasklist"
 	"wavex/scheduler"
 )
@@ -71,7 +72,7 @@ func loadPlanOf(path, run string) (*plan.Plan, []plan.Diagnostic, error) {
 		}
 		return p, diags, nil
 	}
-	p, diags, err := plan.Load(path)
+	p, diags, err := foreign.Load(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, usage("there is no plan %s", path)
 	}
@@ -167,7 +168,7 @@ func exportList(ctx context.Context, name, path string, p *plan.Plan, std Stdio)
 	if err != nil {
 		return err
 	}
-	native, _, _, err := plan.ImportFile(path, plan.Options{Lenient: true})
+	native, _, _, err := foreign.ImportFile(path, plan.Options{Lenient: true})
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"wavex/internal/plan/source"
 )
 
 func BenchmarkLoad(b *testing.B) {
@@ -38,8 +40,8 @@ func BenchmarkJSONTokens(b *testing.B) {
 	b.SetBytes(int64(len(src)))
 	b.ReportAllocs()
 	for b.Loop() {
-		s := newJSONSource(src)
-		for s.next().kind != kindBad {
+		s := source.NewJSON(src)
+		for s.Next().Kind != source.KindBad {
 			continue
 		}
 	}

@@ -7,29 +7,31 @@ import (
 	"path"
 	"regexp"
 	"strings"
+
+	"wavex/internal/plan/source"
 )
 
 func checkFields() []field[Check] {
 	return []field[Check]{
-		{"run", func(d *decoder, c *Check, t token) { d.word(&c.Run, t) }},
-		{"timeout", func(d *decoder, c *Check, t token) { d.duration(&c.Timeout, t) }},
-		{"file", func(d *decoder, c *Check, t token) { d.local(&c.File, t) }},
-		{"contains", func(d *decoder, c *Check, t token) {
+		{"run", func(d *decoder, c *Check, t source.Token) { d.word(&c.Run, t) }},
+		{"timeout", func(d *decoder, c *Check, t source.Token) { d.duration(&c.Timeout, t) }},
+		{"file", func(d *decoder, c *Check, t source.Token) { d.local(&c.File, t) }},
+		{"contains", func(d *decoder, c *Check, t source.Token) {
 			s, ok := d.str(t)
 			if ok && s == "" {
-				d.errorf(t.at, CodeBadValue, "must not be empty; leave it out to check that the file exists")
+				d.errorf(t.At, CodeBadValue, "must not be empty; leave it out to check that the file exists")
 			}
 			c.Contains = s
 		}},
-		{"matches", func(d *decoder, c *Check, t token) {
+		{"matches", func(d *decoder, c *Check, t source.Token) {
 			s, ok := d.str(t)
 			if !ok {
 				return
 			}
 			if s == "" {
-				d.errorf(t.at, CodeBadValue, "must not be empty; leave it out to check that the file exists")
+				d.errorf(t.At, CodeBadValue, "must not be empty; leave it out to check that the file exists")
 			} else if _, err := regexp.Compile(s); err != nil {
-				d.errorf(t.at, CodeBadPattern, "%s; write it in RE2 syntax (https://golang.org/s/re2syntax)", err)
+				d.errorf(t.At, CodeBadPattern, "%s; write it in RE2 syntax (https://golang.org/s/re2syntax)", err)
 			}
 			c.Matches = s
 		}},
@@ -37,21 +39,21 @@ func checkFields() []field[Check] {
 }
 
 // check reads one check: a command as a string, or an object.
-func (d *decoder) check(t token) (Check, bool) {
-	switch t.kind {
-	case kindString:
+func (d *decoder) check(t source.Token) (Check, bool) {
+	switch t.Kind {
+	case source.KindString:
 		var run string
 		d.word(&run, t)
 		return Check{Run: run}, run != ""
-	case kindObject:
+	case source.KindObject:
 		return d.checkObject(t)
 	}
 	d.wrongType(t, "a command or a check object")
-	d.src.skip(t)
+	d.src.Skip(t)
 	return Check{}, false
 }
 
-func (d *decoder) checkObject(t token) (c Check, ok bool) {
+func (d *decoder) checkObject(t source.Token) (c Check, ok bool) {
 	before := d.errors
 	set, _ := d.checkShape.decode(d, &c, t)
 	if d.errors > before {
@@ -60,13 +62,13 @@ func (d *decoder) checkObject(t token) (c Check, ok bool) {
 	has := func(name string) bool { return d.checkShape.had(set, name) }
 	switch {
 	case has("run") && (has("file") || has("contains") || has("matches")):
-		d.errorf(t.at, CodeConflict, "a check is a command or a file, not both; split it into two checks")
+		d.errorf(t.At, CodeConflict, "a check is a command or a file, not both; split it into two checks")
 	case has("contains") && has("matches"):
-		d.errorf(t.at, CodeConflict, "contains and matches exclude each other; split it into two checks")
+		d.errorf(t.At, CodeConflict, "contains and matches exclude each other; split it into two checks")
 	case has("timeout") && !has("run"):
-		d.errorf(t.at, CodeConflict, "timeout belongs to run; a file is looked at once")
+		d.errorf(t.At, CodeConflict, "timeout belongs to run; a file is looked at once")
 	case !has("run") && !has("file"):
-		d.errorf(t.at, CodeMissingField, `a check needs run or file, like {"run": "go test ./..."} or {"file": "README.md"}`)
+		d.errorf(t.At, CodeMissingField, `a check needs run or file, like {"run": "go test ./..."} or {"file": "README.md"}`)
 	default:
 		return c, true
 	}
@@ -74,14 +76,14 @@ func (d *decoder) checkObject(t token) (c Check, ok bool) {
 }
 
 // verify reads a task's checks: a list, or one of them.
-func (d *decoder) verify(t token) []Check {
-	if t.kind != kindArray {
+func (d *decoder) verify(t source.Token) []Check {
+	if t.Kind != source.KindArray {
 		if c, ok := d.check(t); ok {
 			d.checks.list = append(d.checks.list, c)
 		}
 		return d.checks.take()
 	}
-	d.list(t, "a list of checks", func(_ int, e token) {
+	d.list(t, "a list of checks", func(_ int, e source.Token) {
 		if c, ok := d.check(e); ok {
 			d.checks.list = append(d.checks.list, c)
 		}
@@ -89,9 +91,9 @@ func (d *decoder) verify(t token) []Check {
 	return d.checks.take()
 }
 
-// tail finds the command in a description that ends in "Verify: COMMAND", on a line of
+// Tail finds the command in a description that ends in "Verify: COMMAND", on a line of
 // its own or behind other words (LEDGER S0-01); "" when there is none.
-func tail(description string) string {
+func Tail(description string) string {
 	s := strings.TrimRight(description, " \t\r\n")
 	s = s[strings.LastIndexByte(s, '\n')+1:]
 	i := strings.LastIndex(s, "Verify:")
@@ -109,38 +111,38 @@ func tail(description string) string {
 }
 
 func conditionFields() []field[Condition] {
-	evidence := func(d *decoder, c *Condition, t token) {
+	evidence := func(d *decoder, c *Condition, t source.Token) {
 		if c.Check != nil {
-			d.errorf(t.at, CodeConflict, "verify and check are the same field; keep one")
+			d.errorf(t.At, CodeConflict, "verify and check are the same field; keep one")
 		}
 		if check, ok := d.check(t); ok {
 			c.Check = &check
 		}
 	}
 	return []field[Condition]{
-		{"text", func(d *decoder, c *Condition, t token) { d.word(&c.Text, t) }},
+		{"text", func(d *decoder, c *Condition, t source.Token) { d.word(&c.Text, t) }},
 		{"verify", evidence},
 		{"check", evidence},
-		{"verification", func(d *decoder, c *Condition, t token) {
+		{"verification", func(d *decoder, c *Condition, t source.Token) {
 			d.enum(&c.Verification, t, "execution output", "measurement", "observation", "assumption")
 		}},
 	}
 }
 
 // conditions reads criteria or mustNot: strings, or objects.
-func (d *decoder) conditions(dst *[]Condition, t token) {
-	d.list(t, "a list of criteria", func(_ int, e token) {
+func (d *decoder) conditions(dst *[]Condition, t source.Token) {
+	d.list(t, "a list of criteria", func(_ int, e source.Token) {
 		var c Condition
-		switch e.kind {
-		case kindString:
+		switch e.Kind {
+		case source.KindString:
 			d.word(&c.Text, e)
-		case kindObject:
+		case source.KindObject:
 			if set, _ := d.condShape.decode(d, &c, e); !d.condShape.had(set, "text") {
-				d.errorf(e.at, CodeMissingField, "a criterion needs text: what must be true, in words")
+				d.errorf(e.At, CodeMissingField, "a criterion needs text: what must be true, in words")
 			}
 		default:
 			d.wrongType(e, "a string or an object with text")
-			d.src.skip(e)
+			d.src.Skip(e)
 		}
 		*dst = append(*dst, c)
 	})
@@ -148,27 +150,27 @@ func (d *decoder) conditions(dst *[]Condition, t token) {
 
 func fileFields() []field[File] {
 	return []field[File]{
-		{"path", func(d *decoder, f *File, t token) { d.local(&f.Path, t) }},
-		{"action", func(d *decoder, f *File, t token) {
+		{"path", func(d *decoder, f *File, t source.Token) { d.local(&f.Path, t) }},
+		{"action", func(d *decoder, f *File, t source.Token) {
 			d.enum(&f.Action, t, "create", "modify", "create or modify", "delete", "read")
 		}},
 	}
 }
 
 // fileList reads a task's files: strings, or objects.
-func (d *decoder) fileList(t token) []File {
-	d.list(t, "a list of files", func(_ int, e token) {
+func (d *decoder) fileList(t source.Token) []File {
+	d.list(t, "a list of files", func(_ int, e source.Token) {
 		var f File
-		switch e.kind {
-		case kindString:
+		switch e.Kind {
+		case source.KindString:
 			d.local(&f.Path, e)
-		case kindObject:
+		case source.KindObject:
 			if set, _ := d.fileShape.decode(d, &f, e); !d.fileShape.had(set, "path") {
-				d.errorf(e.at, CodeMissingField, `a file needs path, like {"path": "src/a.go", "action": "modify"}`)
+				d.errorf(e.At, CodeMissingField, `a file needs path, like {"path": "src/a.go", "action": "modify"}`)
 			}
 		default:
 			d.wrongType(e, "a path or an object with path")
-			d.src.skip(e)
+			d.src.Skip(e)
 		}
 		d.files.list = append(d.files.list, f)
 	})
@@ -177,22 +179,22 @@ func (d *decoder) fileList(t token) []File {
 
 // local reads a path that stays in the directory, slash-separated; it is stored clean,
 // so that two spellings of one file compare equal.
-func (d *decoder) local(dst *string, t token) {
+func (d *decoder) local(dst *string, t source.Token) {
 	var s string
 	if d.word(&s, t); s == "" {
 		return
 	}
 	switch {
 	case strings.ContainsRune(s, '\\'):
-		d.errorf(t.at, CodeBadPath, "%s contains a backslash; separate folders by / on every system", quote(s))
+		d.errorf(t.At, CodeBadPath, "%s contains a backslash; separate folders by / on every system", source.Quote(s))
 	case s[0] == '/', s[0] == '~', len(s) > 1 && s[1] == ':':
-		d.errorf(t.at, CodeBadPath, "%s is absolute; write it relative to the task's directory", quote(s))
+		d.errorf(t.At, CodeBadPath, "%s is absolute; write it relative to the task's directory", source.Quote(s))
 	case strings.ContainsAny(s, "\r\n"):
-		d.errorf(t.at, CodeBadPath, "%s contains a line end", quote(s))
+		d.errorf(t.At, CodeBadPath, "%s contains a line end", source.Quote(s))
 	default:
 		clean := path.Clean(s)
 		if clean == ".." || strings.HasPrefix(clean, "../") {
-			d.errorf(t.at, CodeBadPath, "%s leaves the directory; name a path inside it", quote(s))
+			d.errorf(t.At, CodeBadPath, "%s leaves the directory; name a path inside it", source.Quote(s))
 			return
 		}
 		*dst = clean

@@ -4,25 +4,12 @@ package plan
 // to where it is, and the list of mistakes. It knows no format, and no field by name.
 
 import (
-	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
 	"wavex/dag"
+	"wavex/internal/plan/source"
 )
-
-// maxReports bounds how many errors, and how many warnings, are kept: a generated
-// plan can hold the same mistake a million times.
-const maxReports = 1000
-
-type report struct {
-	at       place
-	severity string
-	code     string
-	message  string
-	path     string
-}
 
 // step is one part of a path: a field, or an element of a list.
 type step struct {
@@ -32,14 +19,12 @@ type step struct {
 }
 
 type decoder struct {
-	src  tokens
+	src  source.Tokens
 	opts Options
 	plan *Plan
 
-	path     []step
-	reports  []report
-	errors   int
-	warnings int
+	path []step
+	Reports
 
 	planShape     *shape[Plan]
 	taskShape     *shape[Task]
@@ -55,9 +40,9 @@ type decoder struct {
 	prompts       map[string]prompt // by the name after "@"
 	task          int               // index of the task being read
 	blockedBy     int               // how many names for blockedBy it used
-	alias         place             // of its second name for blockedBy, if it has one
-	idAt          place             // of its id
-	places        []place           // of the tasks
+	alias         source.Place      // of its second name for blockedBy, if it has one
+	idAt          source.Place      // of its id
+	places        []source.Place    // of the tasks
 	named         named
 	ids           index
 	later         []reference // blockers that were not there yet when they were named
@@ -69,7 +54,7 @@ type decoder struct {
 // the value up, and report what is wrong with it.
 type field[T any] struct {
 	name string
-	read func(*decoder, *T, token)
+	read func(*decoder, *T, source.Token)
 }
 
 // shape describes an object. Its tables are the only list of what a plan may hold; the
@@ -105,33 +90,33 @@ type seen uint64
 func (s *shape[T]) had(set seen, name string) bool { return set&(1<<s.index[name]) != 0 }
 
 // decode reads the object that t opened into v. Reports whether t was an object at all.
-func (s *shape[T]) decode(d *decoder, v *T, t token) (seen, bool) {
-	if t.kind != kindObject {
-		d.wrongType(t, kindObject.String())
-		d.src.skip(t)
+func (s *shape[T]) decode(d *decoder, v *T, t source.Token) (seen, bool) {
+	if t.Kind != source.KindObject {
+		d.wrongType(t, source.KindObject.String())
+		d.src.Skip(t)
 		return 0, false
 	}
 	var set seen
 	for {
-		name := d.src.next()
-		if name.kind != kindString {
+		name := d.src.Next()
+		if name.Kind != source.KindString {
 			return set, true
 		}
-		d.enter(step{name: name.text})
-		value := d.src.next()
-		i, ok := s.index[name.text]
+		d.enter(step{name: name.Text})
+		value := d.src.Next()
+		i, ok := s.index[name.Text]
 		switch {
-		case value.kind == kindBad:
+		case value.Kind == source.KindBad:
 		case !ok:
 			guess := ""
 			if d.errors < maxReports { // guessing is dear, and nobody would read it
-				guess = hint(name.text, s.names())
+				guess = hint(name.Text, s.names())
 			}
-			d.errorf(name.at, CodeUnknownField, "unknown field %s in %s%s", quote(name.text), s.what, guess)
-			d.src.skip(value)
+			d.errorf(name.At, CodeUnknownField, "unknown field %s in %s%s", source.Quote(name.Text), s.what, guess)
+			d.src.Skip(value)
 		case set&(1<<i) != 0:
-			d.errorf(name.at, CodeDuplicateField, "field %s is given twice; keep one", quote(name.text))
-			d.src.skip(value)
+			d.errorf(name.At, CodeDuplicateField, "field %s is given twice; keep one", source.Quote(name.Text))
+			d.src.Skip(value)
 		default:
 			set |= 1 << i
 			s.fields[i].read(d, v, value)
@@ -141,15 +126,15 @@ func (s *shape[T]) decode(d *decoder, v *T, t token) (seen, bool) {
 }
 
 // list reads a list, calling read for each element with its index. Reports whether t was a list.
-func (d *decoder) list(t token, want string, read func(i int, t token)) bool {
-	if t.kind != kindArray {
+func (d *decoder) list(t source.Token, want string, read func(i int, t source.Token)) bool {
+	if t.Kind != source.KindArray {
 		d.wrongType(t, want)
-		d.src.skip(t)
+		d.src.Skip(t)
 		return false
 	}
 	for i := 0; ; i++ {
-		e := d.src.next()
-		if e.kind == kindEnd || e.kind == kindBad {
+		e := d.src.Next()
+		if e.Kind == source.KindEnd || e.Kind == source.KindBad {
 			return true
 		}
 		d.enter(step{index: i, element: true})
@@ -161,68 +146,19 @@ func (d *decoder) list(t token, want string, read func(i int, t token)) bool {
 func (d *decoder) enter(s step) { d.path = append(d.path, s) }
 func (d *decoder) leave()       { d.path = d.path[:len(d.path)-1] }
 
-func (d *decoder) errorf(at place, code, format string, args ...any) {
+func (d *decoder) errorf(at source.Place, code, format string, args ...any) {
 	d.report(at, SeverityError, code, d.path, format, args...)
 }
 
-func (d *decoder) warnf(at place, code, format string, args ...any) {
+func (d *decoder) warnf(at source.Place, code, format string, args ...any) {
 	d.report(at, SeverityWarning, code, d.path, format, args...)
 }
 
-func (d *decoder) report(at place, severity, code string, path []step, format string, args ...any) {
-	n := &d.errors
-	if severity == SeverityWarning {
-		n = &d.warnings
-	}
-	if *n++; *n > maxReports {
-		return
-	}
-	d.reports = append(d.reports, report{at, severity, code, fmt.Sprintf(format, args...), pathString(path)})
+func (d *decoder) report(at source.Place, severity, code string, path []step, format string, args ...any) {
+	d.add(at, severity, code, pathString(path), format, args...)
 }
 
-func (d *decoder) wrongType(t token, want string) {
-	if t.kind == kindBad { // the source's own problem is reported instead
-		return
-	}
-	var way string
-	switch {
-	case t.kind == kindNull:
-		way = "; leave the field out instead"
-	case want == "a string" && (t.kind == kindNumber || t.kind == kindBool):
-		way = "; put it in quotes"
-	}
-	d.errorf(t.at, CodeWrongType, "expected %s, found %s%s", want, t.kind, way)
-}
-
-// diagnostics are the reports in the order of the file, with names, lines and columns.
-func (d *decoder) diagnostics(file string) []Diagnostic {
-	slices.SortStableFunc(d.reports, func(a, b report) int {
-		switch {
-		case a.at < b.at:
-			return -1
-		case a.at > b.at:
-			return 1
-		}
-		return 0
-	})
-	var all []Diagnostic
-	for _, r := range d.reports {
-		p := Pos{}
-		if r.at >= 0 {
-			p = d.src.pos(r.at)
-		}
-		all = append(all, Diagnostic{r.severity, r.code, r.message, r.path, file, p.Line, p.Column})
-	}
-	more := func(severity string, n int) {
-		if n > maxReports {
-			all = append(all, Diagnostic{Severity: severity, Code: CodeTooMany, File: file,
-				Message: fmt.Sprintf("%d more %ss are not shown; mend these first", n-maxReports, severity)})
-		}
-	}
-	more(SeverityError, d.errors)
-	more(SeverityWarning, d.warnings)
-	return all
-}
+func (d *decoder) wrongType(t source.Token, want string) { d.mistyped(t, want, pathString(d.path)) }
 
 func pathString(path []step) string {
 	var b strings.Builder
@@ -232,35 +168,28 @@ func pathString(path []step) string {
 			b.WriteByte('[')
 			b.WriteString(strconv.Itoa(s.index))
 			b.WriteByte(']')
-		case plainName(s.name):
+		case PlainName(s.name):
 			if b.Len() > 0 {
 				b.WriteByte('.')
 			}
 			b.WriteString(s.name)
 		default:
 			b.WriteByte('[')
-			b.WriteString(quote(s.name))
+			b.WriteString(source.Quote(s.name))
 			b.WriteByte(']')
 		}
 	}
 	return b.String()
 }
 
-func plainName(s string) bool {
+// PlainName tells whether a field's name needs no quotes in a path.
+func PlainName(s string) bool {
 	for _, c := range []byte(s) {
 		if c != '_' && c != '$' && c != '-' && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') {
 			return false
 		}
 	}
 	return s != "" && len(s) <= 100
-}
-
-// quote shows a text of the user's in a message: quoted, one line, at most 80 bytes.
-func quote(s string) string {
-	if len(s) > 80 {
-		s = strings.ToValidUTF8(s[:77], "") + "..."
-	}
-	return strconv.Quote(s)
 }
 
 // slab hands out small slices of exact length from big chunks: most tasks have one

@@ -6,6 +6,8 @@ package plan
 import (
 	"fmt"
 	"strings"
+
+	"wavex/internal/plan/source"
 )
 
 // Severities of a Diagnostic. A plan with an error is not run; a warning never stops one.
@@ -16,10 +18,11 @@ const (
 
 // Codes of diagnostics: a closed set, stable across releases, described in docs/plan.md.
 const (
-	CodeSyntax             = "syntax"              // not JSON, or not YAML
-	CodeEncoding           = "encoding"            // not UTF-8, or a NUL character
-	CodeTooDeep            = "too-deep"            // nested deeper than any plan needs
-	CodeTooLarge           = "too-large"           // the file, or what its YAML aliases expand to
+	CodeSyntax             = source.CodeSyntax     // not JSON, or not YAML
+	CodeEncoding           = source.CodeEncoding   // not UTF-8, or a NUL character
+	CodeTooDeep            = source.CodeTooDeep    // nested deeper than any plan needs
+	CodeTooLarge           = source.CodeTooLarge   // the file, or what its YAML aliases expand to
+	CodeEmptyPlan          = source.CodeEmptyPlan  // no tasks
 	CodeTooMany            = "too-many"            // diagnostics that were left out
 	CodeUnknownField       = "unknown-field"       //
 	CodeDuplicateField     = "duplicate-field"     //
@@ -34,7 +37,6 @@ const (
 	CodeBadPattern         = "bad-pattern"         // matches is no regular expression
 	CodeMissingFile        = "missing-file"        // the "@file" of a prompt cannot be read
 	CodeUnsupportedVersion = "unsupported-version" //
-	CodeEmptyPlan          = "empty-plan"          // no tasks
 	CodeNoWork             = "no-work"             // neither subject nor prompt nor command
 	CodeDuplicateID        = "duplicate-id"        //
 	CodeUnknownTask        = "unknown-task"        // a blocker that does not exist

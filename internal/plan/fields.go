@@ -7,56 +7,58 @@ import (
 	"encoding/json"
 	"math/bits"
 	"strings"
+
+	"wavex/internal/plan/source"
 )
 
-// version is the only one there is.
-const version = 1
+// Version is the only one there is.
+const Version = 1
 
 func planFields() []field[Plan] {
 	return append([]field[Plan]{
-		{"$schema", func(d *decoder, _ *Plan, t token) { d.str(t) }},
-		{"version", func(d *decoder, p *Plan, t token) {
-			if (t.kind != kindNumber && t.kind != kindString) || t.text != "1" {
-				d.errorf(t.at, CodeUnsupportedVersion, "this wavex reads plans of version %d; write %d, or update wavex", version, version)
-				d.src.skip(t)
+		{"$schema", func(d *decoder, _ *Plan, t source.Token) { d.str(t) }},
+		{"version", func(d *decoder, p *Plan, t source.Token) {
+			if (t.Kind != source.KindNumber && t.Kind != source.KindString) || t.Text != "1" {
+				d.errorf(t.At, CodeUnsupportedVersion, "this wavex reads plans of version %d; write %d, or update wavex", Version, Version)
+				d.src.Skip(t)
 			}
 		}},
-		{"name", func(d *decoder, p *Plan, t token) { d.line(&p.Name, t) }},
-		{"request", func(d *decoder, p *Plan, t token) { d.text(&p.Request, t) }},
-		{"budget", func(d *decoder, p *Plan, t token) { d.limitShape.decode(d, &p.Budget, t) }},
-		{"parallel", func(d *decoder, p *Plan, t token) {
+		{"name", func(d *decoder, p *Plan, t source.Token) { d.line(&p.Name, t) }},
+		{"request", func(d *decoder, p *Plan, t source.Token) { d.text(&p.Request, t) }},
+		{"budget", func(d *decoder, p *Plan, t source.Token) { d.limitShape.decode(d, &p.Budget, t) }},
+		{"parallel", func(d *decoder, p *Plan, t source.Token) {
 			if n, ok := d.count(t, 1); ok {
 				p.Parallel = n
 			}
 		}},
-		{"schedule", func(d *decoder, p *Plan, t token) { d.enum(&p.Schedule, t, "waves", "eager") }},
-		{"defaults", func(d *decoder, p *Plan, t token) { d.defaultsShape.decode(d, &p.Defaults, t) }},
-		{"criteria", func(d *decoder, p *Plan, t token) { d.conditions(&p.Criteria, t) }},
-		{"mustNot", func(d *decoder, p *Plan, t token) { d.conditions(&p.MustNot, t) }},
-		{"waves", func(d *decoder, p *Plan, t token) { d.waves(t) }},
-		{"tasks", func(d *decoder, p *Plan, t token) {
-			d.list(t, "a list of tasks", func(i int, e token) { d.readTask(i, e) })
+		{"schedule", func(d *decoder, p *Plan, t source.Token) { d.enum(&p.Schedule, t, "waves", "eager") }},
+		{"defaults", func(d *decoder, p *Plan, t source.Token) { d.defaultsShape.decode(d, &p.Defaults, t) }},
+		{"criteria", func(d *decoder, p *Plan, t source.Token) { d.conditions(&p.Criteria, t) }},
+		{"mustNot", func(d *decoder, p *Plan, t source.Token) { d.conditions(&p.MustNot, t) }},
+		{"waves", func(d *decoder, p *Plan, t source.Token) { d.waves(t) }},
+		{"tasks", func(d *decoder, p *Plan, t source.Token) {
+			d.list(t, "a list of tasks", func(i int, e source.Token) { d.readTask(i, e) })
 		}},
-		{"rehearse", func(d *decoder, p *Plan, t token) { p.Rehearse = d.src.raw(t) }},
+		{"rehearse", func(d *decoder, p *Plan, t source.Token) { p.Rehearse = d.src.Raw(t) }},
 	}, isolationFields()...)
 }
 
 func limitFields() []field[Limits] {
 	return []field[Limits]{
-		{"usd", func(d *decoder, l *Limits, t token) {
-			if t.kind == kindString && t.text == "none" {
+		{"usd", func(d *decoder, l *Limits, t source.Token) {
+			if t.Kind == source.KindString && t.Text == "none" {
 				none := NoLimit
 				l.USD = &none
 			} else if u, ok := d.usd(t); ok {
 				l.USD = &u
 			}
 		}},
-		{"iterations", func(d *decoder, l *Limits, t token) {
+		{"iterations", func(d *decoder, l *Limits, t source.Token) {
 			n, ok := 0, true
-			if t.kind != kindString || t.text != "unlimited" {
-				if t.kind != kindNumber {
+			if t.Kind != source.KindString || t.Text != "unlimited" {
+				if t.Kind != source.KindNumber {
 					d.wrongType(t, `a number or "unlimited"`)
-					d.src.skip(t)
+					d.src.Skip(t)
 					return
 				}
 				n, ok = d.count(t, 1)
@@ -65,12 +67,12 @@ func limitFields() []field[Limits] {
 				l.Iterations = &n
 			}
 		}},
-		{"waveUSD", func(d *decoder, l *Limits, t token) {
+		{"waveUSD", func(d *decoder, l *Limits, t source.Token) {
 			if u, ok := d.usd(t); ok {
 				l.Wave = u
 			}
 		}},
-		{"wallClock", func(d *decoder, l *Limits, t token) { d.duration(&l.WallClock, t) }},
+		{"wallClock", func(d *decoder, l *Limits, t source.Token) { d.duration(&l.WallClock, t) }},
 	}
 }
 
@@ -79,53 +81,53 @@ func limitFields() []field[Limits] {
 func taskFields() []field[Task] {
 	var fields []field[Task]
 	for k, name := range blockerNames() {
-		fields = append(fields, field[Task]{name, func(d *decoder, _ *Task, t token) {
+		fields = append(fields, field[Task]{name, func(d *decoder, _ *Task, t source.Token) {
 			if d.blockedBy++; d.blockedBy == 2 {
-				d.alias = t.at
+				d.alias = t.At
 			}
 			d.blockers(uint8(k), t)
 		}})
 	}
 	fields = append(fields,
-		field[Task]{"id", func(d *decoder, task *Task, t token) {
+		field[Task]{"id", func(d *decoder, task *Task, t source.Token) {
 			var ok bool
-			d.idAt = t.at
+			d.idAt = t.At
 			if task.ID, ok = d.id(t); ok {
 				if why := unfit(task.ID); why != "" {
-					d.errorf(t.at, CodeBadID, "task id %s %s; ids name folders: use letters, digits, - and _", quote(task.ID), why)
+					d.errorf(t.At, CodeBadID, "task id %s %s; ids name folders: use letters, digits, - and _", source.Quote(task.ID), why)
 				}
 			}
 		}},
-		field[Task]{"subject", func(d *decoder, task *Task, t token) { d.line(&task.Subject, t) }},
-		field[Task]{"description", func(d *decoder, task *Task, t token) { d.text(&task.Description, t) }},
-		field[Task]{"activeForm", func(d *decoder, task *Task, t token) { d.line(&task.ActiveForm, t) }},
-		field[Task]{"prompt", func(d *decoder, task *Task, t token) { d.prompt(&task.Prompt, t) }},
-		field[Task]{"command", func(d *decoder, task *Task, t token) { d.word(&task.Command, t) }},
-		field[Task]{"wave", func(d *decoder, task *Task, t token) { d.wave(&task.Wave, t) }},
-		field[Task]{"files", func(d *decoder, task *Task, t token) { task.Files = d.fileList(t) }},
-		field[Task]{"verify", func(d *decoder, task *Task, t token) { task.Verify = d.verify(t) }},
-		field[Task]{"criteria", func(d *decoder, task *Task, t token) { d.conditions(&task.Criteria, t) }},
-		field[Task]{"aspects", func(d *decoder, task *Task, t token) { d.words(&task.Aspects, t) }},
-		field[Task]{"exclusive", func(d *decoder, task *Task, t token) { d.words(&task.Exclusive, t) }},
-		field[Task]{"reversibility", func(d *decoder, task *Task, t token) {
-			if t.kind == kindNumber {
-				t.kind = kindString // 1 is as good as "1"
+		field[Task]{"subject", func(d *decoder, task *Task, t source.Token) { d.line(&task.Subject, t) }},
+		field[Task]{"description", func(d *decoder, task *Task, t source.Token) { d.text(&task.Description, t) }},
+		field[Task]{"activeForm", func(d *decoder, task *Task, t source.Token) { d.line(&task.ActiveForm, t) }},
+		field[Task]{"prompt", func(d *decoder, task *Task, t source.Token) { d.prompt(&task.Prompt, t) }},
+		field[Task]{"command", func(d *decoder, task *Task, t source.Token) { d.word(&task.Command, t) }},
+		field[Task]{"wave", func(d *decoder, task *Task, t source.Token) { d.wave(&task.Wave, t) }},
+		field[Task]{"files", func(d *decoder, task *Task, t source.Token) { task.Files = d.fileList(t) }},
+		field[Task]{"verify", func(d *decoder, task *Task, t source.Token) { task.Verify = d.verify(t) }},
+		field[Task]{"criteria", func(d *decoder, task *Task, t source.Token) { d.conditions(&task.Criteria, t) }},
+		field[Task]{"aspects", func(d *decoder, task *Task, t source.Token) { d.words(&task.Aspects, t) }},
+		field[Task]{"exclusive", func(d *decoder, task *Task, t source.Token) { d.words(&task.Exclusive, t) }},
+		field[Task]{"reversibility", func(d *decoder, task *Task, t source.Token) {
+			if t.Kind == source.KindNumber {
+				t.Kind = source.KindString // 1 is as good as "1"
 			}
 			d.enum(&task.Reversibility, t, "2A", "2B", "1")
 		}},
-		field[Task]{"budgetUSD", func(d *decoder, task *Task, t token) {
+		field[Task]{"budgetUSD", func(d *decoder, task *Task, t source.Token) {
 			u, ok := d.usd(t)
 			if ok && u == 0 {
-				d.errorf(t.at, CodeBadNumber, "must be more than 0; leave the field out for a share of the run's budget")
+				d.errorf(t.At, CodeBadNumber, "must be more than 0; leave the field out for a share of the run's budget")
 			}
 			task.BudgetUSD = u
 		}},
-		field[Task]{"estimate", func(d *decoder, task *Task, t token) { d.guessShape.decode(d, &task.Estimate, t) }},
-		field[Task]{"metadata", func(d *decoder, task *Task, t token) { d.metadata(task, t) }},
-		field[Task]{"rehearse", func(d *decoder, task *Task, t token) { task.Rehearse = d.src.raw(t) }},
+		field[Task]{"estimate", func(d *decoder, task *Task, t source.Token) { d.guessShape.decode(d, &task.Estimate, t) }},
+		field[Task]{"metadata", func(d *decoder, task *Task, t source.Token) { d.metadata(task, t) }},
+		field[Task]{"rehearse", func(d *decoder, task *Task, t source.Token) { task.Rehearse = d.src.Raw(t) }},
 	)
 	for _, f := range settingsFields() {
-		fields = append(fields, field[Task]{f.name, func(d *decoder, task *Task, t token) {
+		fields = append(fields, field[Task]{f.name, func(d *decoder, task *Task, t source.Token) {
 			if task.Settings == nil {
 				task.Settings = new(Settings)
 			}
@@ -137,12 +139,12 @@ func taskFields() []field[Task] {
 
 func guessFields() []field[Estimate] {
 	return []field[Estimate]{
-		{"seconds", func(d *decoder, e *Estimate, t token) {
+		{"seconds", func(d *decoder, e *Estimate, t source.Token) {
 			if f, ok := d.number(t, maxDuration.Seconds()); ok {
 				e.Seconds = f
 			}
 		}},
-		{"usd", func(d *decoder, e *Estimate, t token) {
+		{"usd", func(d *decoder, e *Estimate, t source.Token) {
 			if u, ok := d.usd(t); ok {
 				e.USD = u
 			}
@@ -152,18 +154,18 @@ func guessFields() []field[Estimate] {
 
 // readTask reads one element of tasks. It is kept even when it is wrong: its place in
 // the list is its number.
-func (d *decoder) readTask(i int, t token) {
+func (d *decoder) readTask(i int, t source.Token) {
 	before := d.errors
 	d.task, d.blockedBy = i, 0
-	d.plan.Tasks = append(d.plan.Tasks, Task{Pos: d.src.pos(t.at)})
-	d.places = append(d.places, t.at)
+	d.plan.Tasks = append(d.plan.Tasks, Task{Pos: d.src.Pos(t.At)})
+	d.places = append(d.places, t.At)
 	task := &d.plan.Tasks[i]
 	set, ok := d.taskShape.decode(d, task, t)
 	if !ok {
 		return
 	}
 	if !d.taskShape.had(set, "id") {
-		d.errorf(t.at, CodeMissingField, `a task needs an id, like "T-%03d"`, i+1)
+		d.errorf(t.At, CodeMissingField, `a task needs an id, like "T-%03d"`, i+1)
 	} else if task.ID != "" {
 		d.register(i, d.idAt)
 	}
@@ -173,12 +175,12 @@ func (d *decoder) readTask(i int, t token) {
 	had := func(name string) bool { return d.taskShape.had(set, name) }
 	switch {
 	case !had("subject") && !had("prompt") && !had("command"):
-		d.errorf(t.at, CodeNoWork, "task %s has neither subject nor prompt nor command; say what to do", quote(task.ID))
+		d.errorf(t.At, CodeNoWork, "task %s has neither subject nor prompt nor command; say what to do", source.Quote(task.ID))
 	case had("command") && had("prompt"):
-		d.errorf(t.at, CodeConflict, "task %s has both command and prompt; a command runs without an agent, so keep one, or split the task", quote(task.ID))
+		d.errorf(t.At, CodeConflict, "task %s has both command and prompt; a command runs without an agent, so keep one, or split the task", source.Quote(task.ID))
 	}
 	if !had("verify") {
-		if run := tail(task.Description); run != "" {
+		if run := Tail(task.Description); run != "" {
 			d.checks.list = append(d.checks.list, Check{Run: run})
 			task.Verify = d.checks.take()
 		}
@@ -188,7 +190,7 @@ func (d *decoder) readTask(i int, t token) {
 	}
 	// Where the task is wrong anyway, its check may be what is wrong.
 	if d.errors == before && len(task.Verify) == 0 && task.Command == "" && !d.proven(task) {
-		d.warnf(t.at, CodeNoCheck, "task %s has no check, so nothing but the agent's word will show that it is done; add verify", quote(task.ID))
+		d.warnf(t.At, CodeNoCheck, "task %s has no check, so nothing but the agent's word will show that it is done; add verify", source.Quote(task.ID))
 	}
 }
 
@@ -202,7 +204,7 @@ func (d *decoder) proven(task *Task) bool {
 	return false
 }
 
-func (d *decoder) register(i int, at place) {
+func (d *decoder) register(i int, at source.Place) {
 	id := d.plan.Tasks[i].ID
 	other, ok := d.ids.add(id, i)
 	if ok {
@@ -211,31 +213,31 @@ func (d *decoder) register(i int, at place) {
 	first := d.plan.Tasks[other]
 	switch {
 	case first.ID == id:
-		d.errorf(at, CodeDuplicateID, "duplicate task id %s, first used in line %d; rename one", quote(id), first.Pos.Line)
+		d.errorf(at, CodeDuplicateID, "duplicate task id %s, first used in line %d; rename one", source.Quote(id), first.Pos.Line)
 	case strings.EqualFold(first.ID, id):
-		d.errorf(at, CodeDuplicateID, "task id %s differs from %s in line %d by case alone, which is one folder on macOS and Windows; rename one", quote(id), quote(first.ID), first.Pos.Line)
+		d.errorf(at, CodeDuplicateID, "task id %s differs from %s in line %d by case alone, which is one folder on macOS and Windows; rename one", source.Quote(id), source.Quote(first.ID), first.Pos.Line)
 	default:
-		d.errorf(at, CodeDuplicateID, "task ids %s and %s (line %d) are the same number; rename one", quote(id), quote(first.ID), first.Pos.Line)
+		d.errorf(at, CodeDuplicateID, "task ids %s and %s (line %d) are the same number; rename one", source.Quote(id), source.Quote(first.ID), first.Pos.Line)
 	}
 }
 
-func (d *decoder) metadata(task *Task, t token) {
-	if t.kind != kindObject {
-		d.wrongType(t, kindObject.String())
-		d.src.skip(t)
+func (d *decoder) metadata(task *Task, t source.Token) {
+	if t.Kind != source.KindObject {
+		d.wrongType(t, source.KindObject.String())
+		d.src.Skip(t)
 		return
 	}
 	task.Metadata = map[string]json.RawMessage{}
 	for {
-		name := d.src.next()
-		if name.kind != kindString {
+		name := d.src.Next()
+		if name.Kind != source.KindString {
 			return
 		}
-		d.enter(step{name: name.text})
-		if _, twice := task.Metadata[name.text]; twice {
-			d.errorf(name.at, CodeDuplicateField, "field %s is given twice; keep one", quote(name.text))
+		d.enter(step{name: name.Text})
+		if _, twice := task.Metadata[name.Text]; twice {
+			d.errorf(name.At, CodeDuplicateField, "field %s is given twice; keep one", source.Quote(name.Text))
 		}
-		task.Metadata[name.text] = d.src.raw(d.src.next())
+		task.Metadata[name.Text] = d.src.Raw(d.src.Next())
 		d.leave()
 	}
 }

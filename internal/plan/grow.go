@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"wavex/dag"
+	"wavex/internal/plan/source"
 )
 
 // With is the plan with further tasks behind its own, each an object as in the tasks
@@ -21,7 +22,7 @@ func (p *Plan) With(wave int, tasks ...json.RawMessage) (*Plan, error) {
 	text, err := json.Marshal(struct {
 		Version int               `json:"version"`
 		Tasks   []json.RawMessage `json:"tasks"`
-	}{version, tasks})
+	}{Version, tasks})
 	if err != nil {
 		return nil, fmt.Errorf("adding tasks: %w", err)
 	}
@@ -42,7 +43,7 @@ func (p *Plan) With(wave int, tasks ...json.RawMessage) (*Plan, error) {
 	q.floor = append(slices.Clone(p.floor), make([]int, len(q.Tasks)-len(p.floor))...)
 	for i := len(p.Tasks); i < len(q.Tasks); i++ {
 		if _, ok := q.ids.add(q.Tasks[i].ID, i); !ok {
-			return nil, fmt.Errorf("adding tasks: there is a task %s already", quote(q.Tasks[i].ID))
+			return nil, fmt.Errorf("adding tasks: there is a task %s already", source.Quote(q.Tasks[i].ID))
 		}
 		q.Tasks[i].Wave, q.Tasks[i].Pos, q.floor[i] = wave, Pos{}, wave
 	}

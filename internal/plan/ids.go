@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"wavex/internal/plan/source"
 )
 
 // maxID is the length of an id in bytes; ids name folders.
@@ -33,8 +35,8 @@ func (x *index) number(n uint64) (int32, bool) {
 	return i, ok
 }
 
-// numbered gives the number of ids like 1, 01, T01, T-001; others are names.
-func numbered(id string) (uint64, bool) {
+// Numbered gives the number of ids like 1, 01, T01, T-001; others are names.
+func Numbered(id string) (uint64, bool) {
 	s := id
 	if len(s) > 1 && (s[0] == 'T' || s[0] == 't') {
 		if s = s[1:]; len(s) > 1 && s[0] == '-' {
@@ -57,7 +59,7 @@ func numbered(id string) (uint64, bool) {
 // get returns the task with that id, in any spelling of its number. Names match
 // exactly: that they may not differ by case alone is for add to say.
 func (x *index) get(tasks []Task, id string) (int32, bool) {
-	if n, ok := numbered(id); ok {
+	if n, ok := Numbered(id); ok {
 		return x.number(n)
 	}
 	i, ok := x.names[strings.ToLower(id)]
@@ -67,7 +69,7 @@ func (x *index) get(tasks []Task, id string) (int32, bool) {
 // add enters task i, or returns the task that already has the id. Ids that differ by
 // case alone are the same: they name the same folder on macOS and Windows.
 func (x *index) add(id string, i int) (other int, ok bool) {
-	if n, isNumber := numbered(id); isNumber {
+	if n, isNumber := Numbered(id); isNumber {
 		if at, taken := x.number(n); taken {
 			return int(at), false
 		}
@@ -93,19 +95,19 @@ func (p *Plan) Lookup(id string) (int, bool) {
 }
 
 // id reads an id as it is written: a string, or a whole number.
-func (d *decoder) id(t token) (string, bool) {
-	switch t.kind {
-	case kindString:
-		return t.text, d.clean(t)
-	case kindNumber:
-		if _, err := strconv.ParseUint(t.text, 10, 64); err == nil {
-			return t.text, true
+func (d *decoder) id(t source.Token) (string, bool) {
+	switch t.Kind {
+	case source.KindString:
+		return t.Text, d.clean(t)
+	case source.KindNumber:
+		if _, err := strconv.ParseUint(t.Text, 10, 64); err == nil {
+			return t.Text, true
 		}
-		d.errorf(t.at, CodeBadID, "%s is no task id; use a whole number or a string", t.text)
+		d.errorf(t.At, CodeBadID, "%s is no task id; use a whole number or a string", t.Text)
 		return "", false
 	}
 	d.wrongType(t, "a task id (a string or a number)")
-	d.src.skip(t)
+	d.src.Skip(t)
 	return "", false
 }
 

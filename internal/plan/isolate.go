@@ -7,6 +7,8 @@ package plan
 import (
 	"path"
 	"strings"
+
+	"wavex/internal/plan/source"
 )
 
 // The prefixes of entries in share and protect.
@@ -18,10 +20,10 @@ const (
 // isolationFields are those of a plan.
 func isolationFields() []field[Plan] {
 	return []field[Plan]{
-		{"isolation", func(d *decoder, p *Plan, t token) { d.enum(&p.Isolation, t, "auto", "shared", "worktree") }},
-		{"share", func(d *decoder, p *Plan, t token) { d.prefixed(&p.Share, t, copyPrefix, d.local) }},
-		{"setup", func(d *decoder, p *Plan, t token) { d.word(&p.Setup, t) }},
-		{"protect", func(d *decoder, p *Plan, t token) {
+		{"isolation", func(d *decoder, p *Plan, t source.Token) { d.enum(&p.Isolation, t, "auto", "shared", "worktree") }},
+		{"share", func(d *decoder, p *Plan, t source.Token) { d.prefixed(&p.Share, t, copyPrefix, d.local) }},
+		{"setup", func(d *decoder, p *Plan, t source.Token) { d.word(&p.Setup, t) }},
+		{"protect", func(d *decoder, p *Plan, t source.Token) {
 			var all []string
 			d.prefixed(&all, t, branchPrefix, d.pathPattern)
 			for _, s := range all {
@@ -37,11 +39,11 @@ func isolationFields() []field[Plan] {
 
 // prefixed reads a list of paths, or of other things that begin with prefix; one string
 // counts as a list of one.
-func (d *decoder) prefixed(dst *[]string, t token, prefix string, read func(*string, token)) {
-	one := func(t token) {
-		rest, has := strings.CutPrefix(t.text, prefix)
-		if t.kind == kindString && has {
-			t.text = rest
+func (d *decoder) prefixed(dst *[]string, t source.Token, prefix string, read func(*string, source.Token)) {
+	one := func(t source.Token) {
+		rest, has := strings.CutPrefix(t.Text, prefix)
+		if t.Kind == source.KindString && has {
+			t.Text = rest
 		}
 		var s string
 		if has && prefix == branchPrefix {
@@ -57,15 +59,15 @@ func (d *decoder) prefixed(dst *[]string, t token, prefix string, read func(*str
 		}
 		*dst = append(*dst, s)
 	}
-	if t.kind == kindString {
+	if t.Kind == source.KindString {
 		one(t)
 		return
 	}
-	d.list(t, "a list of paths", func(_ int, e token) { one(e) })
+	d.list(t, "a list of paths", func(_ int, e source.Token) { one(e) })
 }
 
 // pathPattern reads a path inside the project whose parts may have wildcards.
-func (d *decoder) pathPattern(dst *string, t token) {
+func (d *decoder) pathPattern(dst *string, t source.Token) {
 	var s string
 	if d.local(&s, t); s != "" && d.matchable(s, t) {
 		*dst = s
@@ -73,16 +75,16 @@ func (d *decoder) pathPattern(dst *string, t token) {
 }
 
 // pattern reads words with wildcards.
-func (d *decoder) pattern(dst *string, t token) {
+func (d *decoder) pattern(dst *string, t source.Token) {
 	var s string
 	if d.word(&s, t); s != "" && d.matchable(s, t) {
 		*dst = s
 	}
 }
 
-func (d *decoder) matchable(s string, t token) bool {
+func (d *decoder) matchable(s string, t source.Token) bool {
 	if _, err := path.Match(s, ""); err != nil {
-		d.errorf(t.at, CodeBadPattern, "%s is no pattern: close the bracket, or put a \\ before it", quote(s))
+		d.errorf(t.At, CodeBadPattern, "%s is no pattern: close the bracket, or put a \\ before it", source.Quote(s))
 		return false
 	}
 	return true

@@ -6,6 +6,8 @@ package plan
 import (
 	"slices"
 	"strings"
+
+	"wavex/internal/plan/source"
 )
 
 // blockerNames are the field's own name and what other tools call it (LEDGER S0-04).
@@ -15,7 +17,7 @@ func blockerNames() []string {
 
 // reference is a blocker whose task had not been read when it was named.
 type reference struct {
-	at      place
+	at      source.Place
 	id      string
 	task    int32
 	element int32 // its index in the list; -1 when it stood alone
@@ -23,32 +25,32 @@ type reference struct {
 }
 
 // blockers reads the blockers of the current task: a list of ids, or one id.
-func (d *decoder) blockers(name uint8, t token) {
-	if t.kind == kindString || t.kind == kindNumber {
+func (d *decoder) blockers(name uint8, t source.Token) {
+	if t.Kind == source.KindString || t.Kind == source.KindNumber {
 		d.blocker(reference{task: int32(d.task), element: -1, name: name}, t)
 		return
 	}
-	d.list(t, "a list of task ids", func(i int, e token) {
+	d.list(t, "a list of task ids", func(i int, e source.Token) {
 		d.blocker(reference{task: int32(d.task), element: int32(i), name: name}, e)
 	})
 }
 
-func (d *decoder) blocker(r reference, t token) {
+func (d *decoder) blocker(r reference, t source.Token) {
 	id, ok := d.id(t)
 	if !ok {
 		return
 	}
 	if i, known := d.ids.get(d.plan.Tasks, id); known {
-		d.edge(r.task, i, r, t.at)
+		d.edge(r.task, i, r, t.At)
 		return
 	}
-	r.at, r.id = t.at, id
+	r.at, r.id = t.At, id
 	d.later = append(d.later, r)
 }
 
-func (d *decoder) edge(task, blocker int32, r reference, at place) {
+func (d *decoder) edge(task, blocker int32, r reference, at source.Place) {
 	if d.named.twice(task, blocker) {
-		d.report(at, SeverityWarning, CodeDuplicateBlocker, r.path(), "%s is already among the blockers of this task; once is enough", quote(d.plan.Tasks[blocker].ID))
+		d.report(at, SeverityWarning, CodeDuplicateBlocker, r.path(), "%s is already among the blockers of this task; once is enough", source.Quote(d.plan.Tasks[blocker].ID))
 		return
 	}
 	d.edges.Edge(int(task), int(blocker))
@@ -101,9 +103,9 @@ func (d *decoder) link() {
 		case !ok && d.errors >= maxReports:
 			d.errors++ // counted only; guessing is dear
 		case !ok:
-			d.report(r.at, SeverityError, CodeUnknownTask, r.path(), "unknown task %s in %s%s", quote(r.id), blockerNames()[r.name], d.hintID(r.id))
+			d.report(r.at, SeverityError, CodeUnknownTask, r.path(), "unknown task %s in %s%s", source.Quote(r.id), blockerNames()[r.name], d.hintID(r.id))
 		case i == r.task:
-			d.report(r.at, SeverityError, CodeSelfEdge, r.path(), "task %s is blocked by itself; remove the entry", quote(d.plan.Tasks[i].ID))
+			d.report(r.at, SeverityError, CodeSelfEdge, r.path(), "task %s is blocked by itself; remove the entry", source.Quote(d.plan.Tasks[i].ID))
 		default:
 			d.edge(r.task, i, r, r.at)
 		}

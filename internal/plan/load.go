@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"wavex/dag"
+	"wavex/internal/plan/source"
 )
 
 // maxFile is the size of the largest plan file read, in bytes: four times a plan of a
@@ -42,11 +43,11 @@ type Options struct {
 }
 
 // Load reads a plan file, JSON or YAML by its extension (.json, .yaml, .yml) and else by
-// its content; what is a plan of another tool is imported (see Import). All mistakes are diagnostics, in the order of the file; the plan is nil
+// its content; plans of other tools are read by package foreign. All mistakes are diagnostics, in the order of the file; the plan is nil
 // when one of them is an error. The error is a *ReadError, and means that there was
 // nothing to judge.
 func Load(path string) (*Plan, []Diagnostic, error) {
-	src, digest, err := read(path)
+	src, digest, err := ReadFile(path)
 	if err != nil {
 		return nil, nil, &ReadError{path, err}
 	}
@@ -63,8 +64,8 @@ func Parse(name string, data []byte, opts Options) (*Plan, []Diagnostic) {
 	return parse(name, string(data), sha256.Sum256(data), opts)
 }
 
-// read returns the file as one string, which the plan's strings then share, and its digest.
-func read(path string) (src string, digest [sha256.Size]byte, err error) {
+// ReadFile returns the file as one string, which the plan's strings then share, and its digest.
+func ReadFile(path string) (src string, digest [sha256.Size]byte, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return "", digest, err
@@ -95,10 +96,19 @@ func tooLarge(path string) error {
 
 func parse(name, src string, digest [sha256.Size]byte, opts Options) (*Plan, []Diagnostic) {
 	src = strings.TrimPrefix(src, "\ufeff")
+	if IsYAML(name, src) {
+		return Read(name, src, source.NewYAML(src), Reports{}, digest, opts)
+	}
+	return Read(name, src, source.NewJSON(src), Reports{}, digest, opts)
+}
+
+// Read reads a plan from tokens that stand for the file name with the text src, which
+// may be of another form: what an importer made of it, and what that found wrong.
+func Read(name, src string, from source.Tokens, found Reports, digest [sha256.Size]byte, opts Options) (*Plan, []Diagnostic) {
 	d := newDecoder(opts, src)
-	d.open(name, src)
+	d.src, d.Reports = from, found
 	d.read()
-	ds := d.diagnostics(name)
+	ds := d.Of(name, d.src.Pos)
 	if d.errors > 0 {
 		return nil, ds
 	}
@@ -111,9 +121,9 @@ func parse(name, src string, digest [sha256.Size]byte, opts Options) (*Plan, []D
 	return p, ds
 }
 
-// isYAML goes by the extension, and where that says nothing by the first character: a
+// IsYAML goes by the extension, and where that says nothing by the first character: a
 // JSON plan begins with a brace.
-func isYAML(name, src string) bool {
+func IsYAML(name, src string) bool {
 	switch strings.ToLower(filepath.Ext(name)) {
 	case ".json":
 		return false
@@ -132,7 +142,7 @@ func newDecoder(opts Options, src string) *decoder {
 	edges := min(strings.Count(src, ","), len(src)/8, 16<<20)
 	return &decoder{
 		opts:          opts,
-		plan:          &Plan{Version: version, Schedule: "waves", Tasks: make([]Task, 0, room), keys: new(keys)},
+		plan:          &Plan{Version: Version, Schedule: "waves", Tasks: make([]Task, 0, room), keys: new(keys)},
 		planShape:     newShape("the plan", planFields()...),
 		taskShape:     newShape("a task", taskFields()...),
 		defaultsShape: newShape("defaults", settingsFields()...),
@@ -143,28 +153,28 @@ func newDecoder(opts Options, src string) *decoder {
 		guessShape:    newShape("estimate", guessFields()...),
 		waveShape:     newShape("a wave", waveFields()...),
 		ids:           newIndex(room),
-		places:        make([]place, 0, room),
+		places:        make([]source.Place, 0, room),
 		edges:         dag.NewBuilder(room, edges),
 	}
 }
 
 // read decodes the whole plan and judges it.
 func (d *decoder) read() {
-	top := d.src.next()
+	top := d.src.Next()
 	set, ok := d.planShape.decode(d, d.plan, top)
-	if ok && d.src.problem() == nil {
-		d.src.finish()
+	if ok && d.src.Problem() == nil {
+		d.src.Finish()
 	}
-	broken := d.src.problem()
+	broken := d.src.Problem()
 	if broken != nil {
-		d.report(broken.at, SeverityError, broken.code, nil, "%s", broken.message)
+		d.report(broken.At, SeverityError, broken.Code, nil, "%s", broken.Message)
 	}
 	switch {
 	case !ok || broken != nil:
 	case !d.planShape.had(set, "tasks"):
-		d.errorf(top.at, CodeEmptyPlan, `the plan has no tasks; add "tasks" with at least one`)
+		d.errorf(top.At, CodeEmptyPlan, `the plan has no tasks; add "tasks" with at least one`)
 	case len(d.plan.Tasks) == 0 && d.errors == 0:
-		d.errorf(top.at, CodeEmptyPlan, "the plan has no tasks; add at least one")
+		d.errorf(top.At, CodeEmptyPlan, "the plan has no tasks; add at least one")
 	}
 	if broken == nil { // half a file would make known tasks look unknown
 		d.link()
@@ -188,7 +198,7 @@ type prompt struct {
 const maxPrompt = 16 << 20
 
 // prompt reads a prompt: words, or "@" and a file beside the plan. "@@" stands for an @.
-func (d *decoder) prompt(dst *string, t token) {
+func (d *decoder) prompt(dst *string, t source.Token) {
 	var s string
 	if d.word(&s, t); s == "" {
 		return
@@ -203,7 +213,7 @@ func (d *decoder) prompt(dst *string, t token) {
 		return
 	}
 	if strings.ContainsAny(name, "\r\n") || name == "" {
-		d.errorf(t.at, CodeMissingFile, `%s names no file; write "@@" for a prompt that begins with an @`, quote(s))
+		d.errorf(t.At, CodeMissingFile, `%s names no file; write "@@" for a prompt that begins with an @`, source.Quote(s))
 		return
 	}
 	p, known := d.prompts[name]
@@ -215,7 +225,7 @@ func (d *decoder) prompt(dst *string, t token) {
 		d.prompts[name] = p
 	}
 	if p.wrong != "" {
-		d.errorf(t.at, CodeMissingFile, "prompt file %s: %s", quote(name), p.wrong)
+		d.errorf(t.At, CodeMissingFile, "prompt file %s: %s", source.Quote(name), p.wrong)
 		return
 	}
 	*dst = p.text

@@ -66,7 +66,7 @@ func TestFull(t *testing.T) {
 	if wave, total := p.Waves(); total != 4 || !reflect.DeepEqual(wave, []int{1, 2, 3, 4}) {
 		t.Errorf("waves %v of %d", wave, total)
 	}
-	if p.Path != "testdata/full.json" || len(p.Digest) != 64 || p.Tasks[1].Pos != (Pos{29, 5}) {
+	if p.Path != "testdata/full.json" || len(p.Digest) != 64 || p.Tasks[1].Pos != (Pos{Line: 29, Column: 5}) {
 		t.Errorf("path %q digest %q place %v", p.Path, p.Digest, p.Tasks[1].Pos)
 	}
 	for id, want := range map[string]int{"1": 0, "01": 0, "T1": 0, "t-0001": 0, "2": 1, "T-7": 2, "docs": 3} {
@@ -150,7 +150,7 @@ func TestYAMLIsTheSame(t *testing.T) {
 			t.Errorf("blockers of task %d differ", i)
 		}
 	}
-	if got := y.Tasks[3].Pos; got != (Pos{76, 5}) {
+	if got := y.Tasks[3].Pos; got != (Pos{Line: 76, Column: 5}) {
 		t.Errorf("place of docs: %v", got)
 	}
 	data, err := os.ReadFile("testdata/full.yaml")
@@ -240,7 +240,7 @@ func TestTail(t *testing.T) {
 		"echo `a` Verify: echo `date`":                                          "echo `date`",
 		"":                                                                      "",
 	} {
-		if got := tail(description); got != want {
+		if got := Tail(description); got != want {
 			t.Errorf("tail(%q) = %q, want %q", description, got, want)
 		}
 	}

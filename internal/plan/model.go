@@ -9,6 +9,7 @@ import (
 
 	"wavex/budget"
 	"wavex/dag"
+	"wavex/internal/plan/source"
 )
 
 // Plan is a validated plan: every blocker exists, there is no cycle, and every
@@ -82,7 +83,7 @@ type Task struct {
 }
 
 // Pos is a place in the plan file; Line and Column count from 1, Column in bytes.
-type Pos struct{ Line, Column int }
+type Pos = source.Pos
 
 // File is a path that a task declares, relative to its directory, slash-separated and clean.
 type File struct {

@@ -6,6 +6,8 @@ package plan
 import (
 	"fmt"
 	"strings"
+
+	"wavex/internal/plan/source"
 )
 
 // overlaps warns once for each file and wave, at the second task that declares it. Tasks
@@ -63,7 +65,7 @@ func (d *decoder) overlaps() {
 		path := []step{{name: "tasks"}, {index: i, element: true}, {name: "files"}}
 		d.report(d.places[i], SeverityWarning, CodeFileOverlap, path,
 			"tasks %s of wave %d declare %s and will run one after the other; use blockedBy if their order matters",
-			d.some(u.tasks), k.wave, quote(k.path))
+			d.some(u.tasks), k.wave, source.Quote(k.path))
 	}
 }
 

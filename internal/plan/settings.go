@@ -3,7 +3,11 @@ package plan
 // This file reads how attempts are started, as defaults or as a task's overrides, and
 // resolves the two. It does not turn settings into flags of the CLI.
 
-import "strings"
+import (
+	"strings"
+
+	"wavex/internal/plan/source"
+)
 
 // MCPInherit is the value of Settings.MCPConfig for the user's own MCP servers.
 const MCPInherit = "inherit"
@@ -13,45 +17,45 @@ const mcpNone = "none"
 
 func settingsFields() []field[Settings] {
 	return []field[Settings]{
-		{"model", func(d *decoder, s *Settings, t token) { d.word(&s.Model, t) }},
-		{"fallbackModel", func(d *decoder, s *Settings, t token) { d.word(&s.FallbackModel, t) }},
-		{"permissionMode", func(d *decoder, s *Settings, t token) {
+		{"model", func(d *decoder, s *Settings, t source.Token) { d.word(&s.Model, t) }},
+		{"fallbackModel", func(d *decoder, s *Settings, t source.Token) { d.word(&s.FallbackModel, t) }},
+		{"permissionMode", func(d *decoder, s *Settings, t source.Token) {
 			d.enum(&s.PermissionMode, t, "acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "plan")
 		}},
-		{"allowedTools", func(d *decoder, s *Settings, t token) { d.words(&s.AllowedTools, t) }},
-		{"disallowedTools", func(d *decoder, s *Settings, t token) { d.words(&s.DisallowedTools, t) }},
-		{"timeout", func(d *decoder, s *Settings, t token) { d.duration(&s.Timeout, t) }},
-		{"idleTimeout", func(d *decoder, s *Settings, t token) { d.duration(&s.IdleTimeout, t) }},
-		{"maxRetries", func(d *decoder, s *Settings, t token) {
+		{"allowedTools", func(d *decoder, s *Settings, t source.Token) { d.words(&s.AllowedTools, t) }},
+		{"disallowedTools", func(d *decoder, s *Settings, t source.Token) { d.words(&s.DisallowedTools, t) }},
+		{"timeout", func(d *decoder, s *Settings, t source.Token) { d.duration(&s.Timeout, t) }},
+		{"idleTimeout", func(d *decoder, s *Settings, t source.Token) { d.duration(&s.IdleTimeout, t) }},
+		{"maxRetries", func(d *decoder, s *Settings, t source.Token) {
 			if n, ok := d.count(t, 0); ok {
 				s.MaxRetries = &n
 			}
 		}},
-		{"maxTurns", func(d *decoder, s *Settings, t token) {
+		{"maxTurns", func(d *decoder, s *Settings, t source.Token) {
 			if n, ok := d.count(t, 1); ok {
 				s.MaxTurns = n
 			}
 		}},
-		{"agent", func(d *decoder, s *Settings, t token) { d.word(&s.Agent, t) }},
-		{"appendSystemPrompt", func(d *decoder, s *Settings, t token) { d.word(&s.AppendSystemPrompt, t) }},
+		{"agent", func(d *decoder, s *Settings, t source.Token) { d.word(&s.Agent, t) }},
+		{"appendSystemPrompt", func(d *decoder, s *Settings, t source.Token) { d.word(&s.AppendSystemPrompt, t) }},
 		{"mcpConfig", mcpField},
 		{"mcp", mcpField},
 		{"settingSources", sourcesField},
-		{"dir", func(d *decoder, s *Settings, t token) { d.local(&s.Dir, t) }},
+		{"dir", func(d *decoder, s *Settings, t source.Token) { d.local(&s.Dir, t) }},
 	}
 }
 
-func mcpField(d *decoder, s *Settings, t token) {
+func mcpField(d *decoder, s *Settings, t source.Token) {
 	if s.MCPConfig != "" {
-		d.errorf(t.at, CodeConflict, "mcp and mcpConfig are the same field; keep one")
+		d.errorf(t.At, CodeConflict, "mcp and mcpConfig are the same field; keep one")
 	}
 	d.word(&s.MCPConfig, t)
 }
 
 // sourcesField reads the CLI's comma list, or the same as a list.
-func sourcesField(d *decoder, s *Settings, t token) {
+func sourcesField(d *decoder, s *Settings, t source.Token) {
 	var list []string
-	at := t.at
+	at := t.At
 	d.words(&list, t)
 	if len(list) == 1 {
 		list = strings.Split(list[0], ",")
@@ -61,7 +65,7 @@ func sourcesField(d *decoder, s *Settings, t token) {
 		switch list[i] {
 		case "user", "project", "local":
 		default:
-			d.errorf(at, CodeBadValue, `%s is not a settings source; use "user", "project" and "local", separated by commas`, quote(list[i]))
+			d.errorf(at, CodeBadValue, `%s is not a settings source; use "user", "project" and "local", separated by commas`, source.Quote(list[i]))
 			return
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/agnivade/levenshtein"
+
+	"wavex/internal/plan/source"
 )
 
 // hint is `; did you mean "x"?` for the nearest of the names, or a list of them when
@@ -23,7 +25,7 @@ func hint(got string, names []string) string {
 	}
 	switch {
 	case best != "":
-		return fmt.Sprintf("; did you mean %s?", quote(best))
+		return fmt.Sprintf("; did you mean %s?", source.Quote(best))
 	case len(names) <= 8:
 		return "; use " + either(names)
 	}
@@ -41,7 +43,7 @@ func either(names []string) string {
 		default:
 			b.WriteString(", ")
 		}
-		b.WriteString(quote(n))
+		b.WriteString(source.Quote(n))
 	}
 	return b.String()
 }
@@ -62,7 +64,7 @@ func (d *decoder) hintID(got string) string {
 			continue
 		}
 		if strings.EqualFold(id, got) {
-			return fmt.Sprintf("; did you mean %s?", quote(id))
+			return fmt.Sprintf("; did you mean %s?", source.Quote(id))
 		}
 		if x := levenshtein.ComputeDistance(got, id); x < distance || (x == distance && best == "") {
 			best, distance = id, x
@@ -71,5 +73,5 @@ func (d *decoder) hintID(got string) string {
 	if best == "" {
 		return "; add that task, or remove the entry"
 	}
-	return fmt.Sprintf("; did you mean %s?", quote(best))
+	return fmt.Sprintf("; did you mean %s?", source.Quote(best))
 }

@@ -11,68 +11,69 @@ import (
 	"time"
 
 	"wavex/budget"
+	"wavex/internal/plan/source"
 )
 
 // Upper bounds that no run comes near; beyond them a figure is a slip of the pen.
 const (
 	maxDuration = 365 * 24 * time.Hour
-	maxCount    = 1_000_000_000
+	MaxCount    = 1_000_000_000
 	maxUSD      = 1e9
 )
 
 // str reads a string; ok is false when a mistake was reported.
-func (d *decoder) str(t token) (string, bool) {
-	if t.kind != kindString {
-		d.wrongType(t, kindString.String())
-		d.src.skip(t)
+func (d *decoder) str(t source.Token) (string, bool) {
+	if t.Kind != source.KindString {
+		d.wrongType(t, source.KindString.String())
+		d.src.Skip(t)
 		return "", false
 	}
-	return t.text, d.clean(t)
+	return t.Text, d.clean(t)
 }
 
 // clean reports a NUL, which no command line, file name or prompt can carry.
-func (d *decoder) clean(t token) bool {
-	if strings.IndexByte(t.text, 0) >= 0 {
-		d.errorf(t.at, CodeEncoding, "the string contains a NUL character; remove it")
+func (d *decoder) clean(t source.Token) bool {
+	if strings.IndexByte(t.Text, 0) >= 0 {
+		d.errorf(t.At, CodeEncoding, "the string contains a NUL character; remove it")
 		return false
 	}
 	return true
 }
 
 // text reads a string of any content into dst.
-func (d *decoder) text(dst *string, t token) {
+func (d *decoder) text(dst *string, t source.Token) {
 	if s, ok := d.str(t); ok {
 		*dst = s
 	}
 }
 
 // word reads a string with at least one visible character into dst.
-func (d *decoder) word(dst *string, t token) {
+func (d *decoder) word(dst *string, t source.Token) {
 	s, ok := d.str(t)
 	if !ok {
 		return
 	}
 	if strings.TrimSpace(s) == "" {
-		d.errorf(t.at, CodeBadValue, "must not be empty; leave the field out instead")
+		d.errorf(t.At, CodeBadValue, "must not be empty; leave the field out instead")
 		return
 	}
 	*dst = s
 }
 
 // line is word for one line; line ends around it, which YAML's block texts bring, are dropped.
-func (d *decoder) line(dst *string, t token) {
+func (d *decoder) line(dst *string, t source.Token) {
 	var s string
 	d.word(&s, t)
 	if s = strings.TrimSpace(s); strings.ContainsAny(s, "\r\n") {
-		d.errorf(t.at, CodeBadValue, "must be a single line; put the rest into description")
+		d.errorf(t.At, CodeBadValue, "must be a single line; put the rest into description")
 		return
 	}
 	*dst = s
 }
 
 // words reads a list of non-empty strings; a single string counts as a list of one.
-func (d *decoder) words(dst *[]string, t token) {
-	if t.kind == kindString {
+func (d *decoder) words(dst *[]string, t source.Token) {
+	if t.Kind == source.KindString {
 		var s string
 		if d.word(&s, t); s != "" {
 			*dst = []string{s}
@@ -80,7 +81,7 @@ func (d *decoder) words(dst *[]string, t token) {
 		return
 	}
 	list := []string{}
-	if d.list(t, "a list of strings", func(_ int, e token) {
+	if d.list(t, "a list of strings", func(_ int, e source.Token) {
 		var s string
 		if d.word(&s, e); s != "" {
 			list = append(list, s)
@@ -91,33 +92,33 @@ func (d *decoder) words(dst *[]string, t token) {
 }
 
 // enum reads one of the allowed strings.
-func (d *decoder) enum(dst *string, t token, allowed ...string) {
+func (d *decoder) enum(dst *string, t source.Token, allowed ...string) {
 	s, ok := d.str(t)
 	if !ok {
 		return
 	}
 	if !slices.Contains(allowed, s) {
-		d.errorf(t.at, CodeBadValue, "%s is not allowed here; use %s", quote(s), either(allowed))
+		d.errorf(t.At, CodeBadValue, "%s is not allowed here; use %s", source.Quote(s), either(allowed))
 		return
 	}
 	*dst = s
 }
 
 // number reads a finite number that is not negative.
-func (d *decoder) number(t token, limit float64) (float64, bool) {
-	if t.kind != kindNumber {
-		d.wrongType(t, kindNumber.String())
-		d.src.skip(t)
+func (d *decoder) number(t source.Token, limit float64) (float64, bool) {
+	if t.Kind != source.KindNumber {
+		d.wrongType(t, source.KindNumber.String())
+		d.src.Skip(t)
 		return 0, false
 	}
-	f, err := strconv.ParseFloat(t.text, 64)
+	f, err := strconv.ParseFloat(t.Text, 64)
 	switch {
 	case err != nil && !math.IsInf(f, 0), math.IsNaN(f):
-		d.errorf(t.at, CodeBadNumber, "%s is not a number", t.text)
+		d.errorf(t.At, CodeBadNumber, "%s is not a number", t.Text)
 	case f < 0:
-		d.errorf(t.at, CodeBadNumber, "%s is negative; it must be at least 0", t.text)
+		d.errorf(t.At, CodeBadNumber, "%s is negative; it must be at least 0", t.Text)
 	case f > limit:
-		d.errorf(t.at, CodeBadNumber, "%s is too large; the most is %s", t.text, strconv.FormatFloat(limit, 'f', -1, 64))
+		d.errorf(t.At, CodeBadNumber, "%s is too large; the most is %s", t.Text, strconv.FormatFloat(limit, 'f', -1, 64))
 	default:
 		return f, true
 	}
@@ -125,79 +126,79 @@ func (d *decoder) number(t token, limit float64) (float64, bool) {
 }
 
 // count reads a whole number of at least least.
-func (d *decoder) count(t token, least int) (int, bool) {
-	f, ok := d.number(t, maxCount)
+func (d *decoder) count(t source.Token, least int) (int, bool) {
+	f, ok := d.number(t, MaxCount)
 	if !ok {
 		return 0, false
 	}
 	if f != math.Trunc(f) {
-		d.errorf(t.at, CodeBadNumber, "%s is not a whole number", t.text)
+		d.errorf(t.At, CodeBadNumber, "%s is not a whole number", t.Text)
 		return 0, false
 	}
 	if int(f) < least {
-		d.errorf(t.at, CodeBadNumber, "%s is too small; it must be at least %d", t.text, least)
+		d.errorf(t.At, CodeBadNumber, "%s is too small; it must be at least %d", t.Text, least)
 		return 0, false
 	}
 	return int(f), true
 }
 
 // truth reads true or false.
-func (d *decoder) truth(t token) (value, ok bool) {
-	if t.kind != kindBool {
-		d.wrongType(t, kindBool.String())
-		d.src.skip(t)
+func (d *decoder) truth(t source.Token) (value, ok bool) {
+	if t.Kind != source.KindBool {
+		d.wrongType(t, source.KindBool.String())
+		d.src.Skip(t)
 		return false, false
 	}
-	return t.text == "true", true
+	return t.Text == "true", true
 }
 
 // duration reads "90s", "10m", "1h30m", or a number of seconds; it must be positive.
-func (d *decoder) duration(dst *time.Duration, t token) {
+func (d *decoder) duration(dst *time.Duration, t source.Token) {
 	var v time.Duration
-	switch t.kind {
-	case kindNumber:
-		f, err := strconv.ParseFloat(t.text, 64)
+	switch t.Kind {
+	case source.KindNumber:
+		f, err := strconv.ParseFloat(t.Text, 64)
 		if err != nil || math.IsNaN(f) || math.Abs(f) > maxDuration.Seconds() {
-			d.errorf(t.at, CodeBadDuration, "%s seconds is out of range; the most is %d (a year)", t.text, int(maxDuration.Seconds()))
+			d.errorf(t.At, CodeBadDuration, "%s seconds is out of range; the most is %d (a year)", t.Text, int(maxDuration.Seconds()))
 			return
 		}
 		v = time.Duration(math.Round(f * float64(time.Second)))
-	case kindString:
+	case source.KindString:
 		var err error
-		if v, err = time.ParseDuration(strings.TrimSpace(t.text)); err != nil {
-			d.errorf(t.at, CodeBadDuration, "%s is not a duration; write it like 90s, 10m or 1h30m, or as a number of seconds", quote(t.text))
+		if v, err = time.ParseDuration(strings.TrimSpace(t.Text)); err != nil {
+			d.errorf(t.At, CodeBadDuration, "%s is not a duration; write it like 90s, 10m or 1h30m, or as a number of seconds", source.Quote(t.Text))
 			return
 		}
 	default:
 		d.wrongType(t, `a duration like "10m" or a number of seconds`)
-		d.src.skip(t)
+		d.src.Skip(t)
 		return
 	}
 	switch {
 	case v < 0:
-		d.errorf(t.at, CodeBadDuration, "%s is negative; a duration must be positive", t.text)
+		d.errorf(t.At, CodeBadDuration, "%s is negative; a duration must be positive", t.Text)
 	case v == 0:
-		d.errorf(t.at, CodeBadDuration, "a duration must be positive; leave the field out for no limit of its own")
+		d.errorf(t.At, CodeBadDuration, "a duration must be positive; leave the field out for no limit of its own")
 	case v > maxDuration:
-		d.errorf(t.at, CodeBadDuration, "%s is more than a year", t.text)
+		d.errorf(t.At, CodeBadDuration, "%s is more than a year", t.Text)
 	default:
 		*dst = v
 	}
 }
 
 // usd reads an amount in dollars: a number, or a string like "$2.50".
-func (d *decoder) usd(t token) (budget.USD, bool) {
-	if t.kind == kindString {
-		u, err := budget.ParseUSD(t.text)
+func (d *decoder) usd(t source.Token) (budget.USD, bool) {
+	if t.Kind == source.KindString {
+		u, err := budget.ParseUSD(t.Text)
 		if err != nil {
-			d.errorf(t.at, CodeBadNumber, "%s", err)
+			d.errorf(t.At, CodeBadNumber, "%s", err)
 			return 0, false
 		}
 		return u, true
 	}
-	if t.kind != kindNumber {
+	if t.Kind != source.KindNumber {
 		d.wrongType(t, "an amount in dollars")
-		d.src.skip(t)
+		d.src.Skip(t)
 		return 0, false
 	}
 	f, ok := d.number(t, maxUSD)

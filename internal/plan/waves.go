@@ -4,8 +4,10 @@ package plan
 // say, as barriers where a plan has no edges, and one task at a time where a wave is
 // sequential (LEDGER C3, C4). It does not know how tasks are started.
 
-// maxWave bounds declared waves: what follows them has room for every number below.
-const maxWave = 100_000
+import "wavex/internal/plan/source"
+
+// MaxWave bounds declared waves: what follows them has room for every number below.
+const MaxWave = 100_000
 
 // maxBarriers bounds the edges that declared waves stand for.
 const maxBarriers = 4 << 20
@@ -26,9 +28,9 @@ func (p *Plan) Sequential(wave int) bool { return p.sequential[wave] }
 
 func waveFields() []field[Wave] {
 	return []field[Wave]{
-		{"wave", func(d *decoder, w *Wave, t token) { d.wave(&w.Number, t) }},
-		{"title", func(d *decoder, w *Wave, t token) { d.line(&w.Title, t) }},
-		{"parallel", func(d *decoder, w *Wave, t token) {
+		{"wave", func(d *decoder, w *Wave, t source.Token) { d.wave(&w.Number, t) }},
+		{"title", func(d *decoder, w *Wave, t source.Token) { d.line(&w.Title, t) }},
+		{"parallel", func(d *decoder, w *Wave, t source.Token) {
 			if parallel, ok := d.truth(t); ok {
 				w.Sequential = !parallel
 			}
@@ -36,28 +38,28 @@ func waveFields() []field[Wave] {
 	}
 }
 
-func (d *decoder) wave(dst *int, t token) {
+func (d *decoder) wave(dst *int, t source.Token) {
 	n, ok := d.count(t, 1)
-	if ok && n > maxWave {
-		d.errorf(t.at, CodeBadNumber, "wave %d is too high; the most is %d", n, maxWave)
+	if ok && n > MaxWave {
+		d.errorf(t.At, CodeBadNumber, "wave %d is too high; the most is %d", n, MaxWave)
 		return
 	}
 	*dst = n
 }
 
-func (d *decoder) waves(t token) {
+func (d *decoder) waves(t source.Token) {
 	known := map[int]bool{}
-	d.list(t, "a list of waves", func(_ int, e token) {
+	d.list(t, "a list of waves", func(_ int, e source.Token) {
 		var w Wave
 		set, ok := d.waveShape.decode(d, &w, e)
 		switch {
 		case !ok:
 			return
 		case !d.waveShape.had(set, "wave"):
-			d.errorf(e.at, CodeMissingField, `a wave needs its number, like {"wave": 2, "parallel": false}`)
+			d.errorf(e.At, CodeMissingField, `a wave needs its number, like {"wave": 2, "parallel": false}`)
 			return
 		case known[w.Number]:
-			d.errorf(e.at, CodeConflict, "wave %d is described twice; keep one", w.Number)
+			d.errorf(e.At, CodeConflict, "wave %d is described twice; keep one", w.Number)
 			return
 		}
 		known[w.Number] = w.Number != 0
@@ -105,7 +107,7 @@ func (d *decoder) floors() {
 		path := []step{{name: "tasks"}, {index: i, element: true}, {name: "wave"}}
 		d.report(d.places[i], SeverityError, CodeWaveOrder, path,
 			"task %s is declared for wave %d, but its blocker %s runs in wave %d; declare a wave behind that, or none",
-			quote(p.Tasks[i].ID), declared, quote(p.Tasks[last].ID), wave[last])
+			source.Quote(p.Tasks[i].ID), declared, source.Quote(p.Tasks[last].ID), wave[last])
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"wavex/internal/plan/source"
 )
 
 func TestYAMLMistakes(t *testing.T) {
@@ -120,7 +122,7 @@ func TestYAMLIsBounded(t *testing.T) {
 		"flow keys": {"{" + strings.Repeat("a: ,", 50_000) + "}", CodeTooLarge},
 		"documents": {strings.Repeat("--- a\n", 50_000), CodeTooLarge},
 		"bomb":      {bomb.String(), CodeTooLarge},
-		"size":      {"name: " + strings.Repeat("x", maxYAML), CodeTooLarge},
+		"size":      {"name: " + strings.Repeat("x", source.MaxYAML), CodeTooLarge},
 		"one line":  {"name: " + strings.Repeat("x", 10<<20), CodeEmptyPlan},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -24,7 +24,7 @@ func (e *NotEmptyError) Error() string {
 }
 
 // Export puts a plan into the list, which must be empty, and returns what a list cannot
-// carry. native is p as JSON (plan.Import makes it); p has its prompts from files.
+// carry. native is p as JSON (foreign.Import makes it); p has its prompts from files.
 func (l *List) Export(ctx context.Context, p *plan.Plan, native []byte) (lost []string, err error) {
 	if l.Exists() {
 		tasks, bad, err := l.Read(ctx)

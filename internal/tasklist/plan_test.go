@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"wavex/internal/plan"
+	"wavex/internal/plan/foreign"
 )
 
 func TestPlan(t *testing.T) {
@@ -156,7 +157,7 @@ func TestExport(t *testing.T) {
 	if p == nil {
 		t.Fatal(ds, err)
 	}
-	native, _, _, err := plan.ImportFile(file, plan.Options{})
+	native, _, _, err := foreign.ImportFile(file, plan.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

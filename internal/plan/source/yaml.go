@@ -1,4 +1,4 @@
-package plan
+package source
 
 // This file opens YAML: it has goccy/go-yaml build a tree, after refusing what would
 // cost that parser too much, and turns its places into ours. yamlwalk.go reads the
@@ -18,47 +18,48 @@ import (
 	yamltoken "github.com/goccy/go-yaml/token"
 )
 
-// maxYAML bounds a YAML file, in bytes: its tree takes about 60 times as much.
-const maxYAML = 16 << 20
+// MaxYAML bounds a YAML file, in bytes: its tree takes about 60 times as much.
+const MaxYAML = 16 << 20
 
-type yamlSource struct {
+// YAML reads YAML as tokens.
+type YAML struct {
 	src     string
 	root    ast.Node
 	stack   []yamlFrame
 	anchors map[string]ast.Node
 	aliased int
 	done    bool
-	wrong   *problem
-	at      cursor
+	Wrong   *Problem
+	at      Cursor
 }
 
-// newYAMLSource parses the whole file; what is wrong with it comes as the problem.
-func newYAMLSource(src string) *yamlSource {
+// NewYAML parses the whole file; what is wrong with it comes as the problem.
+func NewYAML(src string) *YAML {
 	src = strings.ReplaceAll(src, "\r\n", "\n") // changes no line and no column
-	s := &yamlSource{src: src, anchors: map[string]ast.Node{}, at: cursor{src: src, line: 1}}
-	if s.wrong = unreadable(src); s.wrong == nil {
+	s := &YAML{src: src, anchors: map[string]ast.Node{}, at: Cursor{src: src, line: 1}}
+	if s.Wrong = unreadable(src); s.Wrong == nil {
 		s.parse()
 	}
 	return s
 }
 
 // unreadable tells what keeps a text from being parsed at all.
-func unreadable(src string) *problem {
-	if len(src) > maxYAML {
-		return &problem{-1, CodeTooLarge, fmt.Sprintf("a YAML plan of more than %d MB takes too much memory; write it in JSON", maxYAML>>20)}
+func unreadable(src string) *Problem {
+	if len(src) > MaxYAML {
+		return &Problem{-1, CodeTooLarge, fmt.Sprintf("a YAML plan of more than %d MB takes too much memory; write it in JSON", MaxYAML>>20)}
 	}
-	at := func(off int) place {
+	at := func(off int) Place {
 		line := 1 + strings.Count(src[:off], "\n")
 		begin := strings.LastIndexByte(src[:off], '\n') + 1
 		return yamlPlace(line, 1+utf8.RuneCountInString(src[begin:off]))
 	}
 	if i := strings.IndexByte(src, 0); i >= 0 {
-		return &problem{at(i), CodeEncoding, "a NUL character; save the file as UTF-8 text"}
+		return &Problem{at(i), CodeEncoding, "a NUL character; save the file as UTF-8 text"}
 	}
 	for i := 0; i < len(src); {
 		r, n := utf8.DecodeRuneInString(src[i:])
 		if r == utf8.RuneError && n == 1 {
-			return &problem{at(i), CodeEncoding, "not valid UTF-8; save the file as UTF-8"}
+			return &Problem{at(i), CodeEncoding, "not valid UTF-8; save the file as UTF-8"}
 		}
 		i += n
 	}
@@ -66,19 +67,19 @@ func unreadable(src string) *problem {
 }
 
 // parse fills root, or wrong. The parser's own panics on odd files become a problem.
-func (s *yamlSource) parse() {
+func (s *YAML) parse() {
 	defer func() {
 		if r := recover(); r != nil {
-			s.wrong = &problem{-1, CodeSyntax, "the YAML parser cannot read this file; write it more plainly, or in JSON"}
+			s.Wrong = &Problem{-1, CodeSyntax, "the YAML parser cannot read this file; write it more plainly, or in JSON"}
 		}
 	}()
 	tokens := lexer.Tokenize(s.src)
-	if s.wrong = excess(tokens); s.wrong != nil {
+	if s.Wrong = excess(tokens); s.Wrong != nil {
 		return
 	}
 	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
-		s.wrong = yamlProblem(err)
+		s.Wrong = yamlProblem(err)
 		return
 	}
 	for _, doc := range file.Docs {
@@ -86,26 +87,26 @@ func (s *yamlSource) parse() {
 			continue
 		}
 		if s.root != nil {
-			s.wrong = &problem{placeOf(doc.Body), CodeSyntax, "something follows the plan; a file holds one plan, so remove it"}
+			s.Wrong = &Problem{placeOf(doc.Body), CodeSyntax, "something follows the plan; a file holds one plan, so remove it"}
 			return
 		}
 		s.root = doc.Body
 	}
 	if s.root == nil {
-		s.wrong = &problem{yamlPlace(1, 1), CodeEmptyPlan, "the file is empty; a plan needs at least tasks with an id and a subject"}
+		s.Wrong = &Problem{yamlPlace(1, 1), CodeEmptyPlan, "the file is empty; a plan needs at least tasks with an id and a subject"}
 	}
 }
 
-func yamlProblem(err error) *problem {
+func yamlProblem(err error) *Problem {
 	var ye yaml.Error
 	if errors.As(err, &ye) {
-		at := place(-1)
+		at := Place(-1)
 		if tk := ye.GetToken(); tk != nil && tk.Position != nil {
 			at = yamlPlace(tk.Position.Line, tk.Position.Column)
 		}
-		return &problem{at, CodeSyntax, "not valid YAML: " + firstLine(ye.GetMessage())}
+		return &Problem{at, CodeSyntax, "not valid YAML: " + firstLine(ye.GetMessage())}
 	}
-	return &problem{-1, CodeSyntax, "not valid YAML: " + firstLine(err.Error())}
+	return &Problem{-1, CodeSyntax, "not valid YAML: " + firstLine(err.Error())}
 }
 
 func firstLine(s string) string {
@@ -119,7 +120,7 @@ func firstLine(s string) string {
 // bracket, so depth shows before parsing. And its time grows with the square of the
 // number of documents and of keys without a value (measured: 16 s for 100,000
 // documents, 33 s for 100,000 empty keys).
-func excess(tokens yamltoken.Tokens) *problem {
+func excess(tokens yamltoken.Tokens) *Problem {
 	const most = 2000
 	var columns []int
 	flow, documents, empty := 0, 0, 0
@@ -147,9 +148,9 @@ func excess(tokens yamltoken.Tokens) *problem {
 		case flow > maxDepth, len(columns) > 2*maxDepth:
 			return tooDeep(at)
 		case documents > most:
-			return &problem{at, CodeTooLarge, "too many documents in one file; a file holds one plan"}
+			return &Problem{at, CodeTooLarge, "too many documents in one file; a file holds one plan"}
 		case empty > most:
-			return &problem{at, CodeTooLarge, "too many keys without a value; leave such fields out"}
+			return &Problem{at, CodeTooLarge, "too many keys without a value; leave such fields out"}
 		}
 	}
 	return nil
@@ -172,13 +173,16 @@ func valueless(tokens yamltoken.Tokens, i int) bool {
 	return next.Position.Line > tokens[i].Position.Line && next.Position.Column <= key.Position.Column
 }
 
-func (s *yamlSource) finish()           {}
-func (s *yamlSource) problem() *problem { return s.wrong }
+// Finish implements Tokens.
+func (s *YAML) Finish() {}
+
+// Problem implements Tokens.
+func (s *YAML) Problem() *Problem { return s.Wrong }
 
 // yamlPlace packs a line and a column, in characters, into a place.
-func yamlPlace(line, column int) place { return place(line)<<32 | place(column) }
+func yamlPlace(line, column int) Place { return Place(line)<<32 | Place(column) }
 
-func placeOf(n ast.Node) place {
+func placeOf(n ast.Node) Place {
 	if n == nil || n.GetToken() == nil || n.GetToken().Position == nil {
 		return -1
 	}
@@ -195,8 +199,8 @@ func placeOf(n ast.Node) place {
 	return yamlPlace(p.Line, p.Column)
 }
 
-// pos turns a column in characters into one in bytes.
-func (s *yamlSource) pos(at place) Pos {
+// Pos turns a column in characters into one in bytes.
+func (s *YAML) Pos(at Place) Pos {
 	if at < 0 {
 		return Pos{}
 	}

@@ -1,4 +1,4 @@
-package plan
+package source
 
 // This file reads JSON as tokens with offsets. It knows nothing of plans.
 //
@@ -18,74 +18,77 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-type jsonSource struct {
+// JSON reads JSON as tokens.
+type JSON struct {
 	src   string
 	dec   *jsontext.Decoder
 	end   int // offset at which the token read last ended
 	depth int
-	wrong *problem
-	at    cursor
+	wrong *Problem
+	at    Cursor
 }
 
-func newJSONSource(src string) *jsonSource {
-	return &jsonSource{
+// NewJSON begins to read a text; what is wrong with it comes as the problem.
+func NewJSON(src string) *JSON {
+	return &JSON{
 		src: src,
 		// Repeated names are the decoder's to report, with its own words and without
 		// a set of names for each object.
 		dec: jsontext.NewDecoder(strings.NewReader(src), jsontext.AllowDuplicateNames(true)),
-		at:  cursor{src: src, line: 1},
+		at:  Cursor{src: src, line: 1},
 	}
 }
 
-func (s *jsonSource) next() token {
+// Next implements Tokens.
+func (s *JSON) Next() Token {
 	if s.wrong != nil {
-		return token{at: place(s.end)}
+		return Token{At: Place(s.end)}
 	}
 	tok, err := s.dec.ReadToken()
 	start := s.start()
 	if err != nil {
 		s.fail(err)
-		return token{at: place(start)}
+		return Token{At: Place(start)}
 	}
 	s.end = int(s.dec.InputOffset())
 	switch tok.Kind() {
 	case '{':
-		return s.open(token{kind: kindObject, at: place(start)})
+		return s.open(Token{Kind: KindObject, At: Place(start)})
 	case '[':
-		return s.open(token{kind: kindArray, at: place(start)})
+		return s.open(Token{Kind: KindArray, At: Place(start)})
 	case '}', ']':
 		s.depth--
-		return token{kind: kindEnd, at: place(start)}
+		return Token{Kind: KindEnd, At: Place(start)}
 	case '"':
 		text := s.src[start+1 : s.end-1]
 		if strings.IndexByte(text, '\\') >= 0 {
 			text = tok.String()
 		}
-		return token{kind: kindString, text: text, at: place(start)}
+		return Token{Kind: KindString, Text: text, At: Place(start)}
 	case '0':
-		return token{kind: kindNumber, text: s.src[start:s.end], at: place(start)}
+		return Token{Kind: KindNumber, Text: s.src[start:s.end], At: Place(start)}
 	case 't', 'f':
-		return token{kind: kindBool, text: s.src[start:s.end], at: place(start)}
+		return Token{Kind: KindBool, Text: s.src[start:s.end], At: Place(start)}
 	default:
-		return token{kind: kindNull, text: "null", at: place(start)}
+		return Token{Kind: KindNull, Text: "null", At: Place(start)}
 	}
 }
 
-func (s *jsonSource) open(t token) token {
+func (s *JSON) open(t Token) Token {
 	if s.depth++; s.depth > maxDepth {
-		s.wrong = tooDeep(t.at)
-		return token{at: t.at}
+		s.wrong = tooDeep(t.At)
+		return Token{At: t.At}
 	}
 	return t
 }
 
-func tooDeep(at place) *problem {
-	return &problem{at, CodeTooDeep, fmt.Sprintf("values are nested more than %d deep; a plan needs 6 levels", maxDepth)}
+func tooDeep(at Place) *Problem {
+	return &Problem{at, CodeTooDeep, fmt.Sprintf("values are nested more than %d deep; a plan needs 6 levels", maxDepth)}
 }
 
 // start is where the token after the last one begins: white space and the separators
 // are all that can lie between.
-func (s *jsonSource) start() int {
+func (s *JSON) start() int {
 	for i := s.end; i < len(s.src); i++ {
 		switch s.src[i] {
 		case ' ', '\t', '\r', '\n', ',', ':':
@@ -96,31 +99,33 @@ func (s *jsonSource) start() int {
 	return len(s.src)
 }
 
-func (s *jsonSource) skip(t token) {
-	if t.kind != kindObject && t.kind != kindArray {
+// Skip implements Tokens.
+func (s *JSON) Skip(t Token) {
+	if t.Kind != KindObject && t.Kind != KindArray {
 		return
 	}
 	for inside := s.depth; s.depth >= inside; {
-		if s.next().kind == kindBad {
+		if s.Next().Kind == KindBad {
 			return
 		}
 	}
 }
 
-func (s *jsonSource) raw(t token) json.RawMessage {
-	switch t.kind {
-	case kindBad, kindEnd:
+// Raw implements Tokens.
+func (s *JSON) Raw(t Token) json.RawMessage {
+	switch t.Kind {
+	case KindBad, KindEnd:
 		return nil
 	}
-	s.skip(t)
+	s.Skip(t)
 	if s.wrong != nil {
 		return nil
 	}
-	return json.RawMessage(s.src[t.at:s.end])
+	return json.RawMessage(s.src[t.At:s.end])
 }
 
-// finish reports what follows the plan, if anything does.
-func (s *jsonSource) finish() {
+// Finish reports what follows the plan, if anything does.
+func (s *JSON) Finish() {
 	if s.wrong != nil {
 		return
 	}
@@ -132,17 +137,17 @@ func (s *jsonSource) finish() {
 		s.wrong = p
 		return
 	}
-	s.wrong = &problem{place(at), CodeSyntax, "something follows the plan; a file holds one plan, so remove it"}
+	s.wrong = &Problem{Place(at), CodeSyntax, "something follows the plan; a file holds one plan, so remove it"}
 }
 
-func (s *jsonSource) fail(err error) {
+func (s *JSON) fail(err error) {
 	at := s.start()
 	if len(strings.TrimLeft(s.src, " \t\r\n")) == 0 {
-		s.wrong = &problem{0, CodeEmptyPlan, `the file is empty; a plan needs at least {"tasks": [{"id": "T-001", "subject": "..."}]}`}
+		s.wrong = &Problem{0, CodeEmptyPlan, `the file is empty; a plan needs at least {"tasks": [{"id": "T-001", "subject": "..."}]}`}
 		return
 	}
 	if word := bareWord(s.src[at:]); word != "" {
-		s.wrong = &problem{place(at), CodeSyntax, "names and strings stand in double quotes: " + quote(word)}
+		s.wrong = &Problem{Place(at), CodeSyntax, "names and strings stand in double quotes: " + Quote(word)}
 		return
 	}
 	var se *jsontext.SyntacticError
@@ -151,7 +156,7 @@ func (s *jsonSource) fail(err error) {
 	}
 	switch {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		s.wrong = &problem{place(len(s.src)), CodeSyntax, "the file ends in the middle of a value; close what is open, or restore the rest of the file"}
+		s.wrong = &Problem{Place(len(s.src)), CodeSyntax, "the file ends in the middle of a value; close what is open, or restore the rest of the file"}
 		return
 	}
 	if p := s.misread(at); p != nil {
@@ -163,10 +168,10 @@ func (s *jsonSource) fail(err error) {
 		reason = se.Err.Error()
 	}
 	if strings.Contains(reason, "UTF-8") {
-		s.wrong = &problem{place(at), CodeEncoding, "not valid UTF-8; save the file as UTF-8"}
+		s.wrong = &Problem{Place(at), CodeEncoding, "not valid UTF-8; save the file as UTF-8"}
 		return
 	}
-	s.wrong = &problem{place(at), CodeSyntax, "not valid JSON: " + reason}
+	s.wrong = &Problem{Place(at), CodeSyntax, "not valid JSON: " + reason}
 }
 
 // bareWord is the word that text begins with, unless JSON knows it.
@@ -184,19 +189,19 @@ func bareWord(text string) string {
 }
 
 // misread recognises what people and other tools write that JSON does not have.
-func (s *jsonSource) misread(at int) *problem {
+func (s *JSON) misread(at int) *Problem {
 	if at >= len(s.src) {
 		return nil
 	}
-	syntax := func(message string) *problem { return &problem{place(at), CodeSyntax, message} }
+	syntax := func(message string) *Problem { return &Problem{Place(at), CodeSyntax, message} }
 	switch c := s.src[at]; {
 	case c == 0:
-		return &problem{place(at), CodeEncoding, "a NUL character; save the file as UTF-8 text"}
+		return &Problem{Place(at), CodeEncoding, "a NUL character; save the file as UTF-8 text"}
 	case c == '#', c == '/' && at+1 < len(s.src) && (s.src[at+1] == '/' || s.src[at+1] == '*'):
 		return syntax("JSON has no comments; remove it, or write the plan in YAML")
 	case c >= 0x80:
 		if r, n := utf8.DecodeRuneInString(s.src[at:]); r == utf8.RuneError && n == 1 {
-			return &problem{place(at), CodeEncoding, "not valid UTF-8; save the file as UTF-8"}
+			return &Problem{Place(at), CodeEncoding, "not valid UTF-8; save the file as UTF-8"}
 		}
 	case c == '\'':
 		return syntax("JSON strings stand in double quotes")
@@ -208,19 +213,23 @@ func (s *jsonSource) misread(at int) *problem {
 	return nil
 }
 
-func (s *jsonSource) pos(p place) Pos   { return s.at.pos(int(p)) }
-func (s *jsonSource) problem() *problem { return s.wrong }
+// Pos implements Tokens.
+func (s *JSON) Pos(p Place) Pos { return s.at.Pos(int(p)) }
 
-// cursor turns offsets into lines and columns. It counts on from the last answer, so
+// Problem implements Tokens.
+func (s *JSON) Problem() *Problem { return s.wrong }
+
+// Cursor turns offsets into lines and columns. It counts on from the last answer, so
 // asking in the order of the file reads the file once.
-type cursor struct {
+type Cursor struct {
 	src   string
 	off   int // where it stands
 	line  int
 	begin int // offset at which the line begins
 }
 
-func (c *cursor) pos(off int) Pos {
+// Pos is the place of an offset.
+func (c *Cursor) Pos(off int) Pos {
 	off = min(max(off, 0), len(c.src))
 	if off < c.begin {
 		c.off, c.line, c.begin = 0, 1, 0
@@ -236,8 +245,11 @@ func (c *cursor) pos(off int) Pos {
 	return Pos{Line: c.line, Column: off - c.begin + 1}
 }
 
+// NewCursor stands at the beginning of a text.
+func NewCursor(src string) *Cursor { return &Cursor{src: src, line: 1} }
+
 // line1 is the offset at which a line begins.
-func (c *cursor) line1(line int) int {
+func (c *Cursor) line1(line int) int {
 	if line < c.line {
 		c.off, c.line, c.begin = 0, 1, 0
 	}

@@ -1,4 +1,4 @@
-package plan
+package foreign
 
 // This file reads what stands in one <task> block of a phase plan: attributes, sections,
 // files and checks. It looks for tags where they may be, and takes the rest as text.
@@ -6,20 +6,23 @@ package plan
 import (
 	"html"
 	"strings"
+
+	"wavex/internal/plan"
+	"wavex/internal/plan/source"
 )
 
-func (r *phaseReader) attributes(t *foreignTask, text string, at place) {
+func (r *phaseReader) attributes(t *foreignTask, text string, at source.Place) {
 	eachAttribute(text, func(name, value string, n int) {
 		value = strings.TrimSpace(value)
-		p := phrase{value, at + place(n)}
+		p := phrase{value, at + source.Place(n)}
 		switch name {
 		case "id":
 			t.id = p
 		case "title", "name":
 			t.subject = p
 		case "wave":
-			if t.wave = atoi(value); value == "" || t.wave < 1 || t.wave > maxWave {
-				r.errorf(p.at, CodeBadNumber, "wave %s is no number from 1 to %d", quote(value), maxWave)
+			if t.wave = atoi(value); value == "" || t.wave < 1 || t.wave > plan.MaxWave {
+				r.errorf(p.at, plan.CodeBadNumber, "wave %s is no number from 1 to %d", source.Quote(value), plan.MaxWave)
 				t.wave = 0
 			}
 			t.waveAt = p.at
@@ -29,7 +32,7 @@ func (r *phaseReader) attributes(t *foreignTask, text string, at place) {
 			t.alone = value == "false"
 		default:
 			if value != "" {
-				r.keep(t, name, textNode(value, p.at))
+				r.keep(t, name, source.Text(value, p.at))
 			}
 		}
 	})
@@ -40,12 +43,12 @@ func (r *phaseReader) attributes(t *foreignTask, text string, at place) {
 func eachAttribute(s string, f func(name, value string, at int)) {
 	const blank = " \t\r\n"
 	for i := 0; i < len(s); {
-		if !plainName(s[i : i+1]) {
+		if !plan.PlainName(s[i : i+1]) {
 			i++
 			continue
 		}
 		start := i
-		for i < len(s) && (plainName(s[i:i+1]) || s[i] == '.') {
+		for i < len(s) && (plan.PlainName(s[i:i+1]) || s[i] == '.') {
 			i++
 		}
 		name := s[start:i]
@@ -83,7 +86,7 @@ func ids(p phrase) []phrase {
 			n = len(p.text) - at
 		}
 		if word := p.text[at : at+n]; word != "" && !strings.EqualFold(word, "none") && word != "-" {
-			list = append(list, phrase{word, p.at + place(at)})
+			list = append(list, phrase{word, p.at + source.Place(at)})
 		}
 		at += n + 1
 	}
@@ -91,7 +94,7 @@ func ids(p phrase) []phrase {
 }
 
 // body reads the sections of a task.
-func (r *phaseReader) body(t *foreignTask, body string, at place) {
+func (r *phaseReader) body(t *foreignTask, body string, at source.Place) {
 	for i := 0; i < len(body); {
 		if strings.IndexByte(" \t\r\n", body[i]) >= 0 {
 			i++
@@ -103,7 +106,7 @@ func (r *phaseReader) body(t *foreignTask, body string, at place) {
 			if n < 0 {
 				n = len(body) - i
 			}
-			r.notCarried(at+place(i), "task "+quote(t.id.text)+": the text "+quote(strings.TrimSpace(body[i:i+n])))
+			r.notCarried(at+source.Place(i), "task "+source.Quote(t.id.text)+": the text "+source.Quote(strings.TrimSpace(body[i:i+n])))
 			i += n
 			continue
 		}
@@ -115,10 +118,10 @@ func (r *phaseReader) body(t *foreignTask, body string, at place) {
 		}
 		n := r.close(body[from:], name)
 		if n < 0 {
-			r.errorf(at+place(i), CodeSyntax, "task %s: <%s> is not closed", quote(t.id.text), clipped(name, 40))
+			r.errorf(at+source.Place(i), plan.CodeSyntax, "task %s: <%s> is not closed", source.Quote(t.id.text), clipped(name, 40))
 			return
 		}
-		r.part(t, strings.ToLower(name), body[from:from+n], at+place(from))
+		r.part(t, strings.ToLower(name), body[from:from+n], at+source.Place(from))
 		i = from + n + len("</"+name+">")
 	}
 }
@@ -141,7 +144,7 @@ func (r *phaseReader) close(rest, name string) int {
 }
 
 // part reads one section.
-func (r *phaseReader) part(t *foreignTask, name, text string, at place) {
+func (r *phaseReader) part(t *foreignTask, name, text string, at source.Place) {
 	clean := strings.Join(strings.Fields(html.UnescapeString(text)), " ")
 	if strings.EqualFold(clean, "none") {
 		clean = ""
@@ -223,9 +226,9 @@ func tagEnd(s string) int {
 	return -1
 }
 
-func (r *phaseReader) files(t *foreignTask, text string, at place) {
+func (r *phaseReader) files(t *foreignTask, text string, at source.Place) {
 	around := r.elements(text, "file", func(attrs map[string]string, text string, n int) {
-		r.file(t, phrase{text, at + place(n)}, attrs["action"])
+		r.file(t, phrase{text, at + source.Place(n)}, attrs["action"])
 	})
 	for _, l := range strings.Split(around, "\n") {
 		if l = strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(l), "-*")); l != "" && !strings.EqualFold(l, "none") {
@@ -254,16 +257,16 @@ func (f *foreign) file(t *foreignTask, p phrase, action string) {
 	case "reference":
 		action = "read"
 	default:
-		f.notCarried(p.at, "the action "+quote(action)+" of a file")
+		f.notCarried(p.at, "the action "+source.Quote(action)+" of a file")
 		action = ""
 	}
 	t.files = append(t.files, foreignFile{p, action})
 }
 
-func (r *phaseReader) checks(t *foreignTask, text string, at place) {
+func (r *phaseReader) checks(t *foreignTask, text string, at source.Place) {
 	around := r.elements(text, "check", func(attrs map[string]string, text string, n int) {
 		kind := strings.ToLower(attrs["type"])
-		t.claims = append(t.claims, claim{kind: kind, command: strings.TrimSpace(attrs["cmd"] + attrs["command"]), file: attrs["file"], phrase: phrase{text, at + place(n)}})
+		t.claims = append(t.claims, claim{kind: kind, command: strings.TrimSpace(attrs["cmd"] + attrs["command"]), file: attrs["file"], phrase: phrase{text, at + source.Place(n)}})
 	})
 	for _, l := range strings.Split(around, "\n") {
 		if l = strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(l), "-*")); l != "" {

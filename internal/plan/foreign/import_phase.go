@@ -1,4 +1,4 @@
-package plan
+package foreign
 
 // This file reads phase plans in markdown: front matter, must-haves, headings of waves,
 // and <task> blocks (LEDGER S4-01 to S4-12). The blocks only look like XML: their text
@@ -8,6 +8,9 @@ package plan
 import (
 	"regexp"
 	"strings"
+
+	"wavex/internal/plan"
+	"wavex/internal/plan/source"
 )
 
 type phaseReader struct {
@@ -41,7 +44,7 @@ func (f *foreign) readPhase(src string) {
 			i = r.section(i, level, text)
 		default:
 			if s := strings.TrimSpace(l.text); s != "" && s != "---" && !l.code {
-				f.notCarried(l.at, "the text "+quote(s))
+				f.notCarried(l.at, "the text "+source.Quote(s))
 			}
 			i++
 		}
@@ -66,7 +69,7 @@ func (r *phaseReader) frontMatter() int {
 		name, value, ok := strings.Cut(l.text, ":")
 		if !ok || strings.TrimSpace(name) != name || name == "" {
 			if s := strings.TrimSpace(l.text); s != "" && s[0] != '#' {
-				r.notCarried(l.at, "the line "+quote(s)+" of the front matter")
+				r.notCarried(l.at, "the line "+source.Quote(s)+" of the front matter")
 			}
 			continue
 		}
@@ -82,16 +85,16 @@ func (r *phaseReader) frontMatter() int {
 		case "goal":
 			r.request = append(r.request, phrase{value, at})
 		case "wave_count":
-			r.waveCount = textNode(value, at)
+			r.waveCount = source.Text(value, at)
 		case "task_count":
-			r.taskCount = textNode(value, at)
+			r.taskCount = source.Text(value, at)
 		default:
 			if value != "" && value != "[]" && value != "{}" && value != "null" {
-				r.notCarried(at, quote(name)+" of the front matter")
+				r.notCarried(at, source.Quote(name)+" of the front matter")
 			}
 		}
 	}
-	r.errorf(0, CodeSyntax, "the front matter is not closed; end it with a line ---")
+	r.errorf(0, plan.CodeSyntax, "the front matter is not closed; end it with a line ---")
 	return len(r.lines)
 }
 
@@ -116,14 +119,14 @@ func (r *phaseReader) section(i, level int, text string) int {
 			if p, _, _, ok := l.item(); ok {
 				r.criteria = append(r.criteria, p)
 			} else if s := strings.TrimSpace(l.text); s != "" && s != "---" {
-				r.notCarried(l.at, "the text "+quote(s))
+				r.notCarried(l.at, "the text "+source.Quote(s))
 			}
 		}
 		return end
 	case strings.HasPrefix(low, "key link"):
 		if body = strings.TrimSpace(body); body != "" {
 			r.request = append(r.request, phrase{text + ":\n" + body, head.at})
-			r.warnf(head.at, CodeNotCarried, "the key links became words of the request; nothing checks them")
+			r.warnf(head.at, plan.CodeNotCarried, "the key links became words of the request; nothing checks them")
 		}
 		return end
 	case strings.HasPrefix(low, "goal"), strings.HasPrefix(low, "objective"):
@@ -136,25 +139,25 @@ func (r *phaseReader) section(i, level int, text string) int {
 			r.title = phrase{text, head.at}
 		}
 	case strings.TrimSpace(body) != "":
-		r.notCarried(head.at, "the section "+quote(text))
+		r.notCarried(head.at, "the section "+source.Quote(text))
 		return end
 	}
 	return i + 1 // the text below is looked at line by line
 }
 
 // from is where a line begins; the end of the file for the one after the last.
-func (r *phaseReader) from(i int) place {
+func (r *phaseReader) from(i int) source.Place {
 	if i < len(r.lines) {
 		return r.lines[i].at
 	}
-	return place(len(r.src))
+	return source.Place(len(r.src))
 }
 
 // heading reads "Wave 2 (Sequential - label)".
 func (r *phaseReader) heading(l line, m []string) {
 	n := atoi(m[1])
-	if n < 1 || n > maxWave {
-		r.errorf(l.at, CodeBadNumber, "wave %s is out of range; waves count from 1 to %d", m[1], maxWave)
+	if n < 1 || n > plan.MaxWave {
+		r.errorf(l.at, plan.CodeBadNumber, "wave %s is out of range; waves count from 1 to %d", m[1], plan.MaxWave)
 		return
 	}
 	r.current = n
@@ -173,7 +176,7 @@ func (r *phaseReader) heading(l line, m []string) {
 func atoi(s string) int {
 	n := 0
 	for _, c := range []byte(s) {
-		if c < '0' || c > '9' || n > maxCount {
+		if c < '0' || c > '9' || n > plan.MaxCount {
 			return -1
 		}
 		n = n*10 + int(c-'0')
@@ -187,15 +190,15 @@ func (r *phaseReader) task(i int) int {
 	first := r.lines[i]
 	indent := len(first.text) - len(strings.TrimLeft(first.text, " "))
 	tag := taskTag(first.text)
-	t := &foreignTask{at: first.at + place(indent)}
-	r.attributes(t, first.text[indent+len("<task"):tag-1], first.at+place(indent+len("<task")))
+	t := &foreignTask{at: first.at + source.Place(indent)}
+	r.attributes(t, first.text[indent+len("<task"):tag-1], first.at+source.Place(indent+len("<task")))
 	if t.wave == 0 {
 		t.wave, t.waveAt = r.current, first.at
 	} else if r.current != 0 && t.wave != r.current {
-		r.warnf(t.waveAt, CodeGuessed, "task %s says wave %d and stands under the heading of wave %d; its own word counts", quote(t.id.text), t.wave, r.current)
+		r.warnf(t.waveAt, plan.CodeGuessed, "task %s says wave %d and stands under the heading of wave %d; its own word counts", source.Quote(t.id.text), t.wave, r.current)
 	}
 	r.tasks = append(r.tasks, t)
-	from := first.at + place(tag)
+	from := first.at + source.Place(tag)
 	if body, ok := strings.CutSuffix(strings.TrimRight(first.text[tag:], " \t"), "</task>"); ok {
 		r.body(t, body, from)
 		return i + 1
@@ -211,10 +214,10 @@ func (r *phaseReader) task(i int) int {
 			return end + 1
 		}
 		if taskTag(text) > 0 {
-			r.errorf(t.at, CodeSyntax, "task %s is not closed before the next one begins; end it with </task> on a line of its own", quote(t.id.text))
+			r.errorf(t.at, plan.CodeSyntax, "task %s is not closed before the next one begins; end it with </task> on a line of its own", source.Quote(t.id.text))
 			return end
 		}
 	}
-	r.errorf(t.at, CodeSyntax, "task %s is not closed; end it with </task> on a line of its own", quote(t.id.text))
+	r.errorf(t.at, plan.CodeSyntax, "task %s is not closed; end it with </task> on a line of its own", source.Quote(t.id.text))
 	return len(r.lines)
 }

@@ -1,4 +1,4 @@
-package plan
+package foreign
 
 // This file throws anything at the importers: mistakes are told, nothing panics, and
 // nothing takes more than linear time.
@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"wavex/internal/plan"
+	"wavex/internal/plan/source"
 )
 
 func FuzzImportPhase(f *testing.F) {
@@ -46,8 +49,8 @@ func fuzzImport(f *testing.F, name string, forms ...Form) {
 // sound is what holds for any text.
 func sound(t *testing.T, name, text string) {
 	t.Helper()
-	out, form, ds := Import(name, []byte(text), Options{})
-	if (out == nil) != HasErrors(ds) {
+	out, form, ds := Import(name, []byte(text), plan.Options{})
+	if (out == nil) != plan.HasErrors(ds) {
 		t.Fatalf("out is nil: %v, but %v", out == nil, ds)
 	}
 	for _, d := range ds {
@@ -55,14 +58,14 @@ func sound(t *testing.T, name, text string) {
 			t.Fatalf("incomplete: %#v", d)
 		}
 	}
-	p, direct := Parse(name, []byte(text), Options{})
+	p, direct := Parse(name, []byte(text), plan.Options{})
 	if (p == nil) != (out == nil) || len(direct) != len(ds) {
 		t.Fatalf("read directly: %v\nimported: %v", direct, ds)
 	}
 	if p == nil {
 		return
 	}
-	q, ds := Parse("out.json", out, Options{})
+	q, ds := Parse("out.json", out, plan.Options{})
 	if q == nil {
 		t.Fatalf("what was written does not load: %v\n%s", ds, out)
 	}
@@ -79,7 +82,7 @@ func sound(t *testing.T, name, text string) {
 	}
 	for _, w := range writers() {
 		out, _ := w.write(p)
-		if r, ds := Parse(w.name, out, Options{}); r == nil || r.Graph.Len() != p.Graph.Len() {
+		if r, ds := Parse(w.name, out, plan.Options{}); r == nil || r.Graph.Len() != p.Graph.Len() {
 			t.Fatalf("the export does not load: %v\n%s", ds, out)
 		}
 	}
@@ -96,38 +99,38 @@ func TestHostileImports(t *testing.T) {
 		"line of blanks":    {"p.md", task + strings.Repeat(" ", mega), ""},
 		"action":            {"p.md", "<task id=\"1\">\n<action>" + long + "</action>\n</task>\n", ""},
 		"attribute":         {"p.md", "<task id=\"1\" x=\"" + long + "\">\n<action>x</action>\n</task>\n", ""},
-		"id":                {"p.md", "<task id=\"" + long + "\">\n<action>x</action>\n</task>\n", CodeBadID},
-		"blockers":          {"p.md", "<task id=\"1\" depends=\"" + strings.Repeat("2,", mega/8) + "\">\n<action>x</action>\n</task>\n", CodeUnknownTask},
+		"id":                {"p.md", "<task id=\"" + long + "\">\n<action>x</action>\n</task>\n", plan.CodeBadID},
+		"blockers":          {"p.md", "<task id=\"1\" depends=\"" + strings.Repeat("2,", mega/8) + "\">\n<action>x</action>\n</task>\n", plan.CodeUnknownTask},
 		"open tags":         {"p.md", "<task id=\"1\">\n" + strings.Repeat("<a ", mega/3) + "\n</task>\n", ""},
-		"open sections":     {"p.md", "<task id=\"1\">\n" + strings.Repeat("<a>", mega/3) + "\n</task>\n", CodeSyntax},
+		"open sections":     {"p.md", "<task id=\"1\">\n" + strings.Repeat("<a>", mega/3) + "\n</task>\n", plan.CodeSyntax},
 		"ends of actions":   {"p.md", "<task id=\"1\">\n<action>" + strings.Repeat("</action>x", mega/10) + "\n</task>\n", ""},
-		"open tasks":        {"p.md", strings.Repeat("<task id=\"1\">\n", 200_000), CodeSyntax},
+		"open tasks":        {"p.md", strings.Repeat("<task id=\"1\">\n", 200_000), plan.CodeSyntax},
 		"checks":            {"p.md", "<task id=\"1\">\n<action>x</action>\n<verify>" + strings.Repeat("<check>a.md contains \"x\"</check>\n", 20_000) + "</verify>\n</task>\n", ""},
 		"open checks":       {"p.md", "<task id=\"1\">\n<action>x</action>\n<verify>" + strings.Repeat("<check>", mega/7) + "</verify>\n</task>\n", ""},
 		"one long check":    {"p.md", "<task id=\"1\">\n<action>x</action>\n<verify><check>" + strings.Repeat("a contains `", mega/12) + "</check></verify>\n</task>\n", ""},
 		"headings":          {"p.md", strings.Repeat("## Wave 99999\n", 100_000) + task, ""},
 		"waves":             {"p.md", strings.Repeat("#", mega) + "\n" + task, ""},
-		"comments":          {"p.md", strings.Repeat("<!--\n", mega/5), CodeSyntax},
+		"comments":          {"p.md", strings.Repeat("<!--\n", mega/5), plan.CodeSyntax},
 		"fences":            {"p.md", strings.Repeat("```\n", mega/4) + task, ""},
-		"stories in md":     {"p.md", strings.Repeat("### T-001: x\n", 100_000), CodeDuplicateID},
+		"stories in md":     {"p.md", strings.Repeat("### T-001: x\n", 100_000), plan.CodeDuplicateID},
 		"comment of a task": {"p.md", "### T-001: x\n<!-- " + strings.Repeat("a: [", mega/4) + " -->\n", ""},
 		"text around":       {"p.md", "# x\n" + strings.Repeat("word\n", mega/5) + "### T-001: x\n", ""},
-		"too large":         {"p.md", task + strings.Repeat(long, 2), CodeTooLarge},
-		"deep":              {"p.json", `{"phase":1,"tasks":` + deep, CodeTooDeep},
-		"deep before":       {"p.json", `{"x":` + deep + `,"phase":1}`, CodeTooDeep},
-		"deep in a task":    {"p.json", `{"phase":1,"tasks":[{"id":1,"title":"x","y":` + deep + `}]}`, CodeTooDeep},
-		"values":            {"p.json", `{"phase":1,"x":[` + strings.Repeat("1,", maxNodes) + `1],"tasks":[]}`, CodeTooLarge},
+		"too large":         {"p.md", task + strings.Repeat(long, 2), plan.CodeTooLarge},
+		"deep":              {"p.json", `{"phase":1,"tasks":` + deep, plan.CodeTooDeep},
+		"deep before":       {"p.json", `{"x":` + deep + `,"phase":1}`, plan.CodeTooDeep},
+		"deep in a task":    {"p.json", `{"phase":1,"tasks":[{"id":1,"title":"x","y":` + deep + `}]}`, plan.CodeTooDeep},
+		"values":            {"p.json", `{"phase":1,"x":[` + strings.Repeat("1,", source.MaxNodes) + `1],"tasks":[]}`, plan.CodeTooLarge},
 		"long values":       {"p.json", `{"phase":1,"tasks":[{"id":1,"title":"` + long + `"}]}`, ""},
 		"fields":            {"p.json", `{"phase":1,"tasks":[{"id":1,"title":"x"` + many(200_000) + `}]}`, ""},
 		"chain":             {"p.json", `{"phase":1,"tasks":[` + chain(20_000) + `]}`, ""},
-		"high wave":         {"p.json", `{"phase":1,"tasks":[{"id":1,"title":"x","wave":999999999999999999999}]}`, CodeBadNumber},
-		"nul":               {"p.json", "{\"phase\":1,\"tasks\":[{\"id\":1,\"title\":\"x\\u0000\"}]}", CodeEncoding},
-		"utf-16":            {"p.md", "\xff\xfe#\x00", CodeEncoding},
-		"yaml":              {"p.yaml", "phase: 1\ntasks: " + deep, CodeTooDeep},
+		"high wave":         {"p.json", `{"phase":1,"tasks":[{"id":1,"title":"x","wave":999999999999999999999}]}`, plan.CodeBadNumber},
+		"nul":               {"p.json", "{\"phase\":1,\"tasks\":[{\"id\":1,\"title\":\"x\\u0000\"}]}", plan.CodeEncoding},
+		"utf-16":            {"p.md", "\xff\xfe#\x00", plan.CodeEncoding},
+		"yaml":              {"p.yaml", "phase: 1\ntasks: " + deep, plan.CodeTooDeep},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p, ds := Parse(c.file, []byte(c.text), Options{})
+			p, ds := Parse(c.file, []byte(c.text), plan.Options{})
 			if (p == nil) != (c.code != "") || c.code != "" && !hasCode(ds, c.code) {
 				t.Errorf("want %q, got %.500s", c.code, fmt.Sprint(ds))
 			}

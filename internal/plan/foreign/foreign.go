@@ -1,4 +1,4 @@
-package plan
+package foreign
 
 // This file is what all importers fill in, and what becomes of it: the tree of a native
 // plan. It knows no foreign format. Checks are judged last, when all files are known.
@@ -8,19 +8,21 @@ import (
 	"strings"
 
 	"wavex/dag"
+	"wavex/internal/plan"
+	"wavex/internal/plan/source"
 )
 
 // phrase is a text of a foreign file and where it stands.
 type phrase struct {
 	text string
-	at   place
+	at   source.Place
 }
 
-func (w phrase) node() *node {
+func (w phrase) node() *source.Node {
 	if w.text == "" {
 		return nil
 	}
-	return textNode(w.text, w.at)
+	return source.Text(w.text, w.at)
 }
 
 // claim is a check as a foreign file has it: a kind, a command, a file, or only words.
@@ -33,24 +35,24 @@ type foreignWave struct {
 	number     int
 	title      string
 	sequential bool
-	at         place
+	at         source.Place
 }
 
 type foreignTask struct {
-	at       place
+	at       source.Place
 	id       phrase
 	subject  phrase
 	action   phrase
 	sections []string // what follows the action in the description
 	wave     int
-	waveAt   place
+	waveAt   source.Place
 	alone    bool // not to run beside others
 	blockers []phrase
 	files    []foreignFile
 	claims   []claim
-	metadata *node
+	metadata *source.Node
 
-	checks []*node
+	checks []*source.Node
 	manual []phrase
 }
 
@@ -61,10 +63,10 @@ type foreignFile struct {
 
 // foreign is a plan as an importer understood it.
 type foreign struct {
-	d       *decoder
+	*plan.Reports
 	form    string // in messages: "a phase plan"
 	lenient bool
-	at      place
+	at      source.Place
 
 	name     phrase
 	request  []phrase // paragraphs
@@ -73,19 +75,19 @@ type foreign struct {
 	known    map[int]int // index into waves, by number
 	tasks    []*foreignTask
 
-	waveCount, taskCount *node // what the file says of itself
+	waveCount, taskCount *source.Node // what the file says of itself
 }
 
-func (f *foreign) warnf(at place, code, format string, args ...any) {
-	f.d.report(at, SeverityWarning, code, nil, format, args...)
+func (f *foreign) warnf(at source.Place, code, format string, args ...any) {
+	f.Warn(at, code, format, args...)
 }
 
-func (f *foreign) errorf(at place, code, format string, args ...any) {
-	f.d.report(at, SeverityError, code, nil, format, args...)
+func (f *foreign) errorf(at source.Place, code, format string, args ...any) {
+	f.Error(at, code, format, args...)
 }
 
-func (f *foreign) notCarried(at place, what string) {
-	f.warnf(at, CodeNotCarried, "%s has no place in a plan and was left out", what)
+func (f *foreign) notCarried(at source.Place, what string) {
+	f.warnf(at, plan.CodeNotCarried, "%s has no place in a plan and was left out", what)
 }
 
 // wave enters what is known of a wave; said twice, it adds up.
@@ -106,69 +108,69 @@ func (f *foreign) wave(w foreignWave) {
 }
 
 // tree is the native plan.
-func (f *foreign) tree() *node {
+func (f *foreign) tree() *source.Node {
 	f.count()
 	f.separate()
 	c := newClaims(f)
 	f.judge(c)
-	root := objectNode(f.at).set("version", countNode(version, f.at)).set("name", f.name.node())
+	root := source.Object(f.at).Set("version", source.Count(plan.Version, f.at)).Set("name", f.name.node())
 	if len(f.request) > 0 {
 		var parts []string
 		for _, p := range f.request {
 			parts = append(parts, p.text)
 		}
-		root.set("request", textNode(strings.Join(parts, "\n\n"), f.request[0].at))
+		root.Set("request", source.Text(strings.Join(parts, "\n\n"), f.request[0].at))
 	}
 	if len(f.criteria) > 0 {
-		list := listNode(f.criteria[0].at)
+		list := source.List(f.criteria[0].at)
 		for _, w := range f.criteria {
-			list.items = append(list.items, f.condition(c, w))
+			list.Items = append(list.Items, f.condition(c, w))
 		}
-		root.set("criteria", list)
+		root.Set("criteria", list)
 	}
-	var waves []*node
+	var waves []*source.Node
 	for _, w := range f.waves {
 		if w.title == "" && !w.sequential {
 			continue
 		}
-		n := objectNode(w.at).set("wave", countNode(w.number, w.at))
+		n := source.Object(w.at).Set("wave", source.Count(w.number, w.at))
 		if w.title != "" {
-			n.set("title", textNode(w.title, w.at))
+			n.Set("title", source.Text(w.title, w.at))
 		}
 		if w.sequential {
-			n.set("parallel", &node{kind: kindBool, text: "false", at: w.at})
+			n.Set("parallel", &source.Node{Kind: source.KindBool, Text: "false", At: w.at})
 		}
 		waves = append(waves, n)
 	}
 	if len(waves) > 0 {
-		root.set("waves", listNode(waves[0].at, waves...))
+		root.Set("waves", source.List(waves[0].At, waves...))
 	}
-	tasks := listNode(f.at)
+	tasks := source.List(f.at)
 	for _, t := range f.tasks {
-		tasks.items = append(tasks.items, t.tree())
+		tasks.Items = append(tasks.Items, t.tree())
 	}
-	return root.set("tasks", tasks)
+	return root.Set("tasks", tasks)
 }
 
-func (t *foreignTask) tree() *node {
-	n := objectNode(t.at).set("id", t.id.node()).set("subject", t.subject.node())
-	if n.get("subject") == nil {
-		n.set("subject", textNode(t.title(), t.at))
+func (t *foreignTask) tree() *source.Node {
+	n := source.Object(t.at).Set("id", t.id.node()).Set("subject", t.subject.node())
+	if n.Get("subject") == nil {
+		n.Set("subject", source.Text(t.title(), t.at))
 	}
 	description := t.action.text
 	for _, s := range t.sections {
 		description = strings.Trim(description+"\n\n"+s, "\n")
 	}
-	n.set("description", phrase{description, t.action.at}.node())
+	n.Set("description", phrase{description, t.action.at}.node())
 	if t.wave != 0 {
-		n.set("wave", countNode(t.wave, t.waveAt))
+		n.Set("wave", source.Count(t.wave, t.waveAt))
 	}
-	var list []*node
+	var list []*source.Node
 	for _, b := range t.blockers {
-		list = append(list, textNode(b.text, b.at))
+		list = append(list, source.Text(b.text, b.at))
 	}
 	if len(list) > 0 {
-		n.set("blockedBy", listNode(list[0].at, list...))
+		n.Set("blockedBy", source.List(list[0].At, list...))
 	}
 	list = nil
 	for _, file := range t.files {
@@ -176,21 +178,21 @@ func (t *foreignTask) tree() *node {
 			list = append(list, file.path.node())
 			continue
 		}
-		list = append(list, objectNode(file.path.at).set("path", file.path.node()).set("action", textNode(file.action, file.path.at)))
+		list = append(list, source.Object(file.path.at).Set("path", file.path.node()).Set("action", source.Text(file.action, file.path.at)))
 	}
 	if len(list) > 0 {
-		n.set("files", listNode(list[0].at, list...))
+		n.Set("files", source.List(list[0].At, list...))
 	}
 	// Always: a "Verify:" at the end of foreign prose is no command.
-	n.set("verify", listNode(t.at, t.checks...))
+	n.Set("verify", source.List(t.at, t.checks...))
 	list = nil
 	for _, m := range t.manual {
-		list = append(list, objectNode(m.at).set("text", m.node()).set("verification", textNode("observation", m.at)))
+		list = append(list, source.Object(m.at).Set("text", m.node()).Set("verification", source.Text("observation", m.at)))
 	}
 	if len(list) > 0 {
-		n.set("criteria", listNode(list[0].at, list...))
+		n.Set("criteria", source.List(list[0].At, list...))
 	}
-	return n.set("metadata", t.metadata)
+	return n.Set("metadata", t.metadata)
 }
 
 // title is a subject for a task that has none: how its text begins.
@@ -226,15 +228,15 @@ func (t *foreignTask) section(title, text string) {
 }
 
 // keep puts into metadata what a plan has no field for, a hundred of such.
-func (f *foreign) keep(t *foreignTask, name string, value *node) {
+func (f *foreign) keep(t *foreignTask, name string, value *source.Node) {
 	if t.metadata == nil {
-		t.metadata = objectNode(value.at)
+		t.metadata = source.Object(value.At)
 	}
-	if len(t.metadata.items) >= 200 || t.metadata.get(name) != nil {
-		f.notCarried(value.at, "task "+quote(t.id.text)+": "+quote(name))
+	if len(t.metadata.Items) >= 200 || t.metadata.Get(name) != nil {
+		f.notCarried(value.At, "task "+source.Quote(t.id.text)+": "+source.Quote(name))
 		return
 	}
-	t.metadata.set(name, value)
+	t.metadata.Set(name, value)
 }
 
 // count compares what the file says of itself with what was found in it: a difference
@@ -246,15 +248,15 @@ func (f *foreign) count() {
 			waves[t.wave] = true
 		}
 	}
-	compare := func(says *node, found int, what string) {
-		if says == nil || says.text == fmt.Sprint(found) {
+	compare := func(says *source.Node, found int, what string) {
+		if says == nil || says.Text == fmt.Sprint(found) {
 			return
 		}
 		const text = "the file says that it has %s %s, and %d were found; mend the count, or the part that was not understood"
 		if f.lenient {
-			f.warnf(says.at, CodeWrongCount, text, clipped(says.text, 20), what, found)
+			f.warnf(says.At, plan.CodeWrongCount, text, clipped(says.Text, 20), what, found)
 		} else {
-			f.errorf(says.at, CodeWrongCount, text, clipped(says.text, 20), what, found)
+			f.errorf(says.At, plan.CodeWrongCount, text, clipped(says.Text, 20), what, found)
 		}
 	}
 	compare(f.taskCount, len(f.tasks), "tasks")
@@ -283,7 +285,7 @@ func (f *foreign) separate() {
 			continue
 		}
 		f.wave(foreignWave{number: levels[i], sequential: true, at: t.at})
-		f.warnf(t.at, CodeGuessed, "task %s is not to run beside others: the %d tasks of its wave run one after the other", quote(t.id.text), single[levels[i]])
+		f.warnf(t.at, plan.CodeGuessed, "task %s is not to run beside others: the %d tasks of its wave run one after the other", source.Quote(t.id.text), single[levels[i]])
 		single[levels[i]] = 0 // said once
 	}
 	for i, t := range f.tasks {
@@ -320,7 +322,7 @@ func (f *foreign) levels() []int {
 
 // spelled is one spelling for all that name one task.
 func spelled(id string) string {
-	if n, ok := numbered(id); ok {
+	if n, ok := plan.Numbered(id); ok {
 		return fmt.Sprint(n)
 	}
 	return id

@@ -1,4 +1,4 @@
-package plan
+package foreign
 
 // This file reads linear plans: the stories of a prd.json, in the order of their
 // priority, and the steps of a state.json. Both are done one after the other, so each
@@ -9,12 +9,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"wavex/internal/plan"
+	"wavex/internal/plan/source"
 )
 
-func (f *foreign) readStories(root *node) {
-	var stories []*node
-	root.each(func(name, v *node) {
-		switch name.text {
+func (f *foreign) readStories(root *source.Node) {
+	var stories []*source.Node
+	root.Each(func(name, v *source.Node) {
+		switch name.Text {
 		case "project", "name", "title":
 			f.name = f.scalar(v)
 			f.name.text = clipped(strings.Join(strings.Fields(f.name.text), " "), 300)
@@ -23,7 +26,7 @@ func (f *foreign) readStories(root *node) {
 				f.request = append(f.request, p)
 			}
 		case "userStories", "user_stories", "stories", "tasks":
-			stories = append(stories, v.elements()...)
+			stories = append(stories, v.Elements()...)
 		default:
 			f.unused(name, v)
 		}
@@ -41,12 +44,12 @@ func (f *foreign) readStories(root *node) {
 			continue
 		}
 		s := story{task: t}
-		if v := e.get("priority"); v != nil {
-			s.priority, _ = strconv.ParseFloat(v.text, 64) // words like "high" keep the order of the file
+		if v := e.Get("priority"); v != nil {
+			s.priority, _ = strconv.ParseFloat(v.Text, 64) // words like "high" keep the order of the file
 		}
-		if v := e.get("passes"); v != nil && v.text == "true" {
+		if v := e.Get("passes"); v != nil && v.Text == "true" {
 			passed[spelled(t.id.text)] = true
-			f.notCarried(t.at, "story "+quote(t.id.text)+" passes already; it")
+			f.notCarried(t.at, "story "+source.Quote(t.id.text)+" passes already; it")
 			continue
 		}
 		edges = edges || len(t.blockers) > 0
@@ -72,41 +75,41 @@ func (f *foreign) readStories(root *node) {
 		f.tasks = append(f.tasks, t)
 	}
 	if !edges && len(list) > 1 {
-		f.warnf(list[1].task.at, CodeGuessed, "no story names what it depends on: they run one after the other, in the order of their priority")
+		f.warnf(list[1].task.at, plan.CodeGuessed, "no story names what it depends on: they run one after the other, in the order of their priority")
 	}
 	if len(list) == 0 && len(passed) > 0 {
-		f.errorf(f.at, CodeEmptyPlan, "all stories pass already; there is nothing to do")
+		f.errorf(f.at, plan.CodeEmptyPlan, "all stories pass already; there is nothing to do")
 	}
 }
 
 // without is an object less one field; nil when nothing is left.
-func without(n *node, name string) *node {
+func without(n *source.Node, name string) *source.Node {
 	if n == nil {
 		return nil
 	}
-	out := objectNode(n.at)
-	n.each(func(key, v *node) {
-		if key.text != name {
-			out.set(key.text, v)
+	out := source.Object(n.At)
+	n.Each(func(key, v *source.Node) {
+		if key.Text != name {
+			out.Set(key.Text, v)
 		}
 	})
-	if len(out.items) == 0 {
+	if len(out.Items) == 0 {
 		return nil
 	}
 	return out
 }
 
-func (f *foreign) readSteps(root *node) {
-	steps := root.get("steps").elements()
+func (f *foreign) readSteps(root *source.Node) {
+	steps := root.Get("steps").Elements()
 	done := map[string]bool{}
-	for _, e := range root.get("completedSteps").elements() {
+	for _, e := range root.Get("completedSteps").Elements() {
 		done[stepText(e)] = true
 	}
-	if left := root.get("remainingSteps"); left != nil {
-		steps = left.elements()
+	if left := root.Get("remainingSteps"); left != nil {
+		steps = left.Elements()
 	}
-	root.each(func(name, v *node) {
-		switch name.text {
+	root.Each(func(name, v *source.Node) {
+		switch name.Text {
 		case "spec", "task", "request":
 			if p := f.scalar(v); p.text != "" {
 				f.request = append(f.request, p)
@@ -115,8 +118,8 @@ func (f *foreign) readSteps(root *node) {
 			f.mustHaves(v)
 		case "steps", "remainingSteps":
 		case "completedSteps":
-			if n := len(v.elements()); n > 0 {
-				f.notCarried(v.at, fmt.Sprintf("what is done already, %d of the steps,", n))
+			if n := len(v.Elements()); n > 0 {
+				f.notCarried(v.At, fmt.Sprintf("what is done already, %d of the steps,", n))
 			}
 		default:
 			f.unused(name, v)
@@ -127,37 +130,37 @@ func (f *foreign) readSteps(root *node) {
 		if done[text] {
 			continue
 		}
-		t := &foreignTask{at: e.at, id: phrase{fmt.Sprintf("T-%03d", len(f.tasks)+1), e.at}}
+		t := &foreignTask{at: e.At, id: phrase{fmt.Sprintf("T-%03d", len(f.tasks)+1), e.At}}
 		subject, rest, _ := strings.Cut(text, "\n")
 		if len(subject) > 200 {
 			subject, rest = clipped(subject, 200), text
 		}
-		t.subject, t.action = phrase{strings.TrimSpace(subject), e.at}, phrase{strings.TrimSpace(rest), e.at}
-		e.each(func(name, v *node) {
-			switch name.text {
+		t.subject, t.action = phrase{strings.TrimSpace(subject), e.At}, phrase{strings.TrimSpace(rest), e.At}
+		e.Each(func(name, v *source.Node) {
+			switch name.Text {
 			case "title", "name", "description", "step", "text", "subject":
 			default:
-				f.keep(t, name.text, v)
+				f.keep(t, name.Text, v)
 			}
 		})
 		if n := len(f.tasks); n > 0 {
-			t.blockers = []phrase{{f.tasks[n-1].id.text, e.at}}
+			t.blockers = []phrase{{f.tasks[n-1].id.text, e.At}}
 		}
 		f.tasks = append(f.tasks, t)
 	}
 	if len(f.tasks) == 0 {
-		f.errorf(f.at, CodeEmptyPlan, "no step is left to do")
+		f.errorf(f.at, plan.CodeEmptyPlan, "no step is left to do")
 	}
 }
 
 // stepText is what a step says: itself, or the first of its fields that tells.
-func stepText(e *node) string {
-	if e.kind == kindObject {
+func stepText(e *source.Node) string {
+	if e.Kind == source.KindObject {
 		for _, name := range []string{"title", "subject", "name", "step", "text", "description"} {
-			if v := e.get(name); v != nil && v.kind == kindString {
-				return strings.TrimSpace(v.text)
+			if v := e.Get(name); v != nil && v.Kind == source.KindString {
+				return strings.TrimSpace(v.Text)
 			}
 		}
 	}
-	return strings.TrimSpace(e.text)
+	return strings.TrimSpace(e.Text)
 }

@@ -1,15 +1,20 @@
-package plan
+package foreign
 
 // This file reads phase plans in JSON, in the three layouts there are: a flat list of
 // tasks with their waves, waves that hold their tasks, and waves that hold ids of tasks
 // listed apart.
 
-import "strings"
+import (
+	"strings"
 
-func (f *foreign) readPhaseDoc(root *node) {
+	"wavex/internal/plan"
+	"wavex/internal/plan/source"
+)
+
+func (f *foreign) readPhaseDoc(root *source.Node) {
 	var number, title phrase
-	root.each(func(name, v *node) {
-		switch name.text {
+	root.Each(func(name, v *source.Node) {
+		switch name.Text {
 		case "phase":
 			number = f.scalar(v)
 		case "title", "name":
@@ -26,12 +31,12 @@ func (f *foreign) readPhaseDoc(root *node) {
 			f.taskCount = v
 		case "links", "key_links", "keyLinks":
 			var lines []string
-			for _, e := range v.elements() {
+			for _, e := range v.Elements() {
 				lines = append(lines, "- "+f.oneLine(e))
 			}
 			if len(lines) > 0 {
-				f.request = append(f.request, phrase{"Key links:\n" + strings.Join(lines, "\n"), v.at})
-				f.warnf(v.at, CodeNotCarried, "the key links became words of the request; nothing checks them")
+				f.request = append(f.request, phrase{"Key links:\n" + strings.Join(lines, "\n"), v.At})
+				f.warnf(v.At, plan.CodeNotCarried, "the key links became words of the request; nothing checks them")
 			}
 		case "waves", "tasks":
 		default:
@@ -46,60 +51,60 @@ func (f *foreign) readPhaseDoc(root *node) {
 	}
 	f.name.text = clipped(strings.Join(strings.Fields(f.name.text), " "), 300)
 	byID := map[string]*foreignTask{}
-	for _, e := range root.get("tasks").elements() {
+	for _, e := range root.Get("tasks").Elements() {
 		if t := f.task(e); t != nil {
 			byID[spelled(t.id.text)] = t
 		}
 	}
-	for i, e := range root.get("waves").elements() {
+	for i, e := range root.Get("waves").Elements() {
 		f.docWave(i, e, byID)
 	}
 }
 
 // unused says that a field of the whole file is not carried over, unless it is empty.
-func (f *foreign) unused(name, v *node) {
+func (f *foreign) unused(name, v *source.Node) {
 	switch {
-	case v.kind == kindNull, v.kind == kindString && v.text == "", v.kind == kindBool && v.text == "false":
-	case (v.kind == kindArray || v.kind == kindObject) && len(v.items) == 0:
+	case v.Kind == source.KindNull, v.Kind == source.KindString && v.Text == "", v.Kind == source.KindBool && v.Text == "false":
+	case (v.Kind == source.KindArray || v.Kind == source.KindObject) && len(v.Items) == 0:
 	default:
-		f.notCarried(name.at, "the field "+quote(name.text))
+		f.notCarried(name.At, "the field "+source.Quote(name.Text))
 	}
 }
 
 // scalar is a text, a number, or nothing.
-func (f *foreign) scalar(v *node) phrase {
-	switch v.kind {
-	case kindString, kindNumber, kindBool:
-		return phrase{strings.TrimSpace(strings.ReplaceAll(v.text, "\r\n", "\n")), v.at}
-	case kindNull:
+func (f *foreign) scalar(v *source.Node) phrase {
+	switch v.Kind {
+	case source.KindString, source.KindNumber, source.KindBool:
+		return phrase{strings.TrimSpace(strings.ReplaceAll(v.Text, "\r\n", "\n")), v.At}
+	case source.KindNull:
 		return phrase{}
 	}
-	f.d.wrongType(token{kind: v.kind, at: v.at}, "a string")
+	f.Mistyped(source.Token{Kind: v.Kind, At: v.At}, "a string")
 	return phrase{}
 }
 
 // oneLine shows any value in one line.
-func (f *foreign) oneLine(v *node) string {
-	if v.kind == kindObject || v.kind == kindArray {
-		return string(v.appendJSON(nil))
+func (f *foreign) oneLine(v *source.Node) string {
+	if v.Kind == source.KindObject || v.Kind == source.KindArray {
+		return string(v.AppendJSON(nil))
 	}
-	return strings.Join(strings.Fields(v.text), " ")
+	return strings.Join(strings.Fields(v.Text), " ")
 }
 
-func (f *foreign) number(v *node) int {
-	n := atoi(v.text)
-	if v.kind != kindNumber && v.kind != kindString || v.text == "" || n < 1 || n > maxWave {
-		f.errorf(v.at, CodeBadNumber, "a wave is a whole number from 1 to %d", maxWave)
+func (f *foreign) number(v *source.Node) int {
+	n := atoi(v.Text)
+	if v.Kind != source.KindNumber && v.Kind != source.KindString || v.Text == "" || n < 1 || n > plan.MaxWave {
+		f.errorf(v.At, plan.CodeBadNumber, "a wave is a whole number from 1 to %d", plan.MaxWave)
 		return 0
 	}
 	return n
 }
 
 // mustHaves are strings, objects with a text, or an object of such lists.
-func (f *foreign) mustHaves(v *node) {
-	if v.kind == kindObject {
-		v.each(func(name, list *node) {
-			if name.text == "truths" || name.text == "criteria" {
+func (f *foreign) mustHaves(v *source.Node) {
+	if v.Kind == source.KindObject {
+		v.Each(func(name, list *source.Node) {
+			if name.Text == "truths" || name.Text == "criteria" {
 				f.mustHaves(list)
 				return
 			}
@@ -107,10 +112,10 @@ func (f *foreign) mustHaves(v *node) {
 		})
 		return
 	}
-	for _, e := range v.elements() {
+	for _, e := range v.Elements() {
 		text := e
 		for _, name := range []string{"text", "description", "truth"} {
-			if t := e.get(name); t != nil {
+			if t := e.Get(name); t != nil {
 				text = t
 			}
 		}
@@ -120,24 +125,24 @@ func (f *foreign) mustHaves(v *node) {
 	}
 }
 
-func (f *foreign) docWave(i int, e *node, byID map[string]*foreignTask) {
-	if e.kind != kindObject {
-		f.d.wrongType(token{kind: e.kind, at: e.at}, "a wave with its tasks")
+func (f *foreign) docWave(i int, e *source.Node, byID map[string]*foreignTask) {
+	if e.Kind != source.KindObject {
+		f.Mistyped(source.Token{Kind: e.Kind, At: e.At}, "a wave with its tasks")
 		return
 	}
-	w := foreignWave{number: i + 1, at: e.at}
-	if n := e.get("wave"); n != nil {
+	w := foreignWave{number: i + 1, at: e.At}
+	if n := e.Get("wave"); n != nil {
 		if w.number = f.number(n); w.number == 0 {
 			return
 		}
 	}
-	e.each(func(name, v *node) {
-		switch name.text {
+	e.Each(func(name, v *source.Node) {
+		switch name.Text {
 		case "wave", "tasks":
 		case "parallel":
-			w.sequential = v.text == "false"
+			w.sequential = v.Text == "false"
 		case "mode":
-			w.sequential = strings.EqualFold(v.text, "sequential")
+			w.sequential = strings.EqualFold(v.Text, "sequential")
 		case "title", "name", "label", "description":
 			w.title = clipped(strings.Join(strings.Fields(f.scalar(v).text), " "), 200)
 		default:
@@ -145,39 +150,39 @@ func (f *foreign) docWave(i int, e *node, byID map[string]*foreignTask) {
 		}
 	})
 	f.wave(w)
-	for _, v := range e.get("tasks").elements() {
+	for _, v := range e.Get("tasks").Elements() {
 		var t *foreignTask
-		if v.kind == kindObject {
+		if v.Kind == source.KindObject {
 			if t = f.task(v); t == nil {
 				continue
 			}
 		} else {
 			id := f.scalar(v)
 			if t = byID[spelled(id.text)]; t == nil {
-				f.errorf(v.at, CodeUnknownTask, "wave %d names task %s, which is not among the tasks", w.number, quote(id.text))
+				f.errorf(v.At, plan.CodeUnknownTask, "wave %d names task %s, which is not among the tasks", w.number, source.Quote(id.text))
 				continue
 			}
 		}
 		if t.wave != 0 && t.wave != w.number {
-			f.errorf(v.at, CodeConflict, "task %s is in wave %d and in wave %d; keep one", quote(t.id.text), t.wave, w.number)
+			f.errorf(v.At, plan.CodeConflict, "task %s is in wave %d and in wave %d; keep one", source.Quote(t.id.text), t.wave, w.number)
 			continue
 		}
-		t.wave, t.waveAt = w.number, v.at
+		t.wave, t.waveAt = w.number, v.At
 	}
 }
 
 // task reads one task of a JSON form.
-func (f *foreign) task(e *node) *foreignTask {
-	if e.kind != kindObject {
-		f.d.wrongType(token{kind: e.kind, at: e.at}, "a task")
+func (f *foreign) task(e *source.Node) *foreignTask {
+	if e.Kind != source.KindObject {
+		f.Mistyped(source.Token{Kind: e.Kind, At: e.At}, "a task")
 		return nil
 	}
-	t := &foreignTask{at: e.at}
-	if id := e.get("id"); id != nil {
+	t := &foreignTask{at: e.At}
+	if id := e.Get("id"); id != nil {
 		t.id = f.scalar(id)
 	}
-	e.each(func(name, v *node) {
-		switch name.text {
+	e.Each(func(name, v *source.Node) {
+		switch name.Text {
 		case "id":
 		case "title", "subject", "name":
 			t.subject = f.scalar(v)
@@ -185,22 +190,22 @@ func (f *foreign) task(e *node) *foreignTask {
 		case "action", "description", "prompt", "details":
 			p := f.scalar(v)
 			if p.text != "" { // as it is: its first line may be indented
-				p.text = strings.Trim(strings.ReplaceAll(v.text, "\r\n", "\n"), "\n")
+				p.text = strings.Trim(strings.ReplaceAll(v.Text, "\r\n", "\n"), "\n")
 			}
 			if t.action.text != "" && p.text != "" {
 				p.text = t.action.text + "\n\n" + p.text
 			}
 			t.action = p
 		case "wave":
-			t.wave, t.waveAt = f.number(v), v.at
+			t.wave, t.waveAt = f.number(v), v.At
 		case "depends", "depends_on", "dependsOn", "dependencies", "blockedBy", "blocked_by", "addBlockedBy":
-			for _, b := range v.elements() {
+			for _, b := range v.Elements() {
 				t.blockers = append(t.blockers, ids(f.scalar(b))...)
 			}
 		case "files":
 			f.docFiles(t, v)
 		case "verify", "checks", "verification", "acceptanceCriteria", "acceptance_criteria", "acceptance", "criteria":
-			for _, c := range v.elements() {
+			for _, c := range v.Elements() {
 				f.docCheck(t, c)
 			}
 		case "done", "done_when":
@@ -211,20 +216,20 @@ func (f *foreign) task(e *node) *foreignTask {
 			t.section("Notes", f.oneLine(v))
 		case "libraries", "skills":
 			var list []string
-			for _, s := range v.elements() {
+			for _, s := range v.Elements() {
 				if text := f.oneLine(s); !strings.EqualFold(text, "none") {
 					list = append(list, text)
 				}
 			}
-			t.section(strings.ToUpper(name.text[:1])+name.text[1:], strings.Join(list, ", "))
+			t.section(strings.ToUpper(name.Text[:1])+name.Text[1:], strings.Join(list, ", "))
 		case "parallel":
-			t.alone = v.text == "false"
+			t.alone = v.Text == "false"
 		case "status":
 			if s := f.oneLine(v); s != "" && s != "pending" && s != "todo" && s != "open" {
-				f.notCarried(v.at, "task "+quote(t.id.text)+": its status "+quote(s))
+				f.notCarried(v.At, "task "+source.Quote(t.id.text)+": its status "+source.Quote(s))
 			}
 		default:
-			f.keep(t, name.text, v)
+			f.keep(t, name.Text, v)
 		}
 	})
 	f.tasks = append(f.tasks, t)
@@ -232,23 +237,23 @@ func (f *foreign) task(e *node) *foreignTask {
 }
 
 // docFiles reads paths, objects with a path, or lists of them by their action.
-func (f *foreign) docFiles(t *foreignTask, v *node) {
-	if v.kind == kindObject && v.get("path") == nil {
-		v.each(func(action, list *node) {
-			for _, e := range list.elements() {
-				f.file(t, f.scalar(e), action.text)
+func (f *foreign) docFiles(t *foreignTask, v *source.Node) {
+	if v.Kind == source.KindObject && v.Get("path") == nil {
+		v.Each(func(action, list *source.Node) {
+			for _, e := range list.Elements() {
+				f.file(t, f.scalar(e), action.Text)
 			}
 		})
 		return
 	}
-	for _, e := range v.elements() {
-		if e.kind != kindObject {
+	for _, e := range v.Elements() {
+		if e.Kind != source.KindObject {
 			f.file(t, f.scalar(e), "")
 			continue
 		}
 		action, p := "", phrase{}
-		e.each(func(name, v *node) {
-			switch name.text {
+		e.Each(func(name, v *source.Node) {
+			switch name.Text {
 			case "path", "file":
 				p = f.scalar(v)
 			case "action":
@@ -258,7 +263,7 @@ func (f *foreign) docFiles(t *foreignTask, v *node) {
 			}
 		})
 		if p.text == "" {
-			f.errorf(e.at, CodeMissingField, "a file needs path")
+			f.errorf(e.At, plan.CodeMissingField, "a file needs path")
 			continue
 		}
 		f.file(t, p, action)
@@ -266,14 +271,14 @@ func (f *foreign) docFiles(t *foreignTask, v *node) {
 }
 
 // docCheck reads one check: words, or an object with a type and words or a command.
-func (f *foreign) docCheck(t *foreignTask, v *node) {
-	if v.kind != kindObject {
+func (f *foreign) docCheck(t *foreignTask, v *source.Node) {
+	if v.Kind != source.KindObject {
 		t.claims = append(t.claims, claim{phrase: f.scalar(v)})
 		return
 	}
-	c := claim{phrase: phrase{at: v.at}}
-	v.each(func(name, v *node) {
-		switch p := f.scalar(v); name.text {
+	c := claim{phrase: phrase{at: v.At}}
+	v.Each(func(name, v *source.Node) {
+		switch p := f.scalar(v); name.Text {
 		case "type", "kind":
 			c.kind = strings.ToLower(p.text)
 		case "check", "text", "description", "criterion", "expect", "expected":

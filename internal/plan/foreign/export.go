@@ -1,4 +1,4 @@
-package plan
+package foreign
 
 // This file writes phase plans in markdown, as import_phase.go reads them, and knows
 // what phase plans cannot carry: it is named, not dropped in silence.
@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"wavex/internal/plan"
 )
 
 // lost collects what a form has no place for, each kind of thing once.
@@ -20,11 +22,11 @@ func (l *lost) add(is bool, what string) {
 	}
 }
 
-func (l *lost) plan(p *Plan) {
-	l.add(p.Budget != Limits{}, "the budget")
+func (l *lost) plan(p *plan.Plan) {
+	l.add(p.Budget != plan.Limits{}, "the budget")
 	l.add(p.Parallel != 0, "parallel")
 	l.add(p.Schedule == "eager", "the eager schedule")
-	l.add(!p.Defaults.none(), "the defaults")
+	l.add(!noSettings(p.Defaults), "the defaults")
 	l.add(len(p.MustNot) > 0, "mustNot")
 	l.add(p.Rehearse != nil, "rehearse blocks")
 	l.add(p.Isolation+p.Setup != "" || p.Share != nil, "isolation")
@@ -37,7 +39,7 @@ func (l *lost) plan(p *Plan) {
 		l.add(t.Command != "", "that a task is a command (it became words)")
 		l.add(t.Settings != nil, "settings of tasks")
 		l.add(t.BudgetUSD != 0, "budgets of tasks")
-		l.add(t.Estimate != Estimate{}, "estimates")
+		l.add(t.Estimate != plan.Estimate{}, "estimates")
 		l.add(t.Reversibility != "2A", "reversibility")
 		l.add(len(t.Exclusive) > 0, "what tasks use alone")
 		l.add(len(t.Aspects) > 0, "aspects")
@@ -52,15 +54,15 @@ func (l *lost) plan(p *Plan) {
 	}
 }
 
-// none tells whether nothing was given.
-func (s Settings) none() bool {
+// noSettings tells whether nothing was given.
+func noSettings(s plan.Settings) bool {
 	return s.AllowedTools == nil && s.DisallowedTools == nil && s.Model+s.FallbackModel+s.PermissionMode+s.Agent+s.AppendSystemPrompt+s.MCPConfig+s.SettingSources+s.Dir == "" &&
 		s.Timeout == 0 && s.IdleTimeout == 0 && s.MaxRetries == nil && s.MaxTurns == 0
 }
 
 // PhaseNumber splits a name like "Phase 2: Title", as imports of phase plans make them.
 // Without a number the title is the whole name.
-func (p *Plan) PhaseNumber() (number, title string) {
+func PhaseNumber(p *plan.Plan) (number, title string) {
 	if m := regexp.MustCompile(`^Phase ([\w.]+)(?:: (.*))?$`).FindStringSubmatch(p.Name); m != nil {
 		return m[1], m[2]
 	}
@@ -68,13 +70,13 @@ func (p *Plan) PhaseNumber() (number, title string) {
 }
 
 // grouped are the tasks by wave, in plan order, and the description of each wave.
-func (p *Plan) grouped() (members [][]int, about map[int]Wave) {
+func grouped(p *plan.Plan) (members [][]int, about map[int]plan.Wave) {
 	wave, total := p.Waves()
 	members = make([][]int, total+1)
 	for i, w := range wave {
 		members[w] = append(members[w], i)
 	}
-	about = map[int]Wave{}
+	about = map[int]plan.Wave{}
 	for _, w := range p.Declared {
 		about[w.Number] = w
 	}
@@ -82,7 +84,7 @@ func (p *Plan) grouped() (members [][]int, about map[int]Wave) {
 }
 
 // work is the text an agent gets for a task, as one.
-func (t *Task) work() string {
+func work(t *plan.Task) string {
 	var parts []string
 	for _, s := range []string{t.Description, t.Prompt} {
 		if s = strings.Trim(s, "\n"); s != "" {
@@ -95,7 +97,7 @@ func (t *Task) work() string {
 	return strings.Join(parts, "\n\n")
 }
 
-func (p *Plan) blockerIDs(i int) []string {
+func blockerIDs(p *plan.Plan, i int) []string {
 	list := []string{}
 	for _, b := range p.Graph.Blockers(i) {
 		list = append(list, p.Tasks[b].ID)
@@ -104,12 +106,12 @@ func (p *Plan) blockerIDs(i int) []string {
 }
 
 // WritePhase is the plan as a phase plan in markdown, and what that could not carry.
-func WritePhase(p *Plan) (out []byte, notCarried []string) {
+func WritePhase(p *plan.Plan) (out []byte, notCarried []string) {
 	l := &lost{}
 	l.plan(p)
 	var b strings.Builder
-	number, title := p.PhaseNumber()
-	members, about := p.grouped()
+	number, title := PhaseNumber(p)
+	members, about := grouped(p)
 	waves := 0
 	for _, m := range members {
 		if len(m) > 0 {
@@ -137,7 +139,7 @@ func WritePhase(p *Plan) (out []byte, notCarried []string) {
 		}
 		b.WriteString("\n")
 	}
-	claims := p.claims()
+	claims := claimsOf(p)
 	for w, m := range members {
 		if len(m) == 0 {
 			continue
@@ -151,7 +153,7 @@ func WritePhase(p *Plan) (out []byte, notCarried []string) {
 		}
 		fmt.Fprintf(&b, "## Wave %d (%s)\n\n", w, mode)
 		for _, i := range m {
-			p.writeTask(&b, i, w, claims, l)
+			writeTask(p, &b, i, w, claims, l)
 		}
 	}
 	return []byte(b.String()), l.list
@@ -184,12 +186,12 @@ func escaper() *strings.Replacer {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "\n", "&#10;", "\r", "&#13;", "\t", "&#9;")
 }
 
-func (p *Plan) writeTask(b *strings.Builder, i, wave int, claims *claims, l *lost) {
+func writeTask(p *plan.Plan, b *strings.Builder, i, wave int, claims *claims, l *lost) {
 	t := &p.Tasks[i]
 	quoted := escaper().Replace
 	inText := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace
 	fmt.Fprintf(b, `<task id="%s" wave="%d"`, quoted(t.ID), wave)
-	if ids := p.blockerIDs(i); len(ids) > 0 {
+	if ids := blockerIDs(p, i); len(ids) > 0 {
 		list := strings.Join(ids, ",")
 		l.add(len(strings.Fields(list)) > 1 || strings.Contains(list, ";"), "ids with spaces or semicolons as blockers")
 		fmt.Fprintf(b, ` depends="%s"`, quoted(list))
@@ -217,13 +219,13 @@ func (p *Plan) writeTask(b *strings.Builder, i, wave int, claims *claims, l *los
 		}
 		b.WriteString("  </files>\n")
 	}
-	if work := t.work(); work != "" {
-		b.WriteString("  <action>\n" + indentBy(work, "    ") + "\n  </action>\n")
+	if words := work(t); words != "" {
+		b.WriteString("  <action>\n" + indentBy(words, "    ") + "\n  </action>\n")
 	}
 	if len(t.Verify)+len(t.Criteria) > 0 {
 		b.WriteString("  <verify>\n")
 		for _, c := range t.Verify {
-			kind, attr, text := p.inWords(claims, i, c)
+			kind, attr, text := inWords(p, claims, i, c)
 			if attr != "" {
 				attr = strings.Replace(attr, "=", `="`, 1)
 				name, value, _ := strings.Cut(attr, `="`)
@@ -255,16 +257,16 @@ func sortedNames(m map[string]json.RawMessage) []string {
 	return names
 }
 
-// claims knows the plan's files, to tell whether words will be understood.
-func (p *Plan) claims() *claims {
+// claimsOf knows the plan's files, to tell whether words will be understood.
+func claimsOf(p *plan.Plan) *claims {
 	f := &foreign{}
 	for i := range p.Tasks {
-		f.tasks = append(f.tasks, p.Tasks[i].asForeign())
+		f.tasks = append(f.tasks, asForeign(&p.Tasks[i]))
 	}
 	return newClaims(f)
 }
 
-func (t *Task) asForeign() *foreignTask {
+func asForeign(t *plan.Task) *foreignTask {
 	out := &foreignTask{}
 	for _, file := range t.Files {
 		out.files = append(out.files, foreignFile{phrase{file.Path, 0}, file.Action})
@@ -274,7 +276,7 @@ func (t *Task) asForeign() *foreignTask {
 
 // inWords is a check as phase plans write it, where reading that again gives the same
 // check; else with an attribute of our own, as name=value.
-func (p *Plan) inWords(c *claims, task int, check Check) (kind, attr, text string) {
+func inWords(p *plan.Plan, c *claims, task int, check plan.Check) (kind, attr, text string) {
 	if check.Run != "" {
 		return "console", "cmd=" + check.Run, "exits with 0"
 	}
@@ -285,10 +287,10 @@ func (p *Plan) inWords(c *claims, task int, check Check) (kind, attr, text strin
 	if check.Contains != "" {
 		kind, text = "content", check.File+` contains "`+check.Contains+`"`
 	}
-	again, whole := c.files(p.Tasks[task].asForeign(), text, kind, 0)
+	again, whole := c.files(asForeign(&p.Tasks[task]), text, kind, 0)
 	if whole && len(again) == 1 && len(strings.Fields(text)) == len(strings.Split(text, " ")) {
-		var got Check
-		if json.Unmarshal(again[0].appendJSON(nil), &got) == nil && got == check {
+		var got plan.Check
+		if json.Unmarshal(again[0].AppendJSON(nil), &got) == nil && got == check {
 			return kind, "", text
 		}
 	}

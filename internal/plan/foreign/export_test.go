@@ -1,4 +1,4 @@
-package plan
+package foreign
 
 // This file checks that what is exported imports as the same work.
 
@@ -10,11 +10,13 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"wavex/internal/plan"
 )
 
 type writer struct {
 	name  string
-	write func(*Plan) ([]byte, []string)
+	write func(*plan.Plan) ([]byte, []string)
 }
 
 func writers() []writer {
@@ -22,7 +24,7 @@ func writers() []writer {
 }
 
 // alike compares the work of two plans: ids, words, files, checks, waves, edges.
-func alike(p, q *Plan) error {
+func alike(p, q *plan.Plan) error {
 	if len(p.Tasks) != len(q.Tasks) || p.Name != q.Name || p.Request != q.Request || len(p.Criteria) != len(q.Criteria) {
 		return fmt.Errorf("%d tasks of %q (%q), and %d of %q (%q)", len(p.Tasks), p.Name, p.Request, len(q.Tasks), q.Name, q.Request)
 	}
@@ -42,12 +44,12 @@ func alike(p, q *Plan) error {
 			return fmt.Errorf("task %s is lost", p.Tasks[i].ID)
 		}
 		x, y := p.Tasks[i], q.Tasks[k]
-		show := func(t Task, blockers []string) string {
+		show := func(t plan.Task, blockers []string) string {
 			slices.Sort(blockers)
 			out, _ := json.Marshal([]any{t.ID, t.Subject, t.Description, t.Files, t.Verify, t.Criteria, t.Metadata, blockers})
 			return string(out)
 		}
-		if a, b := show(x, p.blockerIDs(i)), show(y, q.blockerIDs(k)); a != b {
+		if a, b := show(x, blockerIDs(p, i)), show(y, blockerIDs(q, k)); a != b {
 			return fmt.Errorf("task %s\n%s\n%s", x.ID, a, b)
 		}
 	}
@@ -57,7 +59,7 @@ func alike(p, q *Plan) error {
 func TestSamplesRoundTrip(t *testing.T) {
 	t.Parallel()
 	for _, s := range samples() {
-		p, _ := Parse(s.file, s.read(t), Options{})
+		p, _ := Parse(s.file, s.read(t), plan.Options{})
 		for i := range p.Tasks { // markdown has no place for them; see TestLost
 			delete(p.Tasks[i].Metadata, "test_required")
 			delete(p.Tasks[i].Metadata, "priority")
@@ -70,7 +72,7 @@ func TestSamplesRoundTrip(t *testing.T) {
 		}
 		for _, w := range writers() {
 			out, lost := w.write(p)
-			q, ds := Parse(w.name, out, Options{})
+			q, ds := Parse(w.name, out, plan.Options{})
 			if q == nil {
 				t.Fatal(s.file, ds)
 			}
@@ -137,13 +139,13 @@ func TestExportsImportTheSame(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, ds := Parse("p.json", data, Options{})
+		p, ds := Parse("p.json", data, plan.Options{})
 		if p == nil {
 			t.Fatal(ds)
 		}
 		for _, w := range writers() {
 			out, lost := w.write(p)
-			q, ds := Parse(w.name, out, Options{})
+			q, ds := Parse(w.name, out, plan.Options{})
 			if q == nil {
 				t.Fatalf("%v\n%s", ds, out)
 			}
@@ -159,10 +161,10 @@ func TestExportsImportTheSame(t *testing.T) {
 
 func TestLost(t *testing.T) {
 	t.Parallel()
-	p := load(t, "testdata/full.json")
+	p := load(t, "../testdata/full.json")
 	for _, w := range writers() {
 		out, lost := w.write(p)
-		if q, ds := Parse(w.name, out, Options{}); q == nil || len(q.Tasks) != len(p.Tasks) || q.Graph.Edges() != p.Graph.Edges() {
+		if q, ds := Parse(w.name, out, plan.Options{}); q == nil || len(q.Tasks) != len(p.Tasks) || q.Graph.Edges() != p.Graph.Edges() {
 			t.Errorf("%v", ds)
 		}
 		for _, want := range []string{"the budget", "parallel", "the eager schedule", "the defaults", "mustNot", "rehearse blocks", "checks and verifications of criteria",
@@ -172,12 +174,12 @@ func TestLost(t *testing.T) {
 			}
 		}
 	}
-	q, _ := Parse("p.json", []byte(tasks(ok)), Options{})
+	q, _ := Parse("p.json", []byte(tasks(ok)), plan.Options{})
 	if _, lost := WritePhase(q); len(lost) > 0 {
 		t.Errorf("nothing is lost, but %v", lost)
 	}
 	for name, want := range map[string][2]string{"Phase 2: X": {"2", "X"}, "Phase 2": {"2", ""}, "X": {"", "X"}} {
-		if n, title := (&Plan{Name: name}).PhaseNumber(); n != want[0] || title != want[1] {
+		if n, title := PhaseNumber(&plan.Plan{Name: name}); n != want[0] || title != want[1] {
 			t.Errorf("%s: %q %q", name, n, title)
 		}
 	}

@@ -1,4 +1,4 @@
-package plan
+package foreign
 
 // This file reads a PRD in markdown: a heading "### T-001: title" for each task, an HTML
 // comment with id, blockedBy and parallel, and boxes for what it is accepted by.
@@ -6,6 +6,9 @@ package plan
 import (
 	"regexp"
 	"strings"
+
+	"wavex/internal/plan"
+	"wavex/internal/plan/source"
 )
 
 // maxRequest bounds what of a PRD's other text goes into the request, in bytes: each
@@ -23,14 +26,14 @@ func (f *foreign) readPRD(src string) {
 		around  strings.Builder
 		comment strings.Builder
 		ticked  int
-		from    place
+		from    source.Place
 		inside  bool // a comment
-		meta    place
+		meta    source.Place
 	)
 	finish := func() {
 		if t != nil {
 			t.action = phrase{dedent(text.String()), t.at}
-			if run := tail(t.action.text); run != "" {
+			if run := plan.Tail(t.action.text); run != "" {
 				t.claims = append(t.claims, claim{phrase: phrase{"`" + strings.Trim(run, "`") + "`", t.at}, kind: "tail"})
 			}
 			text.Reset()
@@ -48,7 +51,7 @@ func (f *foreign) readPRD(src string) {
 		case m != nil:
 			finish()
 			level = n
-			t = &foreignTask{at: l.at, id: phrase{l.text[m[4]:m[5]], l.at + place(m[4])}, subject: phrase{strings.TrimSpace(l.text[m[6]:m[7]]), l.at + place(m[6])}}
+			t = &foreignTask{at: l.at, id: phrase{l.text[m[4]:m[5]], l.at + source.Place(m[4])}, subject: phrase{strings.TrimSpace(l.text[m[6]:m[7]]), l.at + source.Place(m[6])}}
 			f.tasks = append(f.tasks, t)
 			continue
 		case n > 0 && n <= level && t != nil:
@@ -71,7 +74,7 @@ func (f *foreign) readPRD(src string) {
 			}
 			body := strings.NewReplacer("<!--", "    ", "-->", "   ").Replace(comment.String())
 			for _, m := range field.FindAllStringSubmatchIndex(body, -1) {
-				value := phrase{strings.Trim(body[m[4]:m[5]], `"`), meta + place(m[4])}
+				value := phrase{strings.Trim(body[m[4]:m[5]], `"`), meta + source.Place(m[4])}
 				switch name := body[m[2]:m[3]]; name {
 				case "id":
 					t.id = value
@@ -84,7 +87,7 @@ func (f *foreign) readPRD(src string) {
 						f.file(t, p, "")
 					}
 				default:
-					f.keep(t, name, textNode(value.text, value.at))
+					f.keep(t, name, source.Text(value.text, value.at))
 				}
 			}
 		case t != nil:

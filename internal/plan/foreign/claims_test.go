@@ -1,4 +1,4 @@
-package plan
+package foreign
 
 // This file checks what words become: a check where they leave no doubt, else words.
 
@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"wavex/internal/plan"
+	"wavex/internal/plan/source"
 )
 
 func TestClaims(t *testing.T) {
@@ -60,17 +63,17 @@ func TestClaims(t *testing.T) {
 			for _, f := range strings.Fields(c.files) {
 				task.files = append(task.files, foreignFile{path: phrase{text: f}})
 			}
-			f := &foreign{d: newDecoder(Options{}, ""), tasks: []*foreignTask{task}}
+			f := &foreign{Reports: new(plan.Reports), tasks: []*foreignTask{task}}
 			f.judge(newClaims(f))
 			var got string
 			for _, n := range task.checks {
-				got += string(n.appendJSON(nil))
+				got += string(n.AppendJSON(nil))
 			}
 			if got != c.want || (len(task.manual) == 1) != c.manual {
 				t.Errorf("got  %s, words %v\nwant %s", got, task.manual, c.want)
 			}
-			if c.manual != (len(f.d.reports) == 1) {
-				t.Errorf("reports: %v", f.d.reports)
+			if c.manual != (len(f.Reports.Of("x", func(source.Place) plan.Pos { return plan.Pos{} })) == 1) {
+				t.Error("a check in words is told")
 			}
 		})
 	}
@@ -83,7 +86,7 @@ func TestCommandsWithWords(t *testing.T) {
 		{kind: "console", command: "make check", phrase: phrase{text: "exits with 0"}},
 		{kind: "console", command: "make", phrase: phrase{text: "builds the thing"}},
 	}}
-	f := &foreign{d: newDecoder(Options{}, ""), tasks: []*foreignTask{task}}
+	f := &foreign{Reports: new(plan.Reports), tasks: []*foreignTask{task}}
 	f.judge(newClaims(f))
 	if len(task.checks) != 3 || len(task.manual) != 1 || task.manual[0].text != "Has Glob (as grep -A3 tools: a.md shows)" || fmt.Sprint(task.sections) != "[Check: make (builds the thing)]" {
 		t.Errorf("got %+v", task)

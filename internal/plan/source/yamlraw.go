@@ -1,4 +1,4 @@
-package plan
+package source
 
 // This file turns a YAML value into JSON, for what a plan carries without reading it:
 // metadata and rehearse blocks.
@@ -10,41 +10,41 @@ import (
 	"strings"
 )
 
-// raw builds JSON from the tokens; it is bounded by the depth and the aliases allowed.
-func (s *yamlSource) raw(t token) json.RawMessage {
+// Raw builds JSON from the tokens; it is bounded by the depth and the aliases allowed.
+func (s *YAML) Raw(t Token) json.RawMessage {
 	out := s.appendRaw(nil, t)
-	if s.wrong != nil {
+	if s.Wrong != nil {
 		return nil
 	}
 	return out
 }
 
-func (s *yamlSource) appendRaw(out []byte, t token) []byte {
-	switch t.kind {
-	case kindString:
-		text, _ := json.Marshal(t.text) // a string cannot fail
+func (s *YAML) appendRaw(out []byte, t Token) []byte {
+	switch t.Kind {
+	case KindString:
+		text, _ := json.Marshal(t.Text) // a string cannot fail
 		return append(out, text...)
-	case kindNumber:
-		return append(out, jsonNumber(t.text)...)
-	case kindBool, kindNull:
-		return append(out, t.text...)
-	case kindArray, kindObject:
+	case KindNumber:
+		return append(out, jsonNumber(t.Text)...)
+	case KindBool, KindNull:
+		return append(out, t.Text...)
+	case KindArray, KindObject:
 		brackets := "[]"
-		if t.kind == kindObject {
+		if t.Kind == KindObject {
 			brackets = "{}"
 		}
 		out = append(out, brackets[0])
 		for n := 0; ; n++ {
-			e := s.next()
-			if e.kind == kindEnd || e.kind == kindBad {
+			e := s.Next()
+			if e.Kind == KindEnd || e.Kind == KindBad {
 				return append(out, brackets[1])
 			}
 			if n > 0 {
 				out = append(out, ',')
 			}
 			out = s.appendRaw(out, e)
-			if t.kind == kindObject {
-				out = s.appendRaw(append(out, ':'), s.next())
+			if t.Kind == KindObject {
+				out = s.appendRaw(append(out, ':'), s.Next())
 			}
 		}
 	}

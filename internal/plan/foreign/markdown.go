@@ -1,4 +1,4 @@
-package plan
+package foreign
 
 // This file cuts markdown into lines, and knows which of them are code or comment, and
 // so no headings. It is no markdown parser: plans need headings, lists and boxes.
@@ -6,14 +6,16 @@ package plan
 import (
 	"iter"
 	"strings"
+
+	"wavex/internal/plan/source"
 )
 
 // line is one line of markdown, without its end.
 type line struct {
 	text string
-	at   place
-	end  place // of the text after it
-	code bool  // in a fenced block or a comment, or their marks
+	at   source.Place
+	end  source.Place // of the text after it
+	code bool         // in a fenced block or a comment, or their marks
 }
 
 // markdownLines goes through the lines. Fences are those of CommonMark at the left edge.
@@ -25,7 +27,7 @@ func markdownLines(src string) iter.Seq[line] {
 			if n := strings.IndexByte(src[at:], '\n'); n >= 0 {
 				end = at + n + 1
 			}
-			l := line{text: strings.TrimRight(src[at:end], "\r\n"), at: place(at), end: place(end), code: true}
+			l := line{text: strings.TrimRight(src[at:end], "\r\n"), at: source.Place(at), end: source.Place(end), code: true}
 			mark := fenceMark(l.text)
 			switch {
 			case comment:
@@ -95,7 +97,7 @@ func (l line) item() (p phrase, box, ticked, ok bool) {
 		box, ticked = true, s[1] != ' '
 		s = strings.TrimLeft(s[3:], " \t")
 	}
-	p.at = l.at + place(len(l.text)-len(s))
+	p.at = l.at + source.Place(len(l.text)-len(s))
 	p.text = strings.TrimSpace(s)
 	return p, box, ticked, p.text != ""
 }

@@ -1,4 +1,4 @@
-package plan
+package foreign
 
 // This file turns checks in words into checks wavex can make, where the words leave no
 // doubt: `X exists`, `X contains "Y"`, and commands (LEDGER S4-09). Everything else
@@ -9,6 +9,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"wavex/internal/plan"
+	"wavex/internal/plan/source"
 )
 
 // maxClaim is the length of the longest words that are looked at, in bytes.
@@ -55,7 +58,7 @@ func (f *foreign) decide(c *claims, t *foreignTask, claim claim) {
 	text := strings.Join(strings.Fields(claim.text), " ")
 	at := claim.at
 	if claim.command != "" {
-		t.checks = append(t.checks, objectNode(at).set("run", textNode(claim.command, at)))
+		t.checks = append(t.checks, source.Object(at).Set("run", source.Text(claim.command, at)))
 		switch {
 		case text == "" || c.success.MatchString("it "+text):
 		case claim.kind == "grep":
@@ -67,12 +70,12 @@ func (f *foreign) decide(c *claims, t *foreignTask, claim claim) {
 		return
 	}
 	if claim.file != "" { // as our own exports write what the usual words cannot say
-		check := objectNode(at).set("file", textNode(claim.file, at))
+		check := source.Object(at).Set("file", source.Text(claim.file, at))
 		switch claim.kind {
 		case "content":
-			check.set("contains", textNode(claim.text, at))
+			check.Set("contains", source.Text(claim.text, at))
 		case "matches":
-			check.set("matches", textNode(claim.text, at))
+			check.Set("matches", source.Text(claim.text, at))
 		default:
 			if text != "" && text != claim.file+" exists" {
 				f.manual(t, phrase{text, at})
@@ -82,7 +85,7 @@ func (f *foreign) decide(c *claims, t *foreignTask, claim claim) {
 		return
 	}
 	if text == "" {
-		f.warnf(at, CodeNotCarried, "an empty check was left out")
+		f.warnf(at, plan.CodeNotCarried, "an empty check was left out")
 		return
 	}
 	if claim.kind == "manual" || len(text) > maxClaim {
@@ -90,7 +93,7 @@ func (f *foreign) decide(c *claims, t *foreignTask, claim claim) {
 		return
 	}
 	if run, ok := c.command(text, claim.kind); ok {
-		t.checks = append(t.checks, objectNode(at).set("run", textNode(run, at)))
+		t.checks = append(t.checks, source.Object(at).Set("run", source.Text(run, at)))
 		return
 	}
 	checks, whole := c.files(t, text, claim.kind, at)
@@ -102,31 +105,31 @@ func (f *foreign) decide(c *claims, t *foreignTask, claim claim) {
 
 func (f *foreign) manual(t *foreignTask, w phrase) {
 	t.manual = append(t.manual, w)
-	f.warnf(w.at, CodeManualCheck, "task %s: %s is a check in words; it became a criterion that nothing passes by itself", quote(t.id.text), quote(w.text))
+	f.warnf(w.at, plan.CodeManualCheck, "task %s: %s is a check in words; it became a criterion that nothing passes by itself", source.Quote(t.id.text), source.Quote(w.text))
 }
 
 // condition is a criterion of the plan, with a check where the words are one.
-func (f *foreign) condition(c *claims, w phrase) *node {
+func (f *foreign) condition(c *claims, w phrase) *source.Node {
 	text := strings.Join(strings.Fields(w.text), " ")
-	n := objectNode(w.at).set("text", textNode(text, w.at))
+	n := source.Object(w.at).Set("text", source.Text(text, w.at))
 	if len(text) > maxClaim {
 		return n
 	}
 	if run, ok := c.command(text, ""); ok {
-		return n.set("check", objectNode(w.at).set("run", textNode(run, w.at)))
+		return n.Set("check", source.Object(w.at).Set("run", source.Text(run, w.at)))
 	}
 	if checks, whole := c.files(nil, text, "", w.at); whole && len(checks) == 1 {
-		return n.set("check", checks[0])
+		return n.Set("check", checks[0])
 	}
 	return n
 }
 
 // files finds what the words claim of files. whole tells whether that is all they say.
-func (c *claims) files(t *foreignTask, text, kind string, at place) (checks []*node, whole bool) {
+func (c *claims) files(t *foreignTask, text, kind string, at source.Place) (checks []*source.Node, whole bool) {
 	if m := c.exists.FindStringSubmatch(text); m != nil {
 		if file, ok := c.subject(t, m[1]); ok {
 			rest := strings.Trim(m[2], " .")
-			return []*node{objectNode(at).set("file", textNode(file, at))}, rest == ""
+			return []*source.Node{source.Object(at).Set("file", source.Text(file, at))}, rest == ""
 		}
 	}
 	m := c.contains.FindStringSubmatch(text)
@@ -142,14 +145,14 @@ func (c *claims) files(t *foreignTask, text, kind string, at place) (checks []*n
 		return nil, false
 	}
 	whole = !c.narrows.MatchString(around)
-	holds := func(field, value string) *node {
-		return objectNode(at).set("file", textNode(file, at)).set(field, textNode(value, at))
+	holds := func(field, value string) *source.Node {
+		return source.Object(at).Set("file", source.Text(file, at)).Set(field, source.Text(value, at))
 	}
 	switch word := strings.TrimRight(m[2], ".,;"); {
 	case len(quoted) == 0 && word != "" && !strings.ContainsAny(word, " \t\"`'"):
-		return []*node{holds("contains", word)}, true
+		return []*source.Node{holds("contains", word)}, true
 	case len(quoted) == 0 && kind == "file":
-		return []*node{objectNode(at).set("file", textNode(file, at))}, false
+		return []*source.Node{source.Object(at).Set("file", source.Text(file, at))}, false
 	case len(quoted) == 0:
 		return nil, false
 	case len(quoted) > 1 && strings.Contains(" "+around+" ", " or "):
@@ -159,7 +162,7 @@ func (c *claims) files(t *foreignTask, text, kind string, at place) (checks []*n
 		for i := range quoted {
 			quoted[i] = regexp.QuoteMeta(quoted[i])
 		}
-		return []*node{holds("matches", strings.Join(quoted, "|"))}, whole
+		return []*source.Node{holds("matches", strings.Join(quoted, "|"))}, whole
 	}
 	for _, q := range quoted {
 		checks = append(checks, holds("contains", q))

@@ -1,4 +1,4 @@
-package plan
+package foreign
 
 // This file checks what plans of other tools become, from reduced samples of each form:
 // counts, waves as run, checks, words, and that nothing is dropped in silence.
@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"wavex/internal/plan"
 )
 
 type sample struct {
@@ -28,15 +30,15 @@ type sample struct {
 
 func samples() []sample {
 	return []sample{
-		{"loop.plan.md", FormPhase, "Phase 3: Retry Loop", "01 02 03 | [04 05] | [06 07]", 10, 22, 1, 2, map[string]int{CodeNotCarried: 3, CodeManualCheck: 1}},
-		{"grep.plan.md", FormPhase, "Phase 1: Tools", "01 02 | 03 04", 4, 4, 3, 1, map[string]int{CodeManualCheck: 3, CodeFileOverlap: 1, CodeNoCheck: 1}},
-		{"flat.json", FormPhaseDoc, "Phase 1: Logging", "01 02 | 03 04", 2, 4, 3, 0, map[string]int{CodeNotCarried: 2, CodeManualCheck: 3}},
-		{"sequential.json", FormPhaseDoc, "Phase 2: Levels", "[01 02 03]", 0, 0, 3, 1, map[string]int{CodeNotCarried: 2, CodeManualCheck: 3, CodeNoCheck: 3}},
-		{"fourwaves.json", FormPhaseDoc, "Phase 4: Balance", "01 02 | 03 04 | 05 06 | 07 08", 12, 0, 2, 0, map[string]int{CodeManualCheck: 2, CodeNoCheck: 8, CodeFileOverlap: 3}},
-		{"hybrid.json", FormPhaseDoc, "Phase 1: Embed", "T01 T02", 0, 0, 2, 0, map[string]int{CodeManualCheck: 2, CodeNoCheck: 2}},
-		{"feature.prd.md", FormPRD, "Feature: Settings Page", "[T-001 T-003] | T-002 | T-004", 3, 3, 3, 0, map[string]int{CodeManualCheck: 3, CodeNoCheck: 2, CodeGuessed: 1, CodeNotCarried: 1}},
-		{"prd.json", FormStories, "Shop", "US-002 | US-003", 1, 2, 1, 0, map[string]int{CodeNotCarried: 2, CodeManualCheck: 1, CodeGuessed: 1}},
-		{"state.json", FormSteps, "", "T-001 | T-002", 1, 0, 0, 2, map[string]int{CodeNotCarried: 4, CodeNoCheck: 2}},
+		{"loop.plan.md", FormPhase, "Phase 3: Retry Loop", "01 02 03 | [04 05] | [06 07]", 10, 22, 1, 2, map[string]int{plan.CodeNotCarried: 3, plan.CodeManualCheck: 1}},
+		{"grep.plan.md", FormPhase, "Phase 1: Tools", "01 02 | 03 04", 4, 4, 3, 1, map[string]int{plan.CodeManualCheck: 3, plan.CodeFileOverlap: 1, plan.CodeNoCheck: 1}},
+		{"flat.json", FormPhaseDoc, "Phase 1: Logging", "01 02 | 03 04", 2, 4, 3, 0, map[string]int{plan.CodeNotCarried: 2, plan.CodeManualCheck: 3}},
+		{"sequential.json", FormPhaseDoc, "Phase 2: Levels", "[01 02 03]", 0, 0, 3, 1, map[string]int{plan.CodeNotCarried: 2, plan.CodeManualCheck: 3, plan.CodeNoCheck: 3}},
+		{"fourwaves.json", FormPhaseDoc, "Phase 4: Balance", "01 02 | 03 04 | 05 06 | 07 08", 12, 0, 2, 0, map[string]int{plan.CodeManualCheck: 2, plan.CodeNoCheck: 8, plan.CodeFileOverlap: 3}},
+		{"hybrid.json", FormPhaseDoc, "Phase 1: Embed", "T01 T02", 0, 0, 2, 0, map[string]int{plan.CodeManualCheck: 2, plan.CodeNoCheck: 2}},
+		{"feature.prd.md", FormPRD, "Feature: Settings Page", "[T-001 T-003] | T-002 | T-004", 3, 3, 3, 0, map[string]int{plan.CodeManualCheck: 3, plan.CodeNoCheck: 2, plan.CodeGuessed: 1, plan.CodeNotCarried: 1}},
+		{"prd.json", FormStories, "Shop", "US-002 | US-003", 1, 2, 1, 0, map[string]int{plan.CodeNotCarried: 2, plan.CodeManualCheck: 1, plan.CodeGuessed: 1}},
+		{"state.json", FormSteps, "", "T-001 | T-002", 1, 0, 0, 2, map[string]int{plan.CodeNotCarried: 4, plan.CodeNoCheck: 2}},
 	}
 }
 
@@ -50,7 +52,7 @@ func (s sample) read(t testing.TB) []byte {
 }
 
 // figures are what the samples are counted by.
-func figures(p *Plan) (waves string, checks, words int) {
+func figures(p *plan.Plan) (waves string, checks, words int) {
 	wave, total := p.Waves()
 	var parts []string
 	for w := 1; w <= total; w++ {
@@ -79,7 +81,7 @@ func TestSamples(t *testing.T) {
 		t.Run(s.file, func(t *testing.T) {
 			t.Parallel()
 			data := s.read(t)
-			p, ds := Parse(s.file, data, Options{})
+			p, ds := Parse(s.file, data, plan.Options{})
 			if p == nil {
 				t.Fatal(ds)
 			}
@@ -90,7 +92,7 @@ func TestSamples(t *testing.T) {
 			codes := map[string]int{}
 			for _, d := range ds {
 				codes[d.Code]++
-				if d.Severity != SeverityWarning || d.Line == 0 || d.File != s.file {
+				if d.Severity != plan.SeverityWarning || d.Line == 0 || d.File != s.file {
 					t.Errorf("odd: %v", d)
 				}
 			}
@@ -105,16 +107,16 @@ func TestSamples(t *testing.T) {
 				}
 			}
 			// The written plan is the same plan, and a wavex plan.
-			out, form, _ := Import(s.file, data, Options{})
+			out, form, _ := Import(s.file, data, plan.Options{})
 			if form != s.form {
 				t.Errorf("taken for %s", form)
 			}
-			again, ds := Parse("out.json", out, Options{})
+			again, ds := Parse("out.json", out, plan.Options{})
 			if again == nil {
 				t.Fatal(ds)
 			}
 			same(t, again, p)
-			if _, form, _ := Import("out.json", out, Options{}); form != FormJSON {
+			if _, form, _ := Import("out.json", out, plan.Options{}); form != FormJSON {
 				t.Errorf("what was written is taken for %s", form)
 			}
 			for i := range p.Tasks {
@@ -131,9 +133,9 @@ func TestSamplesFromWindows(t *testing.T) {
 	t.Parallel()
 	for _, s := range samples() {
 		data := s.read(t)
-		p, _ := Parse(s.file, data, Options{})
+		p, _ := Parse(s.file, data, plan.Options{})
 		crlf := append([]byte("\ufeff"), bytes.ReplaceAll(data, []byte("\n"), []byte("\r\n"))...)
-		q, ds := Parse(s.file, crlf, Options{})
+		q, ds := Parse(s.file, crlf, plan.Options{})
 		if q == nil {
 			t.Fatal(s.file, ds)
 		}
@@ -148,9 +150,9 @@ func TestSamplesFromWindows(t *testing.T) {
 
 func TestPhaseWords(t *testing.T) {
 	t.Parallel()
-	p, _ := Parse("loop.plan.md", samples()[0].read(t), Options{})
+	p, _ := Parse("loop.plan.md", samples()[0].read(t), plan.Options{})
 	one, two, four := p.Tasks[0], p.Tasks[1], p.Tasks[3]
-	if one.Subject != "Create the hooks file" || one.Pos != (Pos{18, 1}) || !reflect.DeepEqual(one.Files, []File{{"hooks/hooks.json", "create"}}) {
+	if one.Subject != "Create the hooks file" || one.Pos != (plan.Pos{Line: 18, Column: 1}) || !reflect.DeepEqual(one.Files, []plan.File{{Path: "hooks/hooks.json", Action: "create"}}) {
 		t.Errorf("got %+v", one)
 	}
 	if want := "Create the hooks file. It names the script.\n\n```json\n{\"hooks\""; !strings.HasPrefix(one.Description, want) || !strings.HasSuffix(one.Description, "```\n\nDone when: The hooks file points to the script") {
@@ -162,27 +164,27 @@ func TestPhaseWords(t *testing.T) {
 	if !strings.Contains(four.Description, "<previous_attempt>\n  <error>{captured}</error>") || !strings.Contains(four.Description, "## Not a heading of the plan") || !strings.HasSuffix(four.Description, "Skills: look-twice") {
 		t.Errorf("got %q", four.Description)
 	}
-	if want := []Check{{File: "hooks/stop.sh"}, {File: "hooks/stop.sh", Contains: "#!/usr/bin/env bash"}, {File: "hooks/stop.sh", Contains: "decision"}}; !reflect.DeepEqual(two.Verify, want) {
+	if want := []plan.Check{{File: "hooks/stop.sh"}, {File: "hooks/stop.sh", Contains: "#!/usr/bin/env bash"}, {File: "hooks/stop.sh", Contains: "decision"}}; !reflect.DeepEqual(two.Verify, want) {
 		t.Errorf("got %+v", two.Verify)
 	}
-	if four.Verify[0] != (Check{File: "commands/execute.md", Contains: "Step 7a"}) || p.Tasks[2].Verify[0].File != ".tool/config.md" {
+	if four.Verify[0] != (plan.Check{File: "commands/execute.md", Contains: "Step 7a"}) || p.Tasks[2].Verify[0].File != ".tool/config.md" {
 		t.Errorf("basenames: %+v %+v", four.Verify, p.Tasks[2].Verify)
 	}
-	if want := []Wave{{1, "Ground", false}, {2, "Commands", true}, {3, "Integration", true}}; !reflect.DeepEqual(p.Declared, want) {
+	if want := []plan.Wave{{Number: 1, Title: "Ground", Sequential: false}, {Number: 2, Title: "Commands", Sequential: true}, {Number: 3, Title: "Integration", Sequential: true}}; !reflect.DeepEqual(p.Declared, want) {
 		t.Errorf("got %+v", p.Declared)
 	}
 	if !strings.Contains(p.Request, "| hooks/hooks.json | hooks/stop.sh | path |") {
 		t.Errorf("got %q", p.Request)
 	}
-	g, _ := Parse("grep.plan.md", samples()[1].read(t), Options{})
+	g, _ := Parse("grep.plan.md", samples()[1].read(t), plan.Options{})
 	if g.Tasks[0].Verify[1].Run != "test -s agents/a.md && true" || string(g.Tasks[1].Metadata["reqs"]) != `"R1,R2"` || g.Tasks[0].Metadata != nil {
 		t.Errorf("got %+v", g.Tasks[:2])
 	}
-	f, _ := Parse("feature.prd.md", samples()[6].read(t), Options{})
+	f, _ := Parse("feature.prd.md", samples()[6].read(t), plan.Options{})
 	if f.Tasks[0].Description != "It is new." || f.Request != "Users change their settings.\n\n## Out of scope\n\n- Themes" || string(f.Tasks[3].Metadata["owner"]) != `"me"` {
 		t.Errorf("got %+v %q", f.Tasks[0], f.Request)
 	}
-	s, _ := Parse("state.json", samples()[8].read(t), Options{})
+	s, _ := Parse("state.json", samples()[8].read(t), plan.Options{})
 	if s.Criteria[0].Check == nil || s.Criteria[0].Check.Run != "go test ./..." || s.Criteria[1].Check != nil {
 		t.Errorf("got %+v", s.Criteria)
 	}
@@ -226,12 +228,12 @@ func TestImportMistakes(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			p, ds := Parse(c.file, []byte(c.text), Options{})
+			p, ds := Parse(c.file, []byte(c.text), plan.Options{})
 			if p != nil {
 				t.Fatal("accepted")
 			}
 			head, part, _ := strings.Cut(c.want, ": ")
-			if !slices.ContainsFunc(ds, func(d Diagnostic) bool {
+			if !slices.ContainsFunc(ds, func(d plan.Diagnostic) bool {
 				return fmt.Sprintf("%d:%d %s", d.Line, d.Column, d.Code) == head && strings.Contains(d.Message, part)
 			}) {
 				t.Errorf("want %s, got %v", c.want, ds)
@@ -243,10 +245,10 @@ func TestImportMistakes(t *testing.T) {
 func TestLenient(t *testing.T) {
 	t.Parallel()
 	text := []byte("---\ntask_count: 3\n---\n<task id=\"1\">\n<action>x</action>\n</task>\n")
-	if out, _, ds := Import("p.md", text, Options{Lenient: true}); out == nil || !hasCode(ds, CodeWrongCount) {
+	if out, _, ds := Import("p.md", text, plan.Options{Lenient: true}); out == nil || !hasCode(ds, plan.CodeWrongCount) {
 		t.Errorf("got %v", ds)
 	}
-	if out, _, _ := Import("p.md", text, Options{}); out != nil {
+	if out, _, _ := Import("p.md", text, plan.Options{}); out != nil {
 		t.Error("a wrong count must be an error")
 	}
 }
@@ -268,33 +270,33 @@ func TestNativePlansAreNotImported(t *testing.T) {
 		"phase: 1\ntitle: x\ntasks:\n- {id: 1, title: x, verify: [npm test]}\n": FormPhaseDoc,
 		"": FormJSON, "[]": FormJSON, "x": FormYAML,
 	} {
-		if _, form, _ := Import("plan", []byte(text), Options{}); form != want && (text != "" || form != FormYAML) {
+		if _, form, _ := Import("plan", []byte(text), plan.Options{}); form != want && (text != "" || form != FormYAML) {
 			t.Errorf("%q is taken for %s", text, form)
 		}
 	}
-	full, err := os.ReadFile("testdata/full.yaml")
+	full, err := os.ReadFile("../testdata/full.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, _, ds := Import("full.yaml", full, Options{})
-	p, _ := Parse("x.json", out, Options{})
+	out, _, ds := Import("full.yaml", full, plan.Options{})
+	p, _ := Parse("x.json", out, plan.Options{})
 	if p == nil {
 		t.Fatal(ds)
 	}
-	same(t, p, load(t, "testdata/full.json"))
+	same(t, p, load(t, "../testdata/full.json"))
 }
 
 func TestImportFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "p.md")
-	if _, _, _, err := ImportFile(file, Options{}); err == nil {
+	if _, _, _, err := ImportFile(file, plan.Options{}); err == nil {
 		t.Error("there is no such file")
 	}
 	if err := os.WriteFile(file, samples()[0].read(t), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, form, ds, err := ImportFile(file, Options{}); err != nil || out == nil || form != FormPhase {
+	if out, form, ds, err := ImportFile(file, plan.Options{}); err != nil || out == nil || form != FormPhase {
 		t.Errorf("got %v %v", ds, err)
 	}
 }

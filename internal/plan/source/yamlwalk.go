@@ -1,4 +1,4 @@
-package plan
+package source
 
 // This file reads a YAML tree as tokens: it follows anchors, aliases and merges as it
 // goes, and bounds what they expand to. It knows nothing of plans.
@@ -21,18 +21,18 @@ type yamlFrame struct {
 	next    int
 	mapping bool
 	aliased bool // reached through an alias
-	end     place
+	end     Place
 }
 
-// next walks on. A value that opens a mapping or a sequence pushes a frame.
-func (s *yamlSource) next() token {
-	if s.wrong != nil || s.done {
-		return token{}
+// Next walks on. A value that opens a mapping or a sequence pushes a frame.
+func (s *YAML) Next() Token {
+	if s.Wrong != nil || s.done {
+		return Token{}
 	}
 	if len(s.stack) == 0 {
 		if s.root == nil {
 			s.done = true
-			return token{}
+			return Token{}
 		}
 		root := s.root
 		s.root = nil
@@ -42,7 +42,7 @@ func (s *yamlSource) next() token {
 	if top.next == len(top.nodes) {
 		end := top.end
 		s.stack = s.stack[:len(s.stack)-1]
-		return token{kind: kindEnd, at: end}
+		return Token{Kind: KindEnd, At: end}
 	}
 	node := top.nodes[top.next]
 	top.next++
@@ -52,18 +52,18 @@ func (s *yamlSource) next() token {
 	return s.value(node, top.aliased)
 }
 
-func (s *yamlSource) fail(at place, code, message string) token {
-	s.wrong = &problem{at, code, message}
-	return token{at: at}
+func (s *YAML) fail(at Place, code, message string) Token {
+	s.Wrong = &Problem{at, code, message}
+	return Token{At: at}
 }
 
 // name is a key of a mapping; numbers and the like count as their text.
-func (s *yamlSource) name(node ast.Node) token {
+func (s *YAML) name(node ast.Node) Token {
 	text, ok := keyText(node)
 	if !ok {
 		return s.fail(placeOf(node), CodeSyntax, "a key must be a plain word")
 	}
-	return token{kind: kindString, text: text, at: placeOf(node)}
+	return Token{Kind: KindString, Text: text, At: placeOf(node)}
 }
 
 func keyText(node ast.Node) (string, bool) {
@@ -82,10 +82,10 @@ func keyText(node ast.Node) (string, bool) {
 }
 
 // value turns a node into its first token.
-func (s *yamlSource) value(node ast.Node, aliased bool) token {
+func (s *YAML) value(node ast.Node, aliased bool) Token {
 	node, asString, aliased := s.resolve(node, aliased)
-	if s.wrong != nil {
-		return token{}
+	if s.Wrong != nil {
+		return Token{}
 	}
 	at := placeOf(node)
 	if aliased {
@@ -96,25 +96,25 @@ func (s *yamlSource) value(node ast.Node, aliased bool) token {
 	switch n := node.(type) {
 	case nil, *ast.NullNode:
 		if asString {
-			return token{kind: kindString, at: at}
+			return Token{Kind: KindString, At: at}
 		}
-		return token{kind: kindNull, text: "null", at: at}
+		return Token{Kind: KindNull, Text: "null", At: at}
 	case *ast.StringNode:
-		return token{kind: kindString, text: n.Value, at: at}
+		return Token{Kind: KindString, Text: n.Value, At: at}
 	case *ast.LiteralNode:
-		return token{kind: kindString, text: n.Value.Value, at: at}
+		return Token{Kind: KindString, Text: n.Value.Value, At: at}
 	case *ast.BoolNode:
-		return scalar(kindBool, strconv.FormatBool(n.Value), n.Token.Value, asString, at)
+		return scalar(KindBool, strconv.FormatBool(n.Value), n.Token.Value, asString, at)
 	case *ast.IntegerNode:
-		return scalar(kindNumber, integerText(n), n.Token.Value, asString, at)
+		return scalar(KindNumber, integerText(n), n.Token.Value, asString, at)
 	case *ast.FloatNode:
-		return scalar(kindNumber, strconv.FormatFloat(n.Value, 'g', -1, 64), n.Token.Value, asString, at)
+		return scalar(KindNumber, strconv.FormatFloat(n.Value, 'g', -1, 64), n.Token.Value, asString, at)
 	case *ast.InfinityNode:
-		return scalar(kindNumber, n.Token.Value, n.Token.Value, asString, at)
+		return scalar(KindNumber, n.Token.Value, n.Token.Value, asString, at)
 	case *ast.NanNode:
-		return scalar(kindNumber, n.Token.Value, n.Token.Value, asString, at)
+		return scalar(KindNumber, n.Token.Value, n.Token.Value, asString, at)
 	case *ast.SequenceNode:
-		return s.push(token{kind: kindArray, at: at}, yamlFrame{nodes: n.Values, aliased: aliased, end: at})
+		return s.push(Token{Kind: KindArray, At: at}, yamlFrame{nodes: n.Values, aliased: aliased, end: at})
 	case *ast.MappingNode:
 		return s.mapping(n.Values, aliased, at)
 	case *ast.MappingValueNode:
@@ -123,11 +123,11 @@ func (s *yamlSource) value(node ast.Node, aliased bool) token {
 	return s.fail(at, CodeSyntax, "this YAML construct means nothing in a plan; write it more plainly")
 }
 
-func scalar(k kind, text, written string, asString bool, at place) token {
+func scalar(k Kind, text, written string, asString bool, at Place) Token {
 	if asString {
-		return token{kind: kindString, text: written, at: at}
+		return Token{Kind: KindString, Text: written, At: at}
 	}
-	return token{kind: k, text: text, at: at}
+	return Token{Kind: k, Text: text, At: at}
 }
 
 // integerText keeps decimal digits as they are written, for ids like 007, and turns
@@ -139,20 +139,20 @@ func integerText(n *ast.IntegerNode) string {
 	return fmt.Sprint(n.Value)
 }
 
-func (s *yamlSource) push(t token, f yamlFrame) token {
+func (s *YAML) push(t Token, f yamlFrame) Token {
 	if len(s.stack) >= maxDepth {
-		s.wrong = tooDeep(t.at)
-		return token{at: t.at}
+		s.Wrong = tooDeep(t.At)
+		return Token{At: t.At}
 	}
 	s.stack = append(s.stack, f)
 	return t
 }
 
 // resolve sees through anchors, aliases and tags, as often as they are stacked.
-func (s *yamlSource) resolve(node ast.Node, aliased bool) (_ ast.Node, asString, fromAlias bool) {
+func (s *YAML) resolve(node ast.Node, aliased bool) (_ ast.Node, asString, fromAlias bool) {
 	for hops := 0; ; hops++ {
 		if hops > maxDepth {
-			s.wrong = tooDeep(placeOf(node))
+			s.Wrong = tooDeep(placeOf(node))
 			return node, asString, aliased
 		}
 		switch n := node.(type) {
@@ -173,7 +173,7 @@ func (s *yamlSource) resolve(node ast.Node, aliased bool) (_ ast.Node, asString,
 				asString = true
 			case "!!int", "!!float", "!!bool", "!!null", "!!map", "!!seq":
 			default:
-				s.fail(placeOf(n), CodeSyntax, fmt.Sprintf("the tag %s means nothing in a plan; remove it", quote(tag)))
+				s.fail(placeOf(n), CodeSyntax, fmt.Sprintf("the tag %s means nothing in a plan; remove it", Quote(tag)))
 				return node, asString, aliased
 			}
 			node = n.Value
@@ -185,7 +185,7 @@ func (s *yamlSource) resolve(node ast.Node, aliased bool) (_ ast.Node, asString,
 
 // mapping opens a mapping. Merged mappings (<<) give what the mapping itself does not
 // have, the first of them winning.
-func (s *yamlSource) mapping(values []*ast.MappingValueNode, aliased bool, at place) token {
+func (s *YAML) mapping(values []*ast.MappingValueNode, aliased bool, at Place) Token {
 	f := yamlFrame{mapping: true, aliased: aliased, end: at, nodes: make([]ast.Node, 0, 2*len(values))}
 	var merges []ast.Node
 	for _, v := range values {
@@ -205,21 +205,21 @@ func (s *yamlSource) mapping(values []*ast.MappingValueNode, aliased bool, at pl
 		for _, m := range merges {
 			s.merge(&f, own, m, 0)
 		}
-		if s.wrong != nil {
-			return token{at: at}
+		if s.Wrong != nil {
+			return Token{At: at}
 		}
 	}
-	return s.push(token{kind: kindObject, at: at}, f)
+	return s.push(Token{Kind: KindObject, At: at}, f)
 }
 
-func (s *yamlSource) merge(f *yamlFrame, own map[string]bool, node ast.Node, depth int) {
+func (s *YAML) merge(f *yamlFrame, own map[string]bool, node ast.Node, depth int) {
 	at := placeOf(node)
 	node, _, aliased := s.resolve(node, f.aliased)
-	if s.wrong != nil {
+	if s.Wrong != nil {
 		return
 	}
 	if s.aliased++; depth > maxDepth || s.aliased > maxAliased {
-		s.wrong = tooDeep(at)
+		s.Wrong = tooDeep(at)
 		return
 	}
 	var values []*ast.MappingValueNode
@@ -256,12 +256,13 @@ func nodeText(n ast.Node) string {
 	return n.GetToken().Value
 }
 
-func (s *yamlSource) skip(t token) {
-	if t.kind != kindObject && t.kind != kindArray {
+// Skip implements Tokens.
+func (s *YAML) Skip(t Token) {
+	if t.Kind != KindObject && t.Kind != KindArray {
 		return
 	}
 	for inside := len(s.stack); len(s.stack) >= inside; {
-		if s.next().kind == kindBad {
+		if s.Next().Kind == KindBad {
 			return
 		}
 	}

@@ -1,0 +1,369 @@
+// Package foreign reads plans of other tools as if they were wavex plans, and writes
+// plans in the forms of other tools. It starts nothing and knows nothing of runs.
+package foreign
+
+// This file recognises plans of other tools by their content, and hands them to their
+// importers. What an importer makes is read by the decoder like any plan, with places
+// in the foreign file. It knows how forms are told apart, not what they mean.
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"wavex/internal/plan"
+	"wavex/internal/plan/source"
+)
+
+// Form is the format of a plan file.
+type Form string
+
+// The forms that are read. All but the first two are imported (docs/imports.md).
+const (
+	FormJSON     Form = "wavex JSON"
+	FormYAML     Form = "wavex YAML"
+	FormPhase    Form = "phase plan in markdown"
+	FormPhaseDoc Form = "phase plan in JSON"
+	FormPRD      Form = "PRD in markdown"
+	FormStories  Form = "prd.json"
+	FormSteps    Form = "state.json"
+	formUnknown  Form = "markdown"
+)
+
+// maxForeign bounds a file that is imported, in bytes: it is held as a tree.
+const maxForeign = 16 << 20
+
+// Load is plan.Load for plans of any form.
+func Load(path string) (*plan.Plan, []plan.Diagnostic, error) {
+	src, digest, err := plan.ReadFile(path)
+	if err != nil {
+		return nil, nil, &plan.ReadError{Path: path, Err: err}
+	}
+	p, ds := open(path, src, plan.Options{Dir: Beside(path)}).read(digest)
+	if p != nil {
+		p.Path = path
+	}
+	return p, ds, nil
+}
+
+// Parse is Load for bytes in memory; name stands for the file, as in plan.Parse.
+func Parse(name string, data []byte, opts plan.Options) (*plan.Plan, []plan.Diagnostic) {
+	return open(name, string(data), opts).read(sha256.Sum256(data))
+}
+
+// Import is a plan file as a native plan in JSON, indented, and its form. A file that
+// is one already comes as it is, YAML as JSON. The bytes are nil when a diagnostic is
+// an error; warnings say what was not carried over. "@file" prompts keep their names.
+func Import(name string, data []byte, opts plan.Options) ([]byte, Form, []plan.Diagnostic) {
+	o := open(name, string(data), opts)
+	out := o.native()
+	p, ds := o.read(sha256.Sum256(data))
+	if p == nil || out == nil {
+		return nil, o.form, ds
+	}
+	return indented(out), o.form, ds
+}
+
+// yamlAsJSON keeps ids as they are written: JSON has no 007.
+func yamlAsJSON(probe source.YAML) []byte {
+	size := source.MaxNodes
+	root := source.ReadTree(&probe, probe.Next(), &size)
+	if root == nil {
+		return nil
+	}
+	for _, t := range root.Get("tasks").Elements() {
+		if id := t.Get("id"); id != nil && id.Kind == source.KindNumber {
+			id.Kind = source.KindString
+		}
+	}
+	return root.AppendJSON(nil)
+}
+
+func indented(data []byte) []byte {
+	var v json.RawMessage = data
+	out, err := json.MarshalIndent(v, "", "  ")
+	if err != nil { // it was read before: this cannot be
+		return data
+	}
+	return append(out, '\n')
+}
+
+// opened is a file whose form is known.
+type opened struct {
+	name, src string
+	opts      plan.Options
+	form      Form
+	tokens    source.Tokens
+	found     plan.Reports
+}
+
+func (o opened) read(digest [sha256.Size]byte) (*plan.Plan, []plan.Diagnostic) {
+	return plan.Read(o.name, o.src, o.tokens, o.found, digest, o.opts)
+}
+
+// native is the plan in JSON, nil where it cannot be read. It leaves the tokens unread.
+func (o opened) native() []byte {
+	switch s := o.tokens.(type) {
+	case *source.Tree:
+		if s.Root != nil {
+			return s.Root.AppendJSON(nil)
+		}
+	case *source.YAML:
+		return yamlAsJSON(*s)
+	case *source.JSON:
+		return []byte(o.src)
+	}
+	return nil
+}
+
+// open finds out the form and chooses the source the plan is read from.
+func open(name, src string, opts plan.Options) opened {
+	src = strings.TrimPrefix(src, "\ufeff")
+	o := opened{name: name, src: src, opts: opts}
+	if form := markdownForm(name, src); form != "" {
+		o.markdown(form)
+		return o
+	}
+	if plan.IsYAML(name, src) {
+		s := source.NewYAML(src)
+		o.form, o.tokens = FormYAML, s
+		if s.Wrong != nil || len(src) > maxForeign {
+			return o
+		}
+		probe := *s
+		if form := recognise(&probe); form != "" {
+			o.tree(form, s)
+		}
+		return o
+	}
+	o.form, o.tokens = FormJSON, source.NewJSON(src)
+	if form := recognise(source.NewJSON(src)); form != "" {
+		o.tree(form, source.NewJSON(src))
+	}
+	return o
+}
+
+// tree imports a plan whose format is JSON or YAML.
+func (o *opened) tree(form Form, s source.Tokens) {
+	size := source.MaxNodes
+	first := s.Next()
+	root := source.ReadTree(s, first, &size)
+	if root != nil {
+		s.Finish()
+	}
+	wrong := s.Problem()
+	if wrong == nil && (root == nil || size < 0) {
+		wrong = &source.Problem{At: first.At, Code: plan.CodeTooLarge, Message: "too many values for a plan that has to be imported"}
+	}
+	o.form = form
+	if wrong != nil {
+		o.tokens = &source.Tree{Where: s.Pos, Wrong: wrong}
+		return
+	}
+	f := &foreign{Reports: &o.found, form: string(form), lenient: o.opts.Lenient, at: root.At}
+	switch form {
+	case FormPhaseDoc:
+		f.readPhaseDoc(root)
+	case FormStories:
+		f.readStories(root)
+	case FormSteps:
+		f.readSteps(root)
+	}
+	o.tokens = &source.Tree{Root: f.tree(), Where: s.Pos}
+}
+
+func (o *opened) markdown(form Form) {
+	at := source.NewCursor(o.src)
+	where := func(p source.Place) plan.Pos { return at.Pos(int(p)) }
+	o.form = form
+	if wrong := notText(o.src); wrong != nil {
+		o.tokens = &source.Tree{Where: where, Wrong: wrong}
+		return
+	}
+	f := &foreign{Reports: &o.found, form: string(form), lenient: o.opts.Lenient}
+	switch form {
+	case FormPhase:
+		f.readPhase(o.src)
+	case FormPRD:
+		f.readPRD(o.src)
+	default:
+		o.tokens = &source.Tree{Where: where, Wrong: &source.Problem{At: 0, Code: plan.CodeSyntax,
+			Message: "this markdown is no plan that is known: it has neither <task> blocks nor headings like \"### T-001: title\""}}
+		return
+	}
+	o.tokens = &source.Tree{Root: f.tree(), Where: where}
+}
+
+// notText tells what keeps markdown from being read.
+func notText(src string) *source.Problem {
+	if len(src) > maxForeign {
+		return &source.Problem{At: 0, Code: plan.CodeTooLarge, Message: "the file is larger than 16 MB, which no plan in markdown is"}
+	}
+	if i := strings.IndexByte(src, 0); i >= 0 {
+		return &source.Problem{At: source.Place(i), Code: plan.CodeEncoding, Message: "a NUL character; save the file as UTF-8 text"}
+	}
+	if !utf8.ValidString(src) {
+		for i := 0; ; {
+			r, n := utf8.DecodeRuneInString(src[i:])
+			if r == utf8.RuneError && n <= 1 {
+				return &source.Problem{At: source.Place(i), Code: plan.CodeEncoding, Message: "not valid UTF-8; save the file as UTF-8"}
+			}
+			i += n
+		}
+	}
+	return nil
+}
+
+// markdownForm tells the form of a markdown file; "" for JSON and YAML.
+func markdownForm(name, src string) Form {
+	markdown := false
+	switch strings.ToLower(filepath.Ext(name)) {
+	case ".json", ".yaml", ".yml":
+		return ""
+	case ".md", ".markdown":
+		markdown = true
+	default:
+		if first := strings.TrimLeft(src, " \t\r\n"); first == "" || first[0] == '{' || first[0] == '[' {
+			return ""
+		}
+	}
+	if len(src) > maxForeign {
+		if markdown {
+			return formUnknown
+		}
+		return ""
+	}
+	heading := storyHeading()
+	story := false
+	for line := range markdownLines(src) {
+		switch {
+		case line.code:
+		case taskTag(line.text) > 0:
+			return FormPhase
+		case !story && strings.HasPrefix(line.text, "##") && heading.MatchString(line.text):
+			story = true
+		}
+	}
+	switch {
+	case story:
+		return FormPRD
+	case markdown:
+		return formUnknown
+	}
+	return ""
+}
+
+// taskTag is the length of a <task ...> that a line begins with, at most three spaces
+// before it included; 0 without one.
+func taskTag(s string) int {
+	rest := strings.TrimLeft(s, " ")
+	indent := len(s) - len(rest)
+	if indent > 3 || !strings.HasPrefix(rest, "<task") || len(rest) < 6 || strings.IndexByte("> \t", rest[5]) < 0 {
+		return 0
+	}
+	n := tagEnd(rest)
+	if n < 0 {
+		return 0
+	}
+	return indent + n
+}
+
+func storyHeading() *regexp.Regexp {
+	return regexp.MustCompile(`^(#{2,4})\s+([A-Za-z]{1,5}-?\d{1,6})\s*[:.]\s+(\S.*)$`)
+}
+
+// recognise tells which foreign form a JSON or YAML file has, by its first fields that
+// tell; "" for a native plan, and for what no form fits.
+func recognise(s source.Tokens) Form {
+	if t := s.Next(); t.Kind != source.KindObject {
+		return ""
+	}
+	for {
+		name := s.Next()
+		if name.Kind != source.KindString {
+			return ""
+		}
+		value := s.Next()
+		switch name.Text {
+		case "phase", "must_haves", "mustHaves", "wave_count", "task_count", "key_links":
+			return FormPhaseDoc
+		case "userStories", "user_stories", "stories":
+			return FormStories
+		case "steps", "completedSteps", "remainingSteps", "criteriaStatus":
+			return FormSteps
+		case "tasks", "waves":
+			if form, sure := recogniseList(s, name.Text, value); sure {
+				return form
+			}
+		default:
+			s.Skip(value)
+		}
+		if value.Kind == source.KindBad {
+			return ""
+		}
+	}
+}
+
+// recogniseList looks at the first element of tasks or waves. What it leaves unread is
+// skipped when it is not sure.
+func recogniseList(s source.Tokens, name string, list source.Token) (form Form, sure bool) {
+	if list.Kind != source.KindArray {
+		s.Skip(list)
+		return "", false
+	}
+	first := s.Next()
+	if first.Kind != source.KindObject {
+		if first.Kind != source.KindEnd {
+			s.Skip(first)
+			s.Skip(list)
+		}
+		return "", false
+	}
+	for {
+		field := s.Next()
+		if field.Kind != source.KindString {
+			break
+		}
+		value := s.Next()
+		switch field.Text {
+		case "subject", "prompt", "command", "activeForm", "blockedBy", "addBlockedBy", "criteria":
+			return "", true
+		case "passes", "acceptanceCriteria", "acceptance_criteria":
+			form = FormStories
+		case "tasks":
+			return FormPhaseDoc, true
+		case "title", "action", "done", "test_required", "user_observable":
+			if form == "" && name == "tasks" { // a native wave has a title too
+				form = FormPhaseDoc
+			}
+		}
+		s.Skip(value)
+		if value.Kind == source.KindBad {
+			return "", true
+		}
+	}
+	if form != "" {
+		return form, true
+	}
+	s.Skip(list)
+	return "", false
+}
+
+// ImportFile is Import for a file. The error is a *ReadError.
+func ImportFile(path string, opts plan.Options) ([]byte, Form, []plan.Diagnostic, error) {
+	src, _, err := plan.ReadFile(path)
+	if err != nil {
+		return nil, "", nil, &plan.ReadError{Path: path, Err: err}
+	}
+	if opts.Dir == "" {
+		opts.Dir = Beside(path)
+	}
+	out, form, ds := Import(path, []byte(src), opts)
+	return out, form, ds, nil
+}
+
+// Beside is the folder that the "@file" of a plan's prompts are looked up in.
+func Beside(path string) string { return filepath.Dir(path) }

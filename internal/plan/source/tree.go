@@ -1,0 +1,200 @@
+package source
+
+// This file holds a value as a tree with places: what importers read, when the file is
+// JSON or YAML, and what they make, for the decoder to read like any plan. It knows no
+// format and no field.
+
+import (
+	"encoding/json"
+	"strconv"
+)
+
+// Node is one value. An object's items alternate: name, value.
+type Node struct {
+	Kind  Kind
+	Text  string // of a scalar
+	At    Place
+	Items []*Node
+}
+
+// MaxNodes bounds the values of an imported file: a tree takes about 100 bytes for each.
+const MaxNodes = 4 << 20
+
+// Text is a string.
+func Text(s string, at Place) *Node { return &Node{Kind: KindString, Text: s, At: at} }
+
+// Count is a whole number.
+func Count(n int, at Place) *Node {
+	return &Node{Kind: KindNumber, Text: strconv.Itoa(n), At: at}
+}
+
+// List is a list of values.
+func List(at Place, items ...*Node) *Node { return &Node{Kind: KindArray, At: at, Items: items} }
+
+// Object is an object without fields.
+func Object(at Place) *Node { return &Node{Kind: KindObject, At: at} }
+
+// Set adds a field; a nil value adds none.
+func (n *Node) Set(name string, value *Node) *Node {
+	if value != nil {
+		n.Items = append(n.Items, Text(name, value.At), value)
+	}
+	return n
+}
+
+// Get is the first field of that name, or nil.
+func (n *Node) Get(name string) *Node {
+	if n == nil || n.Kind != KindObject {
+		return nil
+	}
+	for i := 0; i+1 < len(n.Items); i += 2 {
+		if n.Items[i].Text == name {
+			return n.Items[i+1]
+		}
+	}
+	return nil
+}
+
+// Each goes through the fields of an object; of others there are none.
+func (n *Node) Each(f func(name, value *Node)) {
+	if n == nil || n.Kind != KindObject {
+		return
+	}
+	for i := 0; i+1 < len(n.Items); i += 2 {
+		f(n.Items[i], n.Items[i+1])
+	}
+}
+
+// Elements are those of a list; a scalar or an object counts as a list of one.
+func (n *Node) Elements() []*Node {
+	switch {
+	case n == nil || n.Kind == KindNull:
+		return nil
+	case n.Kind == KindArray:
+		return n.Items
+	}
+	return []*Node{n}
+}
+
+// ReadTree reads the value that t opened; nil when the source broke or is too large.
+func ReadTree(s Tokens, t Token, budget *int) *Node {
+	if *budget--; *budget < 0 || t.Kind == KindBad {
+		return nil
+	}
+	n := &Node{Kind: t.Kind, Text: t.Text, At: t.At}
+	if t.Kind != KindObject && t.Kind != KindArray {
+		return n
+	}
+	for {
+		e := s.Next()
+		if e.Kind == KindEnd {
+			return n
+		}
+		item := ReadTree(s, e, budget) // as deep as the source allows: maxDepth
+		if item == nil {
+			return nil
+		}
+		n.Items = append(n.Items, item)
+	}
+}
+
+// AppendJSON writes the value without any space.
+func (n *Node) AppendJSON(out []byte) []byte {
+	switch n.Kind {
+	case KindString:
+		text, _ := json.Marshal(n.Text) // a string cannot fail
+		return append(out, text...)
+	case KindNumber:
+		return append(out, jsonNumber(n.Text)...)
+	case KindBool, KindNull:
+		return append(out, n.Text...)
+	}
+	brackets := "[]"
+	if n.Kind == KindObject {
+		brackets = "{}"
+	}
+	out = append(out, brackets[0])
+	for i, item := range n.Items {
+		switch {
+		case i == 0:
+		case n.Kind == KindObject && i%2 == 1:
+			out = append(out, ':')
+		default:
+			out = append(out, ',')
+		}
+		out = item.AppendJSON(out)
+	}
+	return append(out, brackets[1])
+}
+
+// Tree gives a tree as tokens.
+type Tree struct {
+	Root  *Node
+	stack []treeFrame
+	Where func(Place) Pos // in the file the tree was made from
+	Wrong *Problem
+}
+
+type treeFrame struct {
+	of   *Node
+	next int
+}
+
+// Next implements Tokens.
+func (s *Tree) Next() Token {
+	if s.Wrong != nil {
+		return Token{}
+	}
+	if len(s.stack) == 0 {
+		if s.Root == nil {
+			return Token{}
+		}
+		root := s.Root
+		s.Root = nil
+		return s.open(root)
+	}
+	top := &s.stack[len(s.stack)-1]
+	if top.next == len(top.of.Items) {
+		at := top.of.At
+		s.stack = s.stack[:len(s.stack)-1]
+		return Token{Kind: KindEnd, At: at}
+	}
+	top.next++
+	return s.open(top.of.Items[top.next-1])
+}
+
+func (s *Tree) open(n *Node) Token {
+	if n.Kind == KindObject || n.Kind == KindArray {
+		s.stack = append(s.stack, treeFrame{of: n})
+	}
+	return Token{Kind: n.Kind, Text: n.Text, At: n.At}
+}
+
+// Skip implements Tokens.
+func (s *Tree) Skip(t Token) {
+	if t.Kind == KindObject || t.Kind == KindArray {
+		s.stack = s.stack[:len(s.stack)-1]
+	}
+}
+
+// Raw implements Tokens.
+func (s *Tree) Raw(t Token) json.RawMessage {
+	switch t.Kind {
+	case KindBad, KindEnd:
+		return nil
+	case KindObject, KindArray:
+		n := s.stack[len(s.stack)-1].of
+		s.Skip(t)
+		return n.AppendJSON(nil)
+	}
+	return (&Node{Kind: t.Kind, Text: t.Text}).AppendJSON(nil)
+}
+
+// Pos implements Tokens.
+func (s *Tree) Pos(at Place) Pos { return s.Where(at) }
+
+// Finish implements Tokens.
+func (s *Tree) Finish() {}
+
+// Problem implements Tokens.
+func (s *Tree) Problem() *Problem { return s.Wrong }
