@@ -46,6 +46,7 @@ type runOptions struct {
 	chair        bool
 	waitForReset string
 
+	precheck     string
 	review       string
 	reviewRounds int
 	judge        string
@@ -184,6 +185,7 @@ func runFlags(c *cobra.Command, o *runOptions) {
 	f.BoolVar(&o.chair, "counsel-chair", false, "one more call weighs opinions that disagree")
 	f.StringVar(&o.waitForReset, "wait-for-reset", "", "wait for a usage limit's reset, at most this long")
 	f.Lookup("wait-for-reset").NoOptDefVal = "24h"
+	choiceFlag(c, &o.precheck, "precheck", "on", []string{"on", "off"}, "experts challenge tasks of reversibility 1 before their wave")
 	choiceFlag(c, &o.review, "review", "auto", []string{"off", "light", "thorough", "auto"}, "light after each wave, thorough before the end")
 	f.IntVar(&o.reviewRounds, "max-review-rounds", 3, "thorough reviews before the run pauses with what remains")
 	choiceFlag(c, &o.judge, "judge", "auto", []string{"on", "off", "auto"}, "a judge for criteria in prose; auto: where an agent works")

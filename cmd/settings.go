@@ -98,6 +98,9 @@ func resolve(o runOptions, p *plan.Plan, dir string, old *scheduler.Config) (sch
 	if given("fail-fast") {
 		c.FailFast = o.failFast
 	}
+	if old == nil || given("precheck") {
+		c.Precheck = o.precheck == "on"
+	}
 	if given("counsel") {
 		c.Counsel = o.counsel == "on"
 	}

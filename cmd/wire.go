@@ -65,7 +65,7 @@ func (r *session) run(ctx context.Context) error {
 		loop.Panel = witness{panel, r.trees.space}
 	}
 	verdicts := &reviews{session: r, panel: panel, human: r.person()}
-	loop.Review, loop.Verify, loop.Asked = verdicts.review, verdicts.verifyCriteria, verdicts.asked
+	loop.Review, loop.Verify, loop.Asked, loop.Precheck = verdicts.review, verdicts.verifyCriteria, verdicts.asked, verdicts.precheck
 	if diary != nil {
 		loop.Views = append(loop.Views, diary)
 	}
@@ -270,7 +270,7 @@ func (r *session) runsFolder() error {
 // brief gathers what the prompt says beyond the plan.
 func (r *session) brief(s *scheduler.State, i int, e scheduler.AttemptStarted) prompt.Brief {
 	t := &s.Tasks[i]
-	b := prompt.Brief{Loop: r.config.Loop, Continues: e.Resume, More: e.Why == "continue"}
+	b := prompt.Brief{Loop: r.config.Loop, Conditions: conditions(t), Continues: e.Resume, More: e.Why == "continue"}
 	b.Context, b.Notes = tracked(r.config.Track)
 	for _, j := range s.Plan.Graph.Blockers(i) {
 		done := prompt.Blocker{ID: s.Plan.Tasks[j].ID, Subject: s.Plan.Tasks[j].Subject}

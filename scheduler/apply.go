@@ -32,6 +32,7 @@ func (s *State) clear() {
 	s.Tasks = make([]Task, len(p.Tasks))
 	s.queue = newQueue(total)
 	s.frontier = dag.NewFrontier(p.Graph)
+	s.hard = s.irreversible()
 	s.files = newFileLocks(func(i int) []string { return holds(&p.Tasks[i]) }, len(p.Tasks))
 	s.slots = slots{}
 	s.open = map[string]Body{}
@@ -113,6 +114,10 @@ func (s *State) apply(e Event) error {
 		s.tasksAdded(b)
 	case GateEnded:
 		s.Gate, s.ExitSignal = &b, b.ExitSignal
+	case PrecheckStarted:
+		return s.precheckStarted(b)
+	case PrecheckEnded:
+		s.precheckEnded(b)
 	case RolledBack:
 		s.rolledBack(b)
 	case Asked:
@@ -152,6 +157,9 @@ func (s *State) reopen() {
 		t.SameError, t.Again, t.NotBefore = 0, 0, time.Time{}
 		if again && (t.Status == Failed || t.Status == Blocked) {
 			t.Tries, t.Root = 0, ""
+			if t.Challenge != nil && !t.Challenge.Go {
+				t.Challenge = nil // asked again
+			}
 			s.move(i, Pending)
 		}
 	}

@@ -171,6 +171,7 @@ func (s *State) grow(before int) {
 		s.queue.lists, s.queue.heads = append(s.queue.lists, nil), append(s.queue.heads, 0)
 		s.queue.left, s.queue.members, s.queue.turns = append(s.queue.left, 0), append(s.queue.members, nil), append(s.queue.turns, 0)
 	}
+	s.hard = s.irreversible()
 	s.frontier = dag.NewFrontier(p.Graph)
 	for i := range s.Tasks {
 		if s.Tasks[i].Status == Completed {

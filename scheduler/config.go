@@ -38,6 +38,7 @@ type Config struct {
 	ForceRetries bool          `json:"force_retries"`           // MaxRetries holds for every task, whatever the plan says
 	Counsel      bool          `json:"counsel"`                 // convene panels
 	Blocked      []string      `json:"counsel_block,omitempty"` // experts that are never asked
+	Precheck     bool          `json:"precheck,omitempty"`      // a panel challenges tasks of reversibility 1 before their wave
 	Threshold    int           `json:"counsel_threshold"`       // stuckCount that convenes one
 	Holdout      float64       `json:"counsel_holdout"`         // share of stuck tasks that get no panel, to measure what panels are worth
 	RetrySession string        `json:"retry_session"`           // "same", "fresh", "auto"

@@ -268,6 +268,10 @@ func decodeBody(typ string, data []byte) (Body, error) {
 		return decode[CallEnded](data)
 	case "stage_ended":
 		return decode[StageEnded](data)
+	case "precheck_started":
+		return decode[PrecheckStarted](data)
+	case "precheck_ended":
+		return decode[PrecheckEnded](data)
 	case "rolled_back":
 		return decode[RolledBack](data)
 	case "asked":

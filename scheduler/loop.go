@@ -80,6 +80,9 @@ type Loop struct {
 	// Recover says what became of an attempt that an earlier session started and did
 	// not see the end of. nil: nothing is known, and it counts at its cap.
 	Recover func(ctx context.Context, e AttemptStarted) runner.Result
+	// Precheck prepares a challenge of a task of reversibility 1, likewise. nil: nobody is
+	// there to ask, which stops the run where Config.Precheck says that it must be.
+	Precheck func(s *State, task int, e PrecheckStarted) func(ctx context.Context) counsel.Challenge
 	// Asked says what the calls of an unfinished review ("review-3") or verification
 	// ("criteria-1") have cost, at most limit where that is unknown. nil: limit.
 	Asked func(ctx context.Context, name string, limit budget.USD) budget.USD
@@ -100,13 +103,14 @@ type Loop struct {
 
 // message is what a worker or the outside world tells the loop.
 type message struct {
-	task    int
-	attempt *runner.Result
-	verdict *counsel.Verdict
-	event   Body // already decided, as for a delivery
-	answer  *answerOf
-	trees   *integration
-	panel   int
+	task      int
+	attempt   *runner.Result
+	verdict   *counsel.Verdict
+	event     Body // already decided, as for a delivery
+	answer    *answerOf
+	challenge *challengeOf
+	trees     *integration
+	panel     int
 }
 
 // Run runs the session to its end. The error is of the loop itself (the journal
@@ -215,6 +219,8 @@ func (r *running) decide(m message) Body {
 	switch {
 	case m.event != nil:
 		return m.event
+	case m.challenge != nil:
+		return challenged(r.s, m.challenge.started, m.challenge.got)
 	case m.answer != nil:
 		return answer(r.s, m.answer.to, m.answer.yes, m.answer.err)
 	case m.trees != nil:
@@ -315,6 +321,8 @@ func (r *running) act(e Event) {
 			}
 			return message{event: d}
 		})
+	case PrecheckStarted:
+		r.precheck(b)
 	case CriteriaStarted:
 		r.beside(r.verify(b))
 	case ReviewStarted:
@@ -383,6 +391,22 @@ func (r *running) verify(b CriteriaStarted) func() Body {
 	}
 }
 
+// precheck asks beside the attempts; what follows is decided by the loop.
+func (r *running) precheck(b PrecheckStarted) {
+	out := counsel.Challenge{Error: "nobody is there to ask"}
+	work := func(context.Context) counsel.Challenge { return out }
+	if i, ok := r.s.Index(b.Task); ok && r.Precheck != nil {
+		work = r.Precheck(r.s, i, b)
+	}
+	r.side.Go(func() error {
+		if p := panics.Try(func() { out = work(r.kill) }); p != nil {
+			out = counsel.Challenge{Error: fmt.Sprintf("a bug in wavex: %v", p.Value), Cost: b.Cap}
+		}
+		r.done <- message{challenge: &challengeOf{b, out}}
+		return nil
+	})
+}
+
 func (r *running) review(b ReviewStarted) func() Body {
 	if r.Review == nil {
 		return func() Body { return reviewOver(b, counsel.Review{Nothing: "there are no reviewers"}) }
@@ -434,6 +458,9 @@ func (r *running) recover(ctx context.Context) error {
 				v = r.RecoverPanel(ctx, o)
 			}
 			b = CounselEnded{Task: o.Task, Panel: o.Panel, Verdict: v}
+		case PrecheckStarted:
+			b = PrecheckEnded{Task: o.Task, Key: o.Key, N: o.N, Challenge: counsel.Challenge{Error: "interrupted with the earlier session",
+				Failure: runner.Interrupted, Cost: r.asked(key, o.Cap)}}
 		case CriteriaStarted:
 			b = CriteriaEnded{Round: o.Round, Cost: r.asked(ctx, key, o.Cap), Error: "interrupted with the earlier session"}
 		case ReviewStarted:

@@ -47,6 +47,9 @@ func next(s *State, now time.Time) Body {
 	if s.running >= s.Fleet.Limit || now.Before(s.Hold) {
 		return nil
 	}
+	if body, wait := precheck(s); body != nil || wait {
+		return body
+	}
 	if len(s.queue.panels) > 0 {
 		return panel(s, int(s.queue.panels[0]))
 	}
@@ -206,6 +209,7 @@ func end(s *State) RunEnded {
 	switch {
 	case s.Stop != nil && (s.Stop.Status == "interrupted" || s.Stop.Breaker == "must-not" || s.Counts.Pending > 0 || s.Counts.Failed+s.Counts.Blocked == 0):
 		e.Status, e.ExitCode, e.Reason, e.ResumeAt = s.Stop.Status, s.Stop.ExitCode, s.Stop.Reason, s.Stop.ResumeAt
+	case refusedEnd(s, &e):
 	case s.Counts.Failed > 0 || s.Counts.Blocked > 0:
 		e.Status, e.ExitCode = "failed", 1
 		e.Reason = fmt.Sprintf("%d failed, %d blocked by them", s.Counts.Failed, s.Counts.Blocked)

@@ -48,7 +48,9 @@ type Task struct {
 	Commit    string         // of its work, where it worked in a tree of its own; "" before
 	Last      *runner.Result // of the last attempt; nil before
 	Advice    *counsel.Verdict
-	Earlier   []string // advice already followed
+	Earlier   []string           // advice already followed
+	Challenge *counsel.Challenge // of a task of reversibility 1; nil before its pre-check
+	Prechecks int
 	Consulted []string // experts asked
 	History   []string // reasons of failed attempts, oldest first
 	SameError int      // attempts in a row with the signature of the last
@@ -94,7 +96,8 @@ type State struct {
 	base    *plan.Plan // of the file; Plan may have grown since
 	closing            // how far the verdict on the work has come
 
-	busy      bool // an integration or the delivery is under way
+	hard      []int32 // tasks of reversibility 1
+	busy      bool    // an integration or the delivery is under way
 	delivered bool
 
 	index    map[string]int32 // task id to node

@@ -25,6 +25,7 @@ type Brief struct {
 	Loop       string    // absolute folder of the run's files; the agent must leave it alone
 	Context    string    // absolute path of a context file; "" none
 	Notes      string    // what stands in it, bounded by the caller
+	Conditions []string  // what experts ask for who looked at the task beforehand
 	Blockers   []Blocker // the task's direct blockers, in plan order
 	Previous   *Previous // nil on the first try
 	Continues  bool      // the session of the previous attempt goes on: it knows the task already

@@ -126,6 +126,9 @@ func task(s *scheduler.State, i int) Task {
 		}
 		out.History = []Attempt{ended(t.Attempts, *l)}
 	}
+	if t.Status == scheduler.Blocked && t.Challenge != nil && !t.Challenge.Go {
+		out.Reason = "refused by the pre-check: " + t.Challenge.Reason
+	}
 	if t.Status == scheduler.Blocked && t.Root != "" {
 		out.Reason = "blocked by " + t.Root
 	}

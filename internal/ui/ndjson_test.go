@@ -158,7 +158,7 @@ func TestSchemaIsWhole(t *testing.T) {
 		scheduler.AttemptEnded{}, scheduler.CounselStarted{}, scheduler.CounselEnded{}, scheduler.CounselSkipped{},
 		scheduler.CriteriaStarted{}, scheduler.CriteriaEnded{}, scheduler.ReviewStarted{}, scheduler.ReviewEnded{}, scheduler.ReviewSkipped{},
 		scheduler.TasksAdded{}, scheduler.GateEnded{}, scheduler.RequestOpened{}, scheduler.CallStarted{}, scheduler.CallEnded{},
-		scheduler.StageEnded{}, scheduler.Asked{}, scheduler.Answered{}, scheduler.RolledBack{}, scheduler.Draining{}, scheduler.Notice{}, scheduler.RunEnded{}} {
+		scheduler.StageEnded{}, scheduler.Asked{}, scheduler.Answered{}, scheduler.RolledBack{}, scheduler.PrecheckStarted{}, scheduler.PrecheckEnded{}, scheduler.Draining{}, scheduler.Notice{}, scheduler.RunEnded{}} {
 		def, ok := doc.Defs[b.Type()]
 		if !ok {
 			t.Errorf("no definition of %s", b.Type())

@@ -22,6 +22,10 @@ func concluded(b scheduler.Body, s *scheduler.State) (lines []string, m mark) {
 			l += ", what is in prose by a judge"
 		}
 		return []string{l}, none
+	case scheduler.PrecheckStarted:
+		return []string{text(b.Task) + " is hard to undo: a panel looks for what speaks against it"}, none
+	case scheduler.PrecheckEnded:
+		return precheckEnded(b)
 	case scheduler.CriteriaEnded:
 		return criteriaEnded(b)
 	case scheduler.ReviewStarted:
@@ -146,4 +150,25 @@ func gateEnded(b scheduler.GateEnded) ([]string, mark) {
 		return append([]string{"gate: refused"}, why...), bad
 	}
 	return append([]string{"gate: passed | review: " + text(b.Review)}, why...), good
+}
+
+func precheckEnded(b scheduler.PrecheckEnded) (lines []string, m mark) {
+	c := b.Challenge
+	l, m := text(b.Task)+" pre-check: ", good
+	switch {
+	case c.Error != "":
+		return []string{l + text(c.Error)}, warn
+	case c.Go:
+		l += "it may begin"
+	default:
+		l, m = l+"refused", warn
+	}
+	lines = []string{fmt.Sprintf("%s | asked %s | %s%s", l, text(strings.Join(c.Experts, ", ")), c.Cost.Spent(), because(c.Reason))}
+	for _, want := range c.Conditions {
+		lines = append(lines, "  to see to: "+text(want))
+	}
+	if len(b.Blocked) > 0 {
+		lines = append(lines, text(b.Task)+": blocked with it: "+ids(b.Blocked))
+	}
+	return lines, m
 }

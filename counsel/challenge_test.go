@@ -1,0 +1,49 @@
+package counsel
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"wavex/runner"
+)
+
+func TestTallyChallenge(t *testing.T) {
+	t.Parallel()
+	experts := []Expert{{Name: "debugger"}, {Name: "tester"}, {Name: "architect"}}
+	said := func(text string) runner.Answer {
+		return runner.Answer{Outcome: runner.Done, Structured: json.RawMessage(text), Cost: 100}
+	}
+	yes, no := said(`{"verdict":"go","reason":"fine","conditions":["keep a copy","tell\nthe users"]}`), said(`{"verdict":"stop","reason":"no way back","conditions":["keep a copy"]}`)
+	odd, lost := said(`{"verdict":"perhaps"}`), runner.Answer{Outcome: runner.Limited, Reason: "later", Cost: 100}
+	for name, test := range map[string]struct {
+		answers []runner.Answer
+		pass    bool
+		reason  string
+		err     string
+	}{
+		"all would":                    {[]runner.Answer{yes, yes, yes}, true, "fine", ""},
+		"one of three would not":       {[]runner.Answer{yes, no, yes}, true, "fine", ""},
+		"half of two would not":        {[]runner.Answer{no, yes}, false, "debugger: no way back", ""},
+		"who is silent does not count": {[]runner.Answer{lost, odd, no}, false, "architect: no way back", ""},
+		"nobody answered":              {[]runner.Answer{lost, odd}, false, "", "nobody answered: debugger: limited: later; tester: unusable answer"},
+		"all were stopped":             {[]runner.Answer{lost, lost}, false, "", "nobody answered"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := tallyChallenge(experts[:len(test.answers)], test.answers)
+			if c.Go != test.pass || !strings.Contains(c.Reason, test.reason) || !strings.Contains(c.Error, test.err) || (c.Error == "") != (test.err == "") {
+				t.Errorf("got %+v", c)
+			}
+			if int(c.Cost) != 100*len(test.answers) {
+				t.Errorf("it cost %d", c.Cost)
+			}
+			if same := name == "all were stopped"; same != (c.Failure == runner.Limited) {
+				t.Errorf("the failure is %q", c.Failure)
+			}
+			if len(c.Conditions) > 2 || test.pass && c.Conditions[1] != "tell the users" {
+				t.Errorf("conditions are %q", c.Conditions)
+			}
+		})
+	}
+}

@@ -1,0 +1,184 @@
+package scheduler
+
+import (
+	"fmt"
+	"strings"
+
+	"wavex/budget"
+	"wavex/counsel"
+	"wavex/runner"
+)
+
+// This file puts tasks of reversibility 1 before a panel before anything of their wave
+// begins (LEDGER S2-23): a task that is refused is blocked, and its cone with it; what the
+// panel asks for goes to the agent.
+
+// PrecheckStarted challenges a task. Nothing else starts meanwhile.
+type PrecheckStarted struct {
+	Task string     `json:"task"`
+	Key  string     `json:"key"` // content key of the task
+	N    int        `json:"n"`   // from 1 within the task
+	Cap  budget.USD `json:"cap,omitempty"`
+}
+
+// PrecheckEnded is one decision: what came of it, and what follows.
+type PrecheckEnded struct {
+	Task      string            `json:"task"`
+	Key       string            `json:"key"`
+	N         int               `json:"n"`
+	Challenge counsel.Challenge `json:"challenge"`
+	Blocked   []string          `json:"blocked,omitempty"` // the task's cone, when it is refused
+	Stop      *Stop             `json:"stop,omitempty"`
+}
+
+// Type names the event.
+func (PrecheckStarted) Type() string { return "precheck_started" }
+
+// Type names the event.
+func (PrecheckEnded) Type() string { return "precheck_ended" }
+
+func precheckKey(task string, n int) string { return fmt.Sprintf("/precheck-%s-%d", task, n) }
+
+// irreversible lists the plan's tasks of reversibility 1.
+func (s *State) irreversible() []int32 {
+	var out []int32
+	for i := range s.Plan.Tasks {
+		if s.Plan.Tasks[i].Reversibility == "1" {
+			out = append(out, int32(i))
+		}
+	}
+	return out
+}
+
+// precheck is the challenge that is due, or nil. wait says that it waits for money that
+// may come back.
+func precheck(s *State) (body Body, wait bool) {
+	if !s.Config.Precheck {
+		return nil, false
+	}
+	for _, i := range s.hard {
+		t := &s.Tasks[i]
+		due := t.Wave == s.Wave
+		if s.Config.Schedule == "eager" {
+			due = s.frontier.Blocked(int(i)) == 0
+		}
+		if !due || t.Status != Pending || t.Challenge != nil {
+			continue
+		}
+		limit, ok := s.Ledger.Share(1, panelCap)
+		if !ok {
+			if s.running > 0 {
+				return nil, true
+			}
+			return Draining{Stop: atLimit(s.Ledger.Shortage())}, false
+		}
+		id := s.Plan.Tasks[i].ID
+		probe := s.Ledger
+		if err := probe.Reserve(precheckKey(id, t.Prechecks+1), limit, false); err != nil {
+			if s.running > 0 {
+				return nil, true
+			}
+			return Draining{Stop: atLimit(err)}, false
+		}
+		return PrecheckStarted{Task: id, Key: t.Key, N: t.Prechecks + 1, Cap: limit}, false
+	}
+	return nil, false
+}
+
+func (s *State) precheckStarted(b PrecheckStarted) error {
+	if err := s.Ledger.Reserve(precheckKey(b.Task, b.N), b.Cap, false); err != nil {
+		return fmt.Errorf("pre-check of %s: %w", b.Task, err)
+	}
+	s.open[precheckKey(b.Task, b.N)] = b
+	s.busy = true
+	if i, ok := s.Index(b.Task); ok {
+		s.Tasks[i].Prechecks = b.N
+	}
+	return nil
+}
+
+func (s *State) precheckEnded(b PrecheckEnded) {
+	delete(s.open, precheckKey(b.Task, b.N))
+	s.Ledger.Settle(precheckKey(b.Task, b.N), b.Challenge.Cost, 0, false)
+	s.busy = false
+	if b.Stop != nil && s.Stop == nil {
+		s.Stop = b.Stop
+	}
+	i, ok := s.Index(b.Task)
+	if !ok || s.Tasks[i].Key != b.Key {
+		return
+	}
+	t := &s.Tasks[i]
+	t.Cost += b.Challenge.Cost
+	t.CounselCost += b.Challenge.Cost
+	if b.Challenge.Error != "" || t.Status != Pending {
+		return
+	}
+	c := b.Challenge
+	t.Challenge = &c
+	if !c.Go {
+		s.move(i, Blocked)
+		s.block(b.Task, b.Blocked)
+	}
+}
+
+// challengeOf is what the panel said.
+type challengeOf struct {
+	started PrecheckStarted
+	got     counsel.Challenge
+}
+
+// challenged is what a challenge leads to.
+func challenged(s *State, b PrecheckStarted, c counsel.Challenge) PrecheckEnded {
+	e := PrecheckEnded{Task: b.Task, Key: b.Key, N: b.N, Challenge: c}
+	i, ok := s.Index(b.Task)
+	switch {
+	case c.Error != "":
+		e.Stop = unchallenged(b.Task, c)
+	case !c.Go && ok:
+		for _, j := range s.Plan.Graph.Cone(i) {
+			if !s.Tasks[j].Status.Settled() {
+				e.Blocked = append(e.Blocked, s.Plan.Tasks[j].ID)
+			}
+		}
+	}
+	return e
+}
+
+// unchallenged is the stop of a run whose pre-check could not be had; nil where the run
+// itself was stopped.
+func unchallenged(task string, c counsel.Challenge) *Stop {
+	st := &Stop{Status: "blocked", ExitCode: 5, Reason: fmt.Sprintf("the pre-check of task %s, which is hard to undo: %s", task, c.Error),
+		Advice: "resume asks again; --precheck off goes on without"}
+	switch c.Failure {
+	case runner.Interrupted:
+		return nil
+	case runner.Limited, runner.Throttled:
+		st.Status, st.ExitCode, st.Advice = "limited", 6, "nothing is wrong with the task; resume later"
+	case runner.Unauthorised:
+		st.Advice = "log in with `claude` or set ANTHROPIC_API_KEY, then resume"
+	}
+	return st
+}
+
+// Refused are the tasks that a pre-check keeps from beginning, each with the reason.
+func (s *State) Refused() []string {
+	var out []string
+	for _, i := range s.hard {
+		if t := &s.Tasks[i]; t.Status == Blocked && t.Challenge != nil && !t.Challenge.Go {
+			out = append(out, s.Plan.Tasks[i].ID+": "+t.Challenge.Reason)
+		}
+	}
+	return out
+}
+
+// refusedEnd is the end of a run in which nothing failed, but a pre-check refused.
+func refusedEnd(s *State, e *RunEnded) bool {
+	refused := s.Refused()
+	if s.Counts.Failed > 0 || len(refused) == 0 {
+		return false
+	}
+	e.Status, e.ExitCode = "blocked", 5
+	e.Reason = "the pre-check refused " + clip(strings.Join(refused, "; "), 200)
+	return true
+}

@@ -1,0 +1,60 @@
+package scheduler_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"wavex/budget"
+	"wavex/counsel"
+	"wavex/internal/report/reporttest"
+	"wavex/runner"
+	"wavex/scheduler"
+)
+
+// What a pre-check leads to: a task that is let through waits, one that is refused is
+// blocked with its cone, and where nobody answered nothing is settled.
+func TestPrecheckEnded(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		got     counsel.Challenge
+		status  scheduler.Status
+		blocked int
+		refused []string
+		again   bool // a resume after the end asks again
+	}{
+		"go":     {counsel.Challenge{Go: true, Reason: "fine", Conditions: []string{"keep a copy"}}, scheduler.Pending, 0, nil, false},
+		"stop":   {counsel.Challenge{Reason: "no way back"}, scheduler.Blocked, 2, []string{"1: no way back"}, true},
+		"nobody": {counsel.Challenge{Error: "nobody answered"}, scheduler.Pending, 0, nil, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := reporttest.New(t, "", reporttest.Tasks{{"1", "Drop it", nil}, {"2", "Use it", []int{0}}, {"3", "Else", nil}})
+			s.S.Plan.Tasks[0].Reversibility = "1"
+			c := reporttest.Config()
+			c.Precheck = true
+			s.Begin(c).Wave(1)
+			i, _ := s.S.Index("1")
+			s.Tell(scheduler.PrecheckStarted{Task: "1", Key: s.S.Tasks[i].Key, N: 1, Cap: budget.Dollar})
+			if free := s.S.Ledger.Available(); free != 24*budget.Dollar {
+				t.Errorf("%s are free while it is asked", free)
+			}
+			ev := scheduler.PrecheckEnded{Task: "1", Key: s.S.Tasks[i].Key, N: 1, Challenge: test.got}
+			ev.Challenge.Cost = 5000
+			if test.status == scheduler.Blocked {
+				ev.Blocked = []string{"2"}
+			}
+			s.After(time.Second).Tell(ev)
+			task := &s.S.Tasks[i]
+			if task.Status != test.status || s.S.Counts.Blocked != test.blocked || !slices.Equal(s.S.Refused(), test.refused) || task.CounselCost != 5000 || s.S.Ledger.Spent() != 5000 {
+				t.Errorf("the task is %+v, %d blocked, refused %q", *task, s.S.Counts.Blocked, s.S.Refused())
+			}
+			s.Run("3", 0).After(time.Second).End("3", runner.Result{Outcome: runner.Done}, scheduler.Completed, nil)
+			s.Over("blocked", 5, "", "wavex resume")
+			s.Tell(scheduler.Resumed{Config: c, Plan: "plan.json", Digest: "d", Tasks: 3, Waves: 2})
+			if asked := s.S.Tasks[i].Challenge == nil; asked != test.again || s.S.Tasks[i].Status != scheduler.Pending {
+				t.Errorf("after a resume it is %s, and asked again: %t", s.S.Tasks[i].Status, asked)
+			}
+		})
+	}
+}
