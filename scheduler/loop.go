@@ -460,7 +460,7 @@ func (r *running) recover(ctx context.Context) error {
 			b = CounselEnded{Task: o.Task, Panel: o.Panel, Verdict: v}
 		case PrecheckStarted:
 			b = PrecheckEnded{Task: o.Task, Key: o.Key, N: o.N, Challenge: counsel.Challenge{Error: "interrupted with the earlier session",
-				Failure: runner.Interrupted, Cost: r.asked(key, o.Cap)}}
+				Failure: runner.Interrupted, Cost: r.asked(ctx, key, o.Cap)}}
 		case CriteriaStarted:
 			b = CriteriaEnded{Round: o.Round, Cost: r.asked(ctx, key, o.Cap), Error: "interrupted with the earlier session"}
 		case ReviewStarted:
