@@ -230,6 +230,9 @@ func (r *session) whole(ctx context.Context, files []string) (text string, chang
 		changed = append(changed, f)
 		fmt.Fprintf(&b, "new file %s\n%s\n", f, head(filepath.Join(dir, filepath.FromSlash(f))))
 	}
+	// What tasks wrote where git looks away (an ignored folder) is their work all the same.
+	unseen := slices.DeleteFunc(slices.Clone(files), func(f string) bool { return slices.Contains(changed, f) })
+	b.WriteString(changes(ctx, dir, r.config.Base, unseen[:min(len(unseen), most)]))
 	return b.String(), changed
 }
 
