@@ -45,9 +45,12 @@ type session struct {
 
 	reports []reportFile
 	hooks   []notify.Hook
-	folder  bool // the folder of the attempts was made
-	mute    bool // the last block is somebody else's to print
-	seen    int  // records of the journal when it was decided what to do
+	// responses takes the tasks whose agent's response has begun; nil: nobody asks.
+	responses chan string
+
+	folder bool // the folder of the attempts was made
+	mute   bool // the last block is somebody else's to print
+	seen   int  // records of the journal when it was decided what to do
 }
 
 // prepare reads everything, refuses what cannot run, and only then writes: a wrong

@@ -27,6 +27,7 @@ type runOptions struct {
 
 	parallel   int
 	schedule   string
+	stagger    string
 	budget     string
 	waveBudget string
 	iterations string
@@ -167,6 +168,7 @@ func runFlags(c *cobra.Command, o *runOptions) {
 	f.StringVar(&o.deliver, "deliver", "auto", "what becomes of isolated work: auto, branch, ff, pr, or patch FILE")
 	f.BoolVar(&o.noVerify, "no-verify", false, "commit isolated work without the repository's hooks")
 	choiceFlag(c, &o.schedule, "schedule", "waves", []string{"waves", "eager"}, "barrier between waves, or none")
+	choiceFlag(c, &o.stagger, "stagger", "off", []string{"off", "auto"}, "auto: a wave follows its first task's first response, which caches the prompt")
 	f.StringVar(&o.budget, "budget", "", "dollars for the whole run, +N more, or none (default: the plan's, else 25)")
 	f.StringVar(&o.waveBudget, "wave-budget", "", "dollars for each single wave, +N more, or none (default: the plan's, else none)")
 	f.StringVar(&o.iterations, "max-iterations", "", "attempts, +N more, or unlimited (default: by the number of tasks)")

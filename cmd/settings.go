@@ -83,6 +83,9 @@ func resolve(o runOptions, p *plan.Plan, dir string, old *scheduler.Config) (sch
 	if old == nil || given("mode") {
 		c.Mode = o.mode
 	}
+	if given("stagger") {
+		c.Stagger = strings.TrimPrefix(o.stagger, "off")
+	}
 	if given("schedule") {
 		c.Schedule = o.schedule
 	}

@@ -26,6 +26,9 @@ import (
 // run wires the loop to the world and runs it.
 func (r *session) run(ctx context.Context) error {
 	defer lazyGC(len(r.plan.Tasks))()
+	if r.config.Stagger == scheduler.Staggered {
+		r.responses = make(chan string, 16)
+	}
 	who := &runner.Agent{Name: r.agent.name, Argv: r.agent.argv, Prices: r.prices, Secrets: r.secrets, Observe: r.observe,
 		Run: r.config.Run, Env: proc.Environ(os.Environ(), nil), Rehearsal: r.agent.name == "rehearse", Extra: r.childEnv()}
 	if g := r.opts.grace; g > 0 {
@@ -43,7 +46,7 @@ func (r *session) run(ctx context.Context) error {
 	}()
 	loop := &scheduler.Loop{
 		State: r.state, Open: r.open, Journal: eventLog{r.log}, Runner: who,
-		Views: []scheduler.View{r.view, card, files}, Request: r.request, Case: r.panelCase,
+		Views: []scheduler.View{r.view, card, files}, Responses: r.responses, Request: r.request, Case: r.panelCase,
 		Recover: func(ctx context.Context, e scheduler.AttemptStarted) runner.Result {
 			return r.recover(ctx, r.prices, e)
 		},
@@ -142,6 +145,12 @@ func (r *session) clean(b scheduler.Body) scheduler.Body {
 func (r *session) observe(o runner.Observation) {
 	o.Text = r.secrets.String(o.Text)
 	r.view.Observe(o)
+	if o.Kind == "text" || o.Kind == "tool" {
+		select {
+		case r.responses <- o.Task:
+		default: // nobody asks, or there are enough of them
+		}
+	}
 }
 
 // rehearsalEnv is what the rehearsal agent is told beyond its assignment: how fast

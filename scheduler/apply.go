@@ -79,7 +79,9 @@ func (s *State) apply(e Event) error {
 		s.begin(b.Config, e.Time)
 		s.setLimits()
 	case WaveStarted:
-		s.Wave = min(b.Wave, s.Waves)
+		s.Wave, s.cold = min(b.Wave, s.Waves), s.Config.Stagger == Staggered
+	case WaveWarmed:
+		s.cold = false
 	case AttemptStarted:
 		return s.attemptStarted(b, e.Time)
 	case AttemptEnded:
@@ -138,7 +140,7 @@ func (s *State) apply(e Event) error {
 // begin starts a session of the run.
 func (s *State) begin(c Config, at time.Time) {
 	s.Config, s.Began, s.Wave = c, at, 0
-	s.busy, s.delivered = false, false
+	s.busy, s.delivered, s.cold = false, false, false
 	s.closing.begin()
 	s.consent = consent{}
 	s.Gate, s.ExitSignal = nil, false
@@ -289,6 +291,9 @@ func (s *State) attemptEnded(b AttemptEnded) error {
 		return nil
 	}
 	t := &s.Tasks[i]
+	if s.Plan.Tasks[i].Command == "" {
+		s.cold = false // whatever became of it, nobody waits for it any more
+	}
 	if t.Status != InProgress || t.Attempts != b.Attempt {
 		return fmt.Errorf("attempt %d of %s ended, but it is %s at attempt %d", b.Attempt, b.Task, t.Status, t.Attempts)
 	}

@@ -13,8 +13,9 @@ type Config struct {
 	Dir      string `json:"dir"`  // absolute project directory; tasks work here
 	Loop     string `json:"loop"` // absolute; usually Dir/.loop
 	Agent    string `json:"agent"`
-	Parallel int    `json:"parallel"` // attempts and panels side by side, at least 1
-	Schedule string `json:"schedule"` // "waves" or "eager"
+	Parallel int    `json:"parallel"`          // attempts and panels side by side, at least 1
+	Schedule string `json:"schedule"`          // "waves" or "eager"
+	Stagger  string `json:"stagger,omitempty"` // Staggered: a wave waits for the first response of its first task
 
 	Isolation string `json:"isolation,omitempty"` // Isolated, or anything else for the shared directory
 	Deliver   string `json:"deliver,omitempty"`   // how an isolated run hands its work over

@@ -224,6 +224,8 @@ func decodeBody(typ string, data []byte) (Body, error) {
 		return decode[RunStarted](data)
 	case "run_resumed":
 		return decode[Resumed](data)
+	case "wave_warmed":
+		return decode[WaveWarmed](data)
 	case "wave_started":
 		return decode[WaveStarted](data)
 	case "attempt_started":

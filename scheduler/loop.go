@@ -65,6 +65,9 @@ type Loop struct {
 	Trees   Integrator // required when Config.Isolation is Isolated
 	Views   []View
 	Signals <-chan Signal
+	// Responses names tasks whose agent's response has begun; it is read only where the
+	// configuration staggers. nil: a wave then waits for its first task to end.
+	Responses <-chan string
 
 	// Request completes a request with what the scheduler does not know: prompt,
 	// directories, rehearsal block. It is called from the loop's goroutine.
@@ -177,6 +180,12 @@ func (r *running) loop(ctx context.Context) (RunEnded, error) {
 			}
 			if asked > 1 || sig.Interrupt {
 				r.cancel(ErrInterrupted)
+			}
+		case task := <-r.Responses:
+			if body := warmed(r.s, task); body != nil {
+				if err := r.commit(body); err != nil {
+					return RunEnded{}, err
+				}
 			}
 		case <-over:
 			over = nil // workers see the same cancellation; only wait for them

@@ -94,7 +94,7 @@ func attempt(s *State, now time.Time) (ev Body, waiting bool) {
 			// A whole queue of tasks that wait for one need not be looked through.
 			return pick < 0 || s.Config.Schedule == "eager"
 		}
-		if now.Before(s.Tasks[i].NotBefore) || !s.files.free(i) {
+		if now.Before(s.Tasks[i].NotBefore) || !s.files.free(i) || s.held(i) {
 			waiting = true
 			return true
 		}

@@ -71,6 +71,8 @@ func (v *plain) Event(e scheduler.Event, s *scheduler.State) {
 		say(append(resumed(s, &v.next), setting(b.Config, b.Plan, "", b.Tasks, b.Waves), rehearsed(b.Config))...)
 	case scheduler.WaveStarted:
 		say(fmt.Sprintf("wave %d/%d: %s: %s", b.Wave, b.Of, report.Plural(len(b.Tasks), "task", "tasks"), ids(b.Tasks)))
+	case scheduler.WaveWarmed:
+		say(fmt.Sprintf("wave %d: the first response has begun, of %s; the rest may start", b.Wave, text(b.Task)))
 	case scheduler.AttemptStarted:
 		say(iteration(s, b.Task, b.Iteration))
 		if why := again(b); why != "" {

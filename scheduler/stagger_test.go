@@ -1,0 +1,70 @@
+package scheduler
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"wavex/runner"
+)
+
+// TestStagger: one agent goes first, commands do not wait, and the rest follow when a
+// response has begun or the first attempt has ended, in each wave anew.
+func TestStagger(t *testing.T) {
+	t.Parallel()
+	const text = `{"tasks":[{"id":"a","subject":"a","verify":["true"]},{"id":"b","subject":"b","verify":["true"]},{"id":"x","command":"true"},{"id":"c","subject":"c","verify":["true"]},
+		{"id":"d","subject":"d","verify":["true"],"blockedBy":["a","b","c","x"]},{"id":"e","subject":"e","verify":["true"],"blockedBy":["a"]}]}`
+	s := NewState(mustPlan(t, text))
+	apply := func(b Body) {
+		t.Helper()
+		if err := s.apply(Event{Seq: s.Seq + 1, Time: epoch, Body: b}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// start applies all that may follow and names the tasks that start.
+	start := func() (started []string) {
+		t.Helper()
+		for b := next(s, epoch); b != nil; b = next(s, epoch) {
+			apply(b)
+			if a, ok := b.(AttemptStarted); ok {
+				started = append(started, a.Task)
+			}
+		}
+		return started
+	}
+	end := func(task string) {
+		t.Helper()
+		i, _ := s.Index(task)
+		apply(follow(s, i, runner.Result{Outcome: runner.Done, Duration: time.Second}, epoch, 0))
+	}
+	want := func(what string, tasks ...string) {
+		t.Helper()
+		if got := start(); !slices.Equal(got, tasks) {
+			t.Fatalf("%s: %v start, want %v", what, got, tasks)
+		}
+	}
+	c := DefaultConfig()
+	c.Run, c.Parallel, c.Stagger, c.Limits.NoUSD, c.Limits.NoIterations = "r", 8, Staggered, true, true
+	apply(RunStarted{Config: c})
+	want("at the start", "a", "x")
+	end("x")
+	want("a command ended")
+	if warmed(s, "b") != nil || warmed(s, "nobody") != nil {
+		t.Fatal("a task that does not run has a response")
+	}
+	apply(warmed(s, "a"))
+	want("the first response", "b", "c")
+	if warmed(s, "b") != nil {
+		t.Fatal("a wave is warmed twice")
+	}
+	end("b")
+	end("c")
+	end("a")
+	want("the second wave", "d")
+	end("d")
+	want("the first attempt ended without a response", "e")
+
+	c.Stagger = ""
+	apply(RunStarted{Config: c})
+	want("not staggered", "a", "b", "x", "c")
+}
