@@ -22,33 +22,11 @@ import (
 	"wavex/internal/fakeapi"
 )
 
-// sum is a repository that lacks one function, and the request to write it.
-const sum = `
--- go.mod --
-module calc
-
-go 1.24
--- add/add_test.go --
-package add
-
-import "testing"
-
-func TestAdd(t *testing.T) {
-	if Add(2, 3) != 5 {
-		t.Error("2 + 3 is not 5")
-	}
+// packages is a repository that lacks two packages: the beginning of calculator.
+func packages() string {
+	files, _, _ := strings.Cut(calculator, "-- eval/")
+	return files
 }
--- sub/sub_test.go --
-package sub
-
-import "testing"
-
-func TestSub(t *testing.T) {
-	if Sub(7, 3) != 4 {
-		t.Error("7 - 3 is not 4")
-	}
-}
-`
 
 const wish = "Write the packages that the tests describe; only the standard library; all tests pass and vet is clean; done when they pass"
 
@@ -139,7 +117,7 @@ func planned(t *testing.T, r repo, srv *fakeapi.Server, e wavexEnd) {
 func TestRequestToResult(t *testing.T) {
 	t.Parallel()
 	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: planners()})
-	r := newRepo(t, sum)
+	r := newRepo(t, packages())
 	e := r.wavex(srv, "start", wish, "--yes", "--review", "off").end()
 	if !strings.Contains(e.stdout+e.stderr, "<loop-complete>\nAll tasks verified:\n") {
 		t.Errorf("not a word of completion: %s\n%s", e.stdout, e.stderr)
@@ -231,7 +209,7 @@ func TestRequestKilledAtEachBoundary(t *testing.T) {
 	t.Parallel()
 	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: planners()})
 	env := Env(t, srv)
-	r := newRepo(t, sum)
+	r := newRepo(t, packages())
 	first := []string{"start", wish, "--output", "json", "--review", "off"}
 	again := []string{"start", "--output", "json", "--review", "off"}
 	args := first
