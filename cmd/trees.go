@@ -38,7 +38,9 @@ type trees struct {
 // openTrees opens the workspace. The mode it resolves is frozen in the configuration.
 func (r *session) openTrees(ctx context.Context) (*trees, error) {
 	asked := r.config.Isolation
+	t := &trees{session: r, now: r.plan}
 	o := treeOptions(r.plan, r.config)
+	o.Subject = t.subject
 	space, err := workspace.Open(ctx, o)
 	if err != nil {
 		return nil, &blockedError{err}
@@ -48,7 +50,18 @@ func (r *session) openTrees(ctx context.Context) (*trees, error) {
 	if asked != workspace.Shared && (space.Mode() != workspace.Shared || o.Width > 1) && r.opts.output == "text" {
 		fmt.Fprintf(r.std.Err, "wavex: isolation %s: %s\n", space.Mode(), space.Why())
 	}
-	return &trees{session: r, space: space, now: r.plan}, nil
+	t.space = space
+	return t, nil
+}
+
+// subject is what a task's commit is called, also of a task that joined the plan.
+func (t *trees) subject(id string) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if i, ok := t.now.Lookup(id); ok && t.now.Tasks[i].Subject != "" {
+		return t.now.Tasks[i].Subject
+	}
+	return "Task " + id
 }
 
 // treeOptions are those of a run's workspace.

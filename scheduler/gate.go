@@ -103,14 +103,21 @@ func verification(s *State) Body {
 		limit, ok := s.Ledger.Share(1, judgeCap)
 		probe := s.Ledger
 		if !ok {
-			return Draining{Stop: atLimit(s.Ledger.Shortage())}
+			return unpaid("a judge of the criteria", s.Ledger.Shortage())
 		}
 		if err := probe.Reserve(criteriaKey(ev.Round), limit, false); err != nil {
-			return Draining{Stop: atLimit(err)}
+			return unpaid("a judge of the criteria", err)
 		}
 		ev.Cap, ev.Judge = limit, true
 	}
 	return ev
+}
+
+// unpaid is the pause before what the run's limits do not allow any more.
+func unpaid(what string, err error) Body {
+	st := atLimit(err)
+	st.Reason = "nothing is left for " + what + ": " + st.Reason
+	return Draining{Stop: st}
 }
 
 // prose tells whether any criterion can only be judged.
@@ -230,11 +237,11 @@ func review(s *State) (body Body, wait bool) {
 	}
 	limit, ok := s.Ledger.Share(1, thoroughCap)
 	if !ok {
-		return Draining{Stop: atLimit(s.Ledger.Shortage())}, false
+		return unpaid("the thorough review", s.Ledger.Shortage()), false
 	}
 	probe := s.Ledger
 	if err := probe.Reserve(reviewKey(s.reviews+1), limit, false); err != nil {
-		return Draining{Stop: atLimit(err)}, false
+		return unpaid("the thorough review", err), false
 	}
 	return ReviewStarted{N: s.reviews + 1, Mode: counsel.Thorough, Round: s.rounds + 1, Cap: limit}, false
 }
