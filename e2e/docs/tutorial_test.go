@@ -1,0 +1,57 @@
+//go:build unix
+
+package docs
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestTutorial follows the tutorial from its first line to its last, in one folder: files
+// are written as the page has them, and every step ends as it says.
+func TestTutorial(t *testing.T) {
+	t.Parallel()
+	b, err := os.ReadFile("../../docs/tutorial.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := world{dir: t.TempDir(), home: t.TempDir()}
+	steps := 0
+	for _, part := range strings.Split(string(b), "\n```")[1:] {
+		info, text, _ := strings.Cut(part, "\n")
+		kind, arg, _ := strings.Cut(info, " ")
+		switch kind {
+		case "json":
+			if err := os.WriteFile(filepath.Join(w.dir, arg), []byte(text+"\n"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		case "sh":
+			want, _ := strconv.Atoi(arg)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			out, err := w.command(ctx, "set -e\n"+text).CombinedOutput()
+			cancel()
+			code := 0
+			var exit *exec.ExitError
+			if errors.As(err, &exit) {
+				code = exit.ExitCode()
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			if code != want {
+				t.Fatalf("exit code %d, want %d, of\n%s\n%s", code, want, text, out)
+			}
+			t.Logf("%s\n%s", text, out)
+			steps++
+		}
+	}
+	if steps < 7 {
+		t.Errorf("only %d steps were found", steps)
+	}
+}
