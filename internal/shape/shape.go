@@ -13,6 +13,7 @@ import (
 	"unicode"
 
 	"github.com/goccy/go-yaml"
+	"github.com/sourcegraph/conc/panics"
 )
 
 // Item is a criterion or a mustNot.
@@ -169,7 +170,12 @@ func Parse(text string) (Shape, error) {
 			MustNotToo   []entry          `yaml:"must_not"`
 			Verification map[string]entry `yaml:"verification"`
 		}
-		if err := yaml.Unmarshal([]byte(block), &doc); err != nil {
+		var err error
+		// The library panics on some texts that are not YAML, such as "a: !" (1.19.2).
+		if caught := panics.Try(func() { err = yaml.Unmarshal([]byte(block), &doc) }); caught != nil {
+			return s, &Error{"a YAML block cannot be read"}
+		}
+		if err != nil {
 			return s, &Error{"a YAML block cannot be read: " + oneLine(yaml.FormatError(err, false, false))}
 		}
 		for _, e := range doc.Criteria {
