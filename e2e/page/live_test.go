@@ -59,7 +59,10 @@ func TestLivePage(t *testing.T) {
 	p.until(`document.querySelector("#panel-title") && document.querySelector("#panel").innerText.includes("Attempt 1")`)
 	p.shot("live-dark")
 
-	s.End("T-001", reporttest.Bad(50_000), scheduler.Pending, nil).Run("T-001", 0).After(time.Second)
+	s.End("T-001", reporttest.Bad(50_000), scheduler.Advising, nil).Tell(scheduler.CounselStarted{Task: "T-001", Attempt: 1, Panel: 1}).After(4 * time.Second)
+	show()
+	p.until(`document.querySelector("#rows").innerText.includes("counsel 1, since 4s")`)
+	s.Tell(scheduler.CounselEnded{Task: "T-001", Panel: 1, Verdict: reporttest.Advice()}).Run("T-001", 0).After(time.Second)
 	show()
 	p.until(`document.querySelector("#panel").innerText.includes("Attempt 2")`)
 	if got := p.eval(`document.querySelector("#search").value`).Str; got != "first" {
@@ -69,7 +72,7 @@ func TestLivePage(t *testing.T) {
 		End("T-002", reporttest.Good(30_000), scheduler.Completed, nil).Over("complete", 0, "", "")
 	show()
 	p.until(`document.querySelector("h1").innerText.includes("Complete") && document.querySelector("#pulse").textContent === "ended"`)
-	if got := p.text(".tiles"); !strings.Contains(got, "$0.10") || !strings.Contains(got, "2/2") {
+	if got := p.text(".tiles"); !strings.Contains(got, "$0.14") || !strings.Contains(got, "2/2") {
 		t.Errorf("the tiles show %q", got)
 	}
 	cancel()

@@ -61,8 +61,8 @@ func TestReportOf300(t *testing.T) {
 		t.Fatal("the page's script did not come to its end")
 	}
 	for selector, want := range map[string]string{
-		"h1": "Failed: shop-migration", "#matches": "300 tasks", ".tiles": "of $120", "#timeline": "2 sessions", "#graph": "300 tasks in 10 waves",
-		"#money": "Budget left", ".next": "wavex resume",
+		"h1": "Failed: shop-migration", "#matches": "300 tasks", ".tiles": "of $140", "#timeline": "2 sessions", "#graph": "300 tasks in 10 waves",
+		"#money": "budget $140 from here", ".next": "wavex resume",
 	} {
 		if got := p.text(selector); !strings.Contains(got, want) {
 			t.Errorf("%s shows %q, want %q in it", selector, got, want)

@@ -58,6 +58,7 @@ func Big(t testing.TB, n int) *Story {
 		}
 		if w == 4 {
 			s.Over("paused", 3, "limit of iterations reached", "wavex resume --max-iterations +100")
+			c.Limits.USD += 20 * budget.Dollar
 			s.After(9 * time.Hour).Tell(scheduler.Resumed{Config: c, Plan: "plan.json", Digest: "d", Tasks: n, Waves: s.S.Waves})
 		}
 	}

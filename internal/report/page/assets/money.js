@@ -38,6 +38,11 @@ function burn() {
       board.append(s("line", { class: "mark", x1: left, x2: right, y1: at, y2: at }), s("text", { class: "marktext", x: right - 2, y: at - 3, "text-anchor": "end" }, Math.round(share * 100) + " % spent"));
     }
   }
+  for (const [t, limit] of (run.budgets || []).slice(1)) { // the budget was changed for a session
+    const at = sc.at(t), late = at > (left + right) / 2;
+    board.append(s("line", { class: "mark", x1: at, x2: at, y1: top, y2: bottom }),
+      s("text", { class: "marktext", x: at + (late ? -4 : 4), y: top + 11, "text-anchor": late ? "end" : "start" }, "budget " + (limit < 0 ? "none" : limitOf(limit)) + " from here"));
+  }
   board.append(s("path", { class: "burnfill", d: d + `V${bottom}H${sc.at(run.burn[0][0]).toFixed(1)}Z` }), s("path", { class: "burnline", d }), s("circle", { cx: x, cy: y(last), r: 3.6, fill: "currentColor" }));
   const alt = h("details", { class: "alt" }, h("summary", {}, "As a table"));
   alt.addEventListener("toggle", () => {
