@@ -57,9 +57,11 @@ func withWavex(t *testing.T, srv *fakeapi.Server, more ...string) []string {
 }
 
 // cutOff is what the session's tool command does: a run that is killed at its second
-// task. The shell becomes wavex, so that its pid is known.
+// task. The shell becomes wavex, so that its pid is known. It is over when the guard of
+// that wavex has swept, which goes by the run's mark and would sweep a resume's too.
 func cutOff() fakeapi.Reply {
-	return fakeapi.Use(fakeapi.Bash(`bash -c 'echo $$ > wavex.pid; exec ` + shared.wavex + ` run plan.json --agent rehearse --plain'; true`))
+	return fakeapi.Use(fakeapi.Bash(`bash -c 'echo $$ > wavex.pid; exec ` + shared.wavex + ` run plan.json --agent rehearse --plain'
+run=$(ls .loop/runs); while pgrep -f "guard $run" > /dev/null; do sleep 0.05; done`))
 }
 
 // A session that started a run is held until the tasks are completed, then let go; it is
@@ -78,10 +80,10 @@ func TestStopHookHolds(t *testing.T) {
 	if got := e.result(t); e.exit != 0 || got.Result != "All tasks are completed." {
 		t.Fatalf("exit %d, result %q\n%s", e.exit, got.Result, e.stderr)
 	}
-	if !r.has("painted") {
-		t.Error("the last task is not done")
-	}
 	asked := srv.Messages(nil)
+	if !r.has("painted") {
+		t.Errorf("the last task is not done: %+v", asked[len(asked)-1].ToolResults())
+	}
 	if len(asked) != 5 {
 		t.Fatalf("%d requests, want 5", len(asked))
 	}
@@ -213,10 +215,10 @@ func TestPlugin(t *testing.T) {
 		fakeapi.Text("Done."),
 	}}}})
 	e := call(t, srv, setup{stdin: "/wavex:run plan.json --budget 3", dir: r.dir, env: withWavex(t, srv), args: []string{"--plugin-dir", plugin, "--allowedTools", "Bash"}})
-	if got := e.result(t); e.exit != 0 || got.Result != "Done." || !r.has("painted") {
-		t.Fatalf("exit %d, result %q\n%s", e.exit, got.Result, e.stderr)
-	}
 	asked := srv.Messages(nil)
+	if got := e.result(t); e.exit != 0 || got.Result != "Done." || !r.has("painted") {
+		t.Fatalf("exit %d, result %q\n%s\n%+v", e.exit, got.Result, e.stderr, asked[len(asked)-1].ToolResults())
+	}
 	if len(asked) != 4 || !strings.Contains(asked[2].LastUser(), "## Loop Continue") {
 		t.Fatalf("%d requests", len(asked))
 	}

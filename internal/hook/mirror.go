@@ -54,18 +54,30 @@ func NewMirror(loop, context string, clean func([]byte) []byte) *Mirror {
 	return m
 }
 
-// pace is the least time between two cards: hooks ask when an agent stops, and a run of
-// small commands has a thousand events a second.
-const pace = 100 * time.Millisecond
+// pace is the mean time between cards when many come: hooks ask when an agent stops, and
+// a run of small commands has a thousand events a second. A burst of few is written at
+// once, so that a wavex that is killed soon leaves its last card.
+const (
+	pace  = 100 * time.Millisecond
+	burst = 20
+)
 
 func (m *Mirror) write() {
 	defer close(m.done)
 	next := time.NewTimer(0)
 	defer next.Stop()
+	var last [burst]time.Time // when the latest cards were written
+	n := 0
 	for {
 		select {
 		case c := <-m.box:
 			m.err = write(m.path, c, m.clean)
+			now, first := time.Now(), last[n%burst]
+			last[n%burst] = now
+			n++
+			if now.Sub(first) >= burst*pace {
+				continue
+			}
 			next.Reset(pace)
 			select {
 			case <-next.C:
