@@ -16,6 +16,12 @@ import (
 // This file adds to the record of a run between its sessions: what a person decided, or a
 // verification found.
 
+// hold takes the lock of a .loop between sessions, for a run ("" for none).
+func hold(loop, run string) (*journal.Lock, error) {
+	host, _ := os.Hostname() // for people; unknown is ""
+	return journal.TryLock(loop, journal.Holder{PID: os.Getpid(), Host: host, Run: run, Since: time.Now().UTC()})
+}
+
 // amendment is a run whose record is added to. The caller holds the lock of its loop.
 type amendment struct {
 	state  *scheduler.State

@@ -3,9 +3,7 @@ package cmd
 import (
 	"fmt"
 	"os"
-	"time"
 
-	"wavex/internal/journal"
 	"wavex/internal/loopdir"
 	"wavex/internal/secret"
 	"wavex/scheduler"
@@ -26,8 +24,7 @@ func (r *session) projections() *loopdir.Writer {
 // writes them itself.
 func rebuild(s *scheduler.State, events []scheduler.Event) error {
 	loop := s.Config.Loop
-	host, _ := os.Hostname() // for people; unknown is ""
-	lock, err := journal.TryLock(loop, journal.Holder{PID: os.Getpid(), Host: host, Run: s.Config.Run, Since: time.Now().UTC()})
+	lock, err := hold(loop, s.Config.Run)
 	if err != nil {
 		return err
 	}

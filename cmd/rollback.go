@@ -9,11 +9,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"wavex/internal/journal"
 	"wavex/internal/report"
 	"wavex/internal/ui/safe"
 	"wavex/internal/workspace"
@@ -70,8 +68,7 @@ func runRollback(ctx context.Context, o rollbackOptions, std Stdio) error {
 	if err := b.aim(); err != nil {
 		return err
 	}
-	host, _ := os.Hostname() // for people; unknown is ""
-	lock, err := journal.TryLock(s.Config.Loop, journal.Holder{PID: os.Getpid(), Host: host, Run: s.Config.Run, Since: time.Now().UTC()})
+	lock, err := hold(s.Config.Loop, s.Config.Run)
 	if err != nil {
 		return err
 	}

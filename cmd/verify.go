@@ -16,7 +16,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"wavex/internal/gaps"
-	"wavex/internal/journal"
 	"wavex/internal/plan"
 	"wavex/internal/proc"
 	"wavex/internal/report"
@@ -188,8 +187,7 @@ func (v *verification) lock() (func(), error) {
 	if st, err := os.Stat(v.loop()); err != nil || !st.IsDir() {
 		return func() {}, nil
 	}
-	host, _ := os.Hostname() // for people; unknown is ""
-	lock, err := journal.TryLock(v.loop(), journal.Holder{PID: os.Getpid(), Host: host, Since: time.Now().UTC()})
+	lock, err := hold(v.loop(), "")
 	if err != nil {
 		return nil, err
 	}
