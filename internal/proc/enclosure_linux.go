@@ -27,7 +27,7 @@ type Enclosure struct {
 // fails with ErrUnsupported where there is no such hierarchy, or none that may be
 // changed (most sessions of ordinary users, containers without a delegated group).
 func Enclose(run string) (*Enclosure, error) {
-	dir, err := enclosureDir(run)
+	dir, err := enclosureDir(run, os.Getpid())
 	if err != nil {
 		return nil, err
 	}
@@ -55,12 +55,31 @@ func (e *Enclosure) Close(ctx context.Context) error {
 	return errors.Join(emptyEnclosure(ctx, e.dir), e.fd.Close())
 }
 
-// Unenclose ends everything in the control group that an earlier process made for the
-// run, and removes it. It does nothing where there is none.
+// Unenclose ends everything in the control groups that earlier processes made for the
+// run, and removes them. It does nothing where there are none.
 func Unenclose(ctx context.Context, run string) error {
-	dir, err := enclosureDir(run)
+	own, err := enclosureDir(run, os.Getpid())
 	if err != nil {
 		return nil // nobody can have made one
+	}
+	list, err := os.ReadDir(filepath.Dir(own))
+	if err != nil {
+		return err
+	}
+	for _, e := range list {
+		if strings.HasPrefix(e.Name(), "wavex-"+run+".") && e.Name() != filepath.Base(own) {
+			err = errors.Join(err, emptyEnclosure(ctx, filepath.Join(filepath.Dir(own), e.Name())))
+		}
+	}
+	return err
+}
+
+// unenclose is Unenclose for the group of one process. A guard wakes when the next wavex
+// may already be at work on the same run, in a group of its own.
+func unenclose(ctx context.Context, run string, pid int) error {
+	dir, err := enclosureDir(run, pid)
+	if err != nil {
+		return nil
 	}
 	return emptyEnclosure(ctx, dir)
 }
@@ -70,9 +89,9 @@ const (
 	eventsFile = "cgroup.events"
 )
 
-// enclosureDir is where a run's group is: below our own, where the unified hierarchy is
+// enclosureDir is where the group of a run's process is: below our own, where the unified hierarchy is
 // mounted. A nested wavex is in the group of the outer one, and makes its own in there.
-func enclosureDir(run string) (string, error) {
+func enclosureDir(run string, pid int) (string, error) {
 	if run == "" || strings.ContainsAny(run, "/\x00") {
 		return "", ErrUnsupported
 	}
@@ -86,7 +105,7 @@ func enclosureDir(run string) (string, error) {
 	}
 	for line := range strings.Lines(string(own)) {
 		if path, ok := strings.CutPrefix(strings.TrimRight(line, "\n"), "0::"); ok {
-			return filepath.Join(mount, path, "wavex-"+run), nil
+			return filepath.Join(mount, path, fmt.Sprintf("wavex-%s.%d", run, pid)), nil
 		}
 	}
 	return "", ErrUnsupported

@@ -68,7 +68,7 @@ func TestEnclosure(t *testing.T) {
 				_ = c.Wait()
 				return
 			}
-			dir, err := enclosureDir(run)
+			dir, err := enclosureDir(run, c.Process.Pid)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -109,7 +109,7 @@ func TestEnclosure(t *testing.T) {
 func TestUnenclose(t *testing.T) {
 	t.Parallel()
 	run := fmt.Sprintf("left-%d", os.Getpid())
-	dir, err := enclosureDir(run)
+	dir, err := enclosureDir(run, 1<<22+1) // no process has that number
 	if err == nil {
 		err = os.MkdirAll(dir+"/wavex-inner", 0o755)
 	}

@@ -13,5 +13,7 @@ func Enclose(string) (*Enclosure, error) { return nil, ErrUnsupported }
 // Close does nothing.
 func (*Enclosure) Close(context.Context) error { return nil }
 
+func unenclose(context.Context, string, int) error { return nil }
+
 // Unenclose does nothing.
 func Unenclose(context.Context, string) error { return nil }

@@ -67,15 +67,16 @@ func (g *Guard) Close() error {
 
 // GuardMain is the whole life of a guard. It returns when stdin ends: after a goodbye
 // with 0 and without doing anything, else after the sweep of mark, with 0 when nothing
-// is left and 1 when something is. What is in the run's Enclosure is ended too. It ignores the signals that would end it before.
+// is left and 1 when something is. What is in the Enclosure of the wavex that started it is ended too. It ignores the signals that would end it before.
 func GuardMain(stdin io.Reader, mark string) int {
+	wavex := os.Getppid()
 	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	said, _ := io.ReadAll(stdin)
 	if bytes.HasSuffix(said, []byte(goodbye)) {
 		return 0
 	}
 	_, err := sweepMark(mark, nil)
-	if eerr := Unenclose(context.Background(), mark); err != nil || eerr != nil {
+	if eerr := unenclose(context.Background(), mark, wavex); err != nil || eerr != nil {
 		return 1
 	}
 	return 0
