@@ -138,6 +138,10 @@ func (q *request) open(ctx context.Context) (*stage.Machine, error) {
 	if q.prices, err = loadPrices(q.run.prices); err != nil {
 		return nil, err
 	}
+	roster, err := counsel.LoadRoster(filepath.Join(q.loop, "experts"), q.run.blocked)
+	if err != nil {
+		return nil, usage("%s", err)
+	}
 	if err := q.menu(); err != nil {
 		return nil, err
 	}
@@ -146,6 +150,7 @@ func (q *request) open(ctx context.Context) (*stage.Machine, error) {
 		return nil, err
 	}
 	m := q.machine(past)
+	m.Panel.Experts = roster
 	if q.standing != nil {
 		return m, nil
 	}
