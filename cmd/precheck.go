@@ -33,8 +33,10 @@ func (v *reviews) precheck(s *scheduler.State, i int, e scheduler.PrecheckStarte
 	}
 	return func(ctx context.Context) counsel.Challenge {
 		var out counsel.Challenge
-		if err := v.standing(ctx, true, func(dir string) {
-			if v.trees != nil {
+		// In a shared directory reading needs no quiet moment, for which others would wait.
+		apart := v.config.Isolation == scheduler.Isolated
+		if err := v.standing(ctx, apart, func(dir string) {
+			if apart {
 				c.Dir = dir
 			}
 			out = v.panel.Challenge(ctx, c)
