@@ -89,16 +89,3 @@ func (d *decoder) matchable(s string, t source.Token) bool {
 	}
 	return true
 }
-
-// Protects tells whether no task may change a path: it, or a folder that it is in, matches
-// an entry of ProtectPaths. The path is relative to the project, with slashes, and clean.
-func (p *Plan) Protects(name string) bool {
-	for _, pattern := range p.ProtectPaths {
-		for part := name; part != "." && part != "/" && part != ""; part = path.Dir(part) {
-			if ok, err := path.Match(pattern, part); err != nil || ok || pattern == "." {
-				return true // what cannot be read protects everything
-			}
-		}
-	}
-	return false
-}

@@ -81,27 +81,6 @@ func TestFull(t *testing.T) {
 	}
 }
 
-func TestProtects(t *testing.T) {
-	t.Parallel()
-	p, ds := Parse("plan.json", []byte(whole(`"protect":["go.mod","docs/","test*/*.golden","branch:main"]`)), Options{})
-	if p == nil {
-		t.Fatal(ds)
-	}
-	for name, want := range map[string]bool{
-		"go.mod": true, "go.mod/x": true, "sub/go.mod": false, "go.modx": false, "docs": true, "docs/a/b.md": true, "docsx/a": false,
-		"testdata/a.golden": true, "testdata/sub/a.golden": false, "testdata/a.txt": false, "main": false, "branch:main": false,
-	} {
-		if got := p.Protects(name); got != want {
-			t.Errorf("Protects(%q) = %v", name, got)
-		}
-	}
-	for list, want := range map[string]bool{`["."]`: true, `[]`: false} {
-		if p, _ := Parse("plan.json", []byte(whole(`"protect":`+list)), Options{}); p.Protects("a/b") != want {
-			t.Errorf("protect %s does not give %v", list, want)
-		}
-	}
-}
-
 func equal(a, b []int32) bool {
 	return len(a) == 0 && len(b) == 0 || reflect.DeepEqual(a, b)
 }

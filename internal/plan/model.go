@@ -33,7 +33,7 @@ type Plan struct {
 	Isolation, Setup string
 	Share            []string
 	// ProtectPaths no task may change; ProtectBranches no delivery moves. Both are patterns
-	// of path.Match; see Protects.
+	// of path.Match; a path is protected with the folder that it is in.
 	ProtectPaths, ProtectBranches []string
 	Declared                      []Wave // what the plan says of single waves, in the order of the file
 	Tasks                         []Task
