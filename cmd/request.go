@@ -227,7 +227,7 @@ func (q *request) through(ctx context.Context) (stage.Result, error) {
 		}
 	}
 	ctx, stopped := interruptible(ctx)
-	guard := contain(ctx, q.mark())
+	guard := contain(ctx, q.mark(), q.loop)
 	res, err := m.Run(ctx)
 	guard()
 	code := stopped()

@@ -86,7 +86,7 @@ func (r *session) run(ctx context.Context) error {
 	}
 	stopSignals, abandoned := r.signals(loop)
 	defer stopSignals()
-	guard := contain(ctx, r.config.Run)
+	guard := contain(ctx, r.config.Run, r.config.Loop)
 	defer guard()
 
 	type outcome struct {
@@ -184,7 +184,8 @@ func (r *session) finish(end scheduler.RunEnded, err error) error {
 // contain makes sure that nothing survives wavex: orphans come to us, and a guard
 // sweeps when we are killed; both know the run's control group. Where the system
 // offers none of this, the run goes on. What an earlier wavex left in the group is ended.
-func contain(ctx context.Context, run string) func() {
+func contain(ctx context.Context, run, loop string) func() {
+	awaitGuard(ctx, loop)
 	_ = proc.Subreaper()
 	_ = proc.Unenclose(ctx, run)
 	open := func() {}
@@ -195,10 +196,11 @@ func contain(ctx context.Context, run string) func() {
 	if err != nil {
 		return open
 	}
-	guard, err := proc.StartGuard([]string{self, "guard", run}, run)
+	guard, err := proc.StartGuard([]string{self, "guard", run, guardLock(loop)}, run)
 	if err != nil {
 		return open
 	}
+	guarded(ctx, loop)
 	return func() {
 		_ = guard.Close()
 		open()
