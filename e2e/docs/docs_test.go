@@ -19,7 +19,8 @@ import (
 const planText = `{"version": 1, "name": "demo", "tasks": [
   {"id": "T-001", "subject": "Write a", "files": ["a.txt"], "verify": ["test -s a.txt"], "rehearse": {"writes": [{"path": "a.txt", "content": "a\n"}]}},
   {"id": "T-002", "subject": "Write b", "blockedBy": ["T-001"], "files": ["b.txt"], "verify": ["test -s b.txt"], "rehearse": {"writes": [{"path": "b.txt", "content": "b\n"}]}},
-  {"id": "T-003", "subject": "Write c", "blockedBy": ["T-002"], "files": ["c.txt"], "verify": ["test -s c.txt"], "reversibility": "2B", "rehearse": {"writes": [{"path": "c.txt", "content": "c\n"}]}}
+  {"id": "T-003", "subject": "Write c", "blockedBy": ["T-002"], "files": ["c.txt"], "verify": ["test -s c.txt"], "reversibility": "2B", "rehearse": {"writes": [{"path": "c.txt", "content": "c\n"}]}},
+  {"id": "T-004", "subject": "Write d", "files": ["d.txt"], "verify": ["test -s d.txt"], "rehearse": {"writes": [{"path": "d.txt", "content": "d\n"}]}}
 ]}
 `
 
@@ -37,7 +38,12 @@ var settings = []setting{
 	{"wavex agent", "", nil, "the stand-in speaks with wavex, not with people"},
 	{"wavex run examples/quickstart", "", nil, "the quickstart has a test of its own, and .ci/run"},
 	{"wavex run plan.json --webhook", "new", []int{0}, ""},
-	{"wavex run --task-list", "new", []int{0}, ""},
+	{"wavex run --task-list", "new", []int{0, 1}, "the stand-in changes nothing, so nothing shows that the list's task is done"},
+	{"wavex plan \"", "new", []int{0, 5}, "the stand-in finds every request too vague"},
+	{"wavex start \"", "new", []int{0, 5}, "the same"},
+	{"wavex report 2026", "done", []int{2}, "the run of the page is not here"},
+	{"wavex learn --accept 1", "done", []int{2}, "nor is its proposal"},
+	{"wavex watch", "done", []int{0}, "a live page ends by Ctrl-C"},
 	{"wavex run", "new", []int{0, 3}, ""},
 	{"wavex resume", "paused", []int{0, 3}, ""},
 	{"wavex doctor", "done", []int{0, 5}, "the machine of the tests may lack a login"},
@@ -104,6 +110,9 @@ func prepare(t *testing.T, state string) world {
 			t.Fatalf("%s: %v\n%s", text, err, out)
 		}
 	}
+	if state == "new" { // where wavex init was called before
+		write(filepath.Join(w.dir, ".claude", "pensieve", "loop", "2026-11-21-login-feature", "_meta.md"), "# login-feature\n", 0o644)
+	}
 	must("git init -q -b main . && git add -A && git commit -qm first")
 	switch state {
 	case "done":
@@ -135,6 +144,9 @@ func TestCommands(t *testing.T) {
 				w := prepare(t, how.state)
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
+				if strings.HasPrefix(text, "wavex watch") {
+					text = "timeout --preserve-status -s INT 3 " + text
+				}
 				out, err := w.command(ctx, text).CombinedOutput()
 				code := 0
 				var exit *exec.ExitError
