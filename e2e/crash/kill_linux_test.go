@@ -130,6 +130,9 @@ func killed(t *testing.T, luck *rand.Rand, whole time.Duration, left *atomic.Int
 	if _, end := lastRun(p.events()); end == nil || end.Status != "complete" {
 		p.mustComplete()
 		p.mustBeGone(time.Second, "the end")
+	} else if e := p.start(nil, "status", "--rebuild").end(); e.exit != 0 {
+		// The kill may have come after the last record and before the files that show it.
+		t.Errorf("status --rebuild: exit %d\n%s", e.exit, e.stderr)
 	}
 	priced = p.mustAddUp()
 	p.mustRebuild()
