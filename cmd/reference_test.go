@@ -1,0 +1,184 @@
+package cmd_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+	"testing"
+
+	"wavex/internal/ui"
+)
+
+// TestReference holds the reference pages to the code they are made of. WAVEX_UPDATE=1
+// writes them anew.
+func TestReference(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{"cli.md": commandPage(t), "events.md": eventPage(t)} {
+		path := filepath.Join("..", "docs", name)
+		if os.Getenv("WAVEX_UPDATE") != "" {
+			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		got, err := os.ReadFile(path)
+		if err != nil || string(got) != text {
+			t.Errorf("docs/%s is not what the code says; write it anew with: WAVEX_UPDATE=1 go test ./cmd -run TestReference (%v)", name, err)
+		}
+	}
+}
+
+// commandPage is the help of every command that the help lists.
+func commandPage(t *testing.T) string {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString("# Commands\n\nThe help of each command, as `wavex COMMAND --help` prints it. This page is made of it; a test holds them together.\n\n```text\n" +
+		told(t, 0, "--help") + "```\n")
+	for _, name := range commands(t) {
+		if name == "completion" || name == "help" { // cobra's own words
+			continue
+		}
+		help := told(t, 0, name, "--help")
+		fmt.Fprintf(&b, "\n## wavex %s\n\n```text\n%s```\n", name, help)
+		for _, sub := range below(help) {
+			fmt.Fprintf(&b, "\n### wavex %s %s\n\n```text\n%s```\n", name, sub, told(t, 0, name, sub, "--help"))
+		}
+	}
+	return b.String()
+}
+
+// below lists the commands below a command.
+func below(help string) []string {
+	_, list, found := strings.Cut(help, "\nCommands:\n")
+	if !found {
+		return nil
+	}
+	list, _, _ = strings.Cut(list, "\n\n")
+	var names []string
+	for line := range strings.Lines(list) {
+		if f := strings.Fields(line); len(f) > 0 {
+			names = append(names, f[0])
+		}
+	}
+	return names
+}
+
+// object is as much of a JSON Schema as the page tells.
+type object struct {
+	Ref         string            `json:"$ref"`
+	Type        any               `json:"type"`
+	Format      string            `json:"format"`
+	Enum        []any             `json:"enum"`
+	Const       any               `json:"const"`
+	Description string            `json:"description"`
+	Required    []string          `json:"required"`
+	Properties  map[string]object `json:"properties"`
+	Items       *object           `json:"items"`
+	Values      json.RawMessage   `json:"additionalProperties"`
+	Defs        map[string]object `json:"$defs"`
+	OneOf       []object          `json:"oneOf"`
+}
+
+// eventPage tells every event and what it is made of.
+func eventPage(t *testing.T) string {
+	t.Helper()
+	var schema object
+	if err := json.Unmarshal(ui.EventSchema(), &schema); err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	b.WriteString("# Events\n\nEvery record of `.loop/journal.jsonl`, and every line of `--output json`, is one of these. This page is made of the JSON Schema in\n" +
+		"`internal/ui/events.schema.json`; a test holds them together. Money is in micro-dollars, durations are in nanoseconds unless a field says otherwise,\ntimes are RFC 3339 in UTC.\n\n")
+	events := map[string]bool{}
+	for _, e := range schema.OneOf {
+		if kind, ok := e.Properties["type"]; ok {
+			events[fmt.Sprint(kind.Const)] = true
+		}
+	}
+	var names, parts []string
+	for name := range schema.Defs {
+		if events[name] {
+			names = append(names, name)
+		} else {
+			parts = append(parts, name)
+		}
+	}
+	sort.Strings(names)
+	sort.Strings(parts)
+	if len(names) < 15 {
+		t.Fatalf("the schema has %d events: %v", len(names), names)
+	}
+	for _, name := range names {
+		describe(&b, name, schema.Defs[name])
+	}
+	b.WriteString("# What they are made of\n\n")
+	for _, name := range parts {
+		describe(&b, name, schema.Defs[name])
+	}
+	return strings.TrimRight(b.String(), "\n") + "\n"
+}
+
+func describe(b *strings.Builder, name string, o object) {
+	fmt.Fprintf(b, "## %s\n\n", name)
+	if o.Description != "" {
+		fmt.Fprintf(b, "%s\n\n", o.Description)
+	}
+	if len(o.Properties) == 0 {
+		fmt.Fprintf(b, "%s\n\n", kind(o))
+		return
+	}
+	required := map[string]bool{}
+	for _, r := range o.Required {
+		required[r] = true
+	}
+	fields := make([]string, 0, len(o.Properties))
+	for f := range o.Properties {
+		fields = append(fields, f)
+	}
+	sort.Strings(fields)
+	b.WriteString("| field | type | meaning |\n|---|---|---|\n")
+	for _, f := range fields {
+		p := o.Properties[f]
+		mark := ""
+		if required[f] {
+			mark = ", always"
+		}
+		fmt.Fprintf(b, "| `%s` | %s%s | %s |\n", f, kind(p), mark, strings.ReplaceAll(p.Description, "|", "\\|"))
+	}
+	b.WriteString("\n")
+}
+
+// kind is a type in words.
+func kind(o object) string {
+	switch {
+	case o.Ref != "":
+		name := o.Ref[strings.LastIndexByte(o.Ref, '/')+1:]
+		return "[" + name + "](#" + name + ")"
+	case len(o.Enum) > 0:
+		var all []string
+		for _, e := range o.Enum {
+			all = append(all, fmt.Sprintf("`%v`", e))
+		}
+		return strings.Join(all, ", ")
+	case o.Const != nil:
+		return fmt.Sprintf("`%v`", o.Const)
+	case o.Items != nil:
+		return "list of " + kind(*o.Items)
+	case o.Format != "":
+		return o.Format
+	}
+	switch k := o.Type.(type) {
+	case string:
+		return k
+	case []any:
+		var all []string
+		for _, e := range k {
+			all = append(all, fmt.Sprint(e))
+		}
+		return strings.Join(all, " or ")
+	}
+	return "any"
+}
