@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -25,6 +26,12 @@ func runFix(ctx context.Context, args []string, o verifyOptions, std Stdio) erro
 	}
 	inner := o.run
 	inner.output = "text" // stdout is for the verification
+	var who *person
+	if o.run.mode == scheduler.Interactive && mayAskAnybody(std) {
+		in := bufio.NewReader(std.In)
+		std.In, std.Terminal = in, func() bool { return true } // one reader for all questions
+		who = &person{in: in, out: std.Err}
+	}
 	var before []gaps.Gap
 	idle := 0
 	var last *session
@@ -53,6 +60,13 @@ func runFix(ctx context.Context, args []string, o verifyOptions, std Stdio) erro
 				fmt.Fprintf(std.Err, "wavex: %s made; %s left\n", report.Plural(o.rounds, "round was", "rounds were"), report.Plural(len(doc.Gaps), "gap is", "gaps are"))
 				stop = exitCode(exitLimit)
 			default:
+				if who != nil {
+					yes, err := who.Confirm(ctx, fmt.Sprintf("Verification found %s. Attempt automatic fix? (%d/%d)", report.Plural(len(doc.Gaps), "gap", "gaps"), round, o.rounds))
+					if err != nil || !yes {
+						stop = exitCode(exitFailed)
+						return err
+					}
+				}
 				return v.grow(doc, round, o.rounds, std)
 			}
 			return nil

@@ -8,6 +8,8 @@ package e2e
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -66,10 +68,20 @@ func TestReviewedToCompletion(t *testing.T) {
   {"id": "T-001", "subject": "Write one", "files": ["f0.txt"], "verify": [{"file": "f0.txt", "contains": "sheep"}]},
   {"id": "T-002", "subject": "Write the other", "blockedBy": ["T-001"], "files": ["f1.txt"], "verify": [{"file": "f1.txt", "contains": "sheep"}]}]}
 `)
-	e := r.wavex(srv, "run", "plan.json", "--output", "json", "--review", "auto").end()
-	events, last := e.events(t)
+	e := r.wavex(srv, "run", "plan.json", "--review", "auto").end()
+	journal, err := os.ReadFile(filepath.Join(r.dir, ".loop", "journal.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	events, last, err := readEvents(string(journal))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, e.stderr)
+	}
 	if e.exit != 0 || last.Status != "complete" || last.Tasks.Completed != 3 || last.Iterations != 3 {
 		t.Fatalf("exit %d, %s\n%s", e.exit, last.Data, e.stderr)
+	}
+	if !strings.HasPrefix(e.stdout, "<loop-complete>\nAll tasks verified:\n") || !strings.Contains(e.stdout, "- R-001: ✓") || !strings.HasSuffix(strings.TrimSpace(e.stdout), "</loop-complete>") {
+		t.Errorf("stdout: %s", e.stdout)
 	}
 	var story []string
 	for _, ev := range events {

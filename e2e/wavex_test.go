@@ -10,6 +10,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -145,16 +146,29 @@ type event struct {
 // events are the lines of --output json; the last is run_ended.
 func (e wavexEnd) events(t *testing.T) (all []event, last event) {
 	t.Helper()
-	for _, l := range strings.Split(strings.TrimSpace(e.stdout), "\n") {
-		var v event
-		if err := json.Unmarshal([]byte(l), &v); err != nil {
-			t.Fatalf("stdout line %q: %v\nstderr: %s", l, err, e.stderr)
-		}
-		all = append(all, v)
-	}
-	last = all[len(all)-1]
-	if last.Type != "run_ended" {
-		t.Fatalf("the last event is %q\nstderr: %s", last.Type, e.stderr)
+	all, last, err := readEvents(e.stdout)
+	if err != nil {
+		t.Fatalf("%v\nstderr: %s", err, e.stderr)
 	}
 	return all, last
+}
+
+// readEvents reads lines of events, of stdout or of the journal; the last is run_ended.
+func readEvents(text string) (all []event, last event, err error) {
+	for _, l := range strings.Split(strings.TrimSpace(text), "\n") {
+		last = event{}
+		if err := json.Unmarshal([]byte(l), &last); err != nil {
+			return nil, last, fmt.Errorf("line %q: %w", l, err)
+		}
+		all = append(all, last)
+	}
+	if last.Status == "" { // the journal does not repeat the verdict at the top
+		if err := json.Unmarshal(last.Data, &last); err != nil {
+			return nil, last, err
+		}
+	}
+	if last.Type != "run_ended" {
+		return nil, last, fmt.Errorf("the last event is %q", last.Type)
+	}
+	return all, last, nil
 }
