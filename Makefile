@@ -1,7 +1,7 @@
 # Everything a developer or CI runs. `make check` is what must be green.
 GO     ?= go
 BIN    := bin/wavex
-FUZZ   ?= 3s
+FUZZ   ?= 2s
 
 .PHONY: reproducible build test lint e2e bench check fuzz cross generate clean
 
