@@ -1,0 +1,154 @@
+package scheduler
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sourcegraph/conc/panics"
+
+	"wavex/counsel"
+	"wavex/runner"
+)
+
+// This file starts what events say has started: attempts, panels, reviews and the rest, each
+// on a goroutine that sends one message back. It decides nothing.
+
+// act starts what an event says has started.
+func (r *running) act(e Event) {
+	switch b := e.Body.(type) {
+	case AttemptStarted:
+		i, _ := r.s.Index(b.Task)
+		req, err := r.Request(r.s, i, b)
+		r.work(i, func() message {
+			if err != nil {
+				return message{attempt: &runner.Result{Outcome: runner.Broken, Reason: err.Error()}}
+			}
+			res := r.attempt(req)
+			return message{attempt: &res}
+		})
+	case IntegrationStarted:
+		r.work(0, func() message {
+			got, err := r.Trees.Integrate(r.kill, b.Wave, b.Tasks)
+			return message{trees: &integration{b.Wave, got, err}}
+		})
+	case DeliveryStarted:
+		r.work(0, func() message {
+			d, err := r.Trees.Deliver(r.kill, b.Complete)
+			if err != nil {
+				d = DeliveryEnded{How: "none", Why: err.Error()}
+			}
+			return message{event: d}
+		})
+	case PrecheckStarted:
+		r.precheck(b)
+	case CriteriaStarted:
+		r.beside(r.verify(b))
+	case ReviewStarted:
+		r.beside(r.review(b))
+	case Asked:
+		r.confirm(b)
+	case CounselStarted:
+		i, _ := r.s.Index(b.Task)
+		c := r.Case(r.s, i, b)
+		r.work(i, func() message {
+			v := r.diagnose(c)
+			return message{verdict: &v, panel: b.Panel}
+		})
+	}
+}
+
+// work runs f under the parallel limit and sends its message to the loop. Workers stay
+// for the next job, with the stack they have grown. Admission keeps to the limit, so the
+// loop waits at most for a worker that has sent its message and is about to be free.
+func (r *running) work(task int, f func() message) {
+	job := func() {
+		m := f()
+		m.task = task
+		r.done <- m // has room for everything that may run
+	}
+	select {
+	case r.jobs <- job:
+		return
+	default:
+	}
+	worker := func() error {
+		job()
+		for next := range r.jobs {
+			next()
+		}
+		return nil
+	}
+	if !r.group.TryGo(worker) {
+		r.jobs <- job
+	}
+}
+
+// beside runs f without a place under the parallel limit.
+func (r *running) beside(f func() Body) {
+	r.side.Go(func() error {
+		r.done <- message{event: f()}
+		return nil
+	})
+}
+
+func (r *running) verify(b CriteriaStarted) func() Body {
+	if r.Verify == nil {
+		return func() Body { return CriteriaEnded{Round: b.Round} }
+	}
+	work := r.Verify(r.s, b)
+	return func() Body {
+		e := CriteriaEnded{Round: b.Round}
+		var err error
+		if p := panics.Try(func() { e.Criteria, e.Cost, err = work(r.kill) }); p != nil {
+			e.Criteria, e.Cost = nil, b.Cap // what was not looked at stays an assumption
+		}
+		if err != nil {
+			e.Criteria, e.Error = nil, err.Error()
+		}
+		return e
+	}
+}
+
+// precheck asks beside the attempts; what follows is decided by the loop.
+func (r *running) precheck(b PrecheckStarted) {
+	out := counsel.Challenge{Error: "nobody is there to ask"}
+	work := func(context.Context) counsel.Challenge { return out }
+	if i, ok := r.s.Index(b.Task); ok && r.Precheck != nil {
+		work = r.Precheck(r.s, i, b)
+	}
+	r.side.Go(func() error {
+		if p := panics.Try(func() { out = work(r.kill) }); p != nil {
+			out = counsel.Challenge{Error: fmt.Sprintf("a bug in wavex: %v", p.Value), Cost: b.Cap}
+		}
+		r.done <- message{challenge: &challengeOf{b, out}}
+		return nil
+	})
+}
+
+func (r *running) review(b ReviewStarted) func() Body {
+	if r.Review == nil {
+		return func() Body { return reviewOver(b, counsel.Review{Nothing: "there are no reviewers"}) }
+	}
+	work := r.Review(r.s, b)
+	return func() Body {
+		var out counsel.Review
+		if p := panics.Try(func() { out = work(r.kill) }); p != nil {
+			out = counsel.Review{Error: fmt.Sprintf("a bug in wavex: %v", p.Value), Cost: b.Cap}
+		}
+		return reviewOver(b, out)
+	}
+}
+
+func (r *running) attempt(req runner.Request) (res runner.Result) {
+	if p := panics.Try(func() { res = r.Runner.Attempt(r.kill, req) }); p != nil {
+		return runner.Result{Outcome: runner.Broken, Reason: fmt.Sprintf("a bug in wavex: %v", p.Value), Detail: p.String(), Cost: req.Cap, Priced: "cap"}
+	}
+	return res
+}
+
+func (r *running) diagnose(c counsel.Case) (v counsel.Verdict) {
+	if p := panics.Try(func() { v = r.Panel.Diagnose(r.kill, c) }); p != nil {
+		return counsel.Verdict{Unavailable: fmt.Sprintf("a bug in wavex: %v", p.Value), Cost: c.Cap}
+	}
+	return v
+}
