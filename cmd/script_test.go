@@ -66,7 +66,7 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		RequireExplicitExec: true,
 		// A run that does not end is a defect too: it shall fail here, and not hang.
-		Deadline: time.Now().Add(2 * time.Minute),
+		Deadline: time.Now().Add(6 * time.Minute),
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("SCENARIOS", scenarios)
 			e.Setenv("BIN", filepath.Dir(self)) // wavex and nothing else
