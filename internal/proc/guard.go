@@ -67,7 +67,8 @@ func (g *Guard) Close() error {
 
 // GuardMain is the whole life of a guard. It returns when stdin ends: after a goodbye
 // with 0 and without doing anything, else after the sweep of mark, with 0 when nothing
-// is left and 1 when something is. What is in the Enclosure of the wavex that started it is ended too. It ignores the signals that would end it before.
+// is left and 1 when something is. What is in the Enclosure of the wavex that started
+// it is ended too. It ignores the signals that would end it before.
 func GuardMain(stdin io.Reader, mark string) int {
 	wavex := os.Getppid()
 	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
