@@ -400,7 +400,7 @@ func TestParseStat(t *testing.T) {
 			t.Errorf("command %q: %+v %v", comm, got, ok)
 		}
 	}
-	for _, bad := range []string{"", "1 (sh) S 2", "1 (sh) S x 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 4711"} {
+	for _, bad := range []string{"", "1 (sh) S 2", "\x00" + strings.Repeat(" 0", 19), "1 (sh) S x 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 4711"} {
 		if got, ok := parseStat(1, []byte(bad)); ok {
 			t.Errorf("%q: %+v", bad, got)
 		}

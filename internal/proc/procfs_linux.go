@@ -73,8 +73,8 @@ func readStat(pid int) (stat, bool) {
 // blanks and brackets: it ends at the last ')'.
 func parseStat(pid int, b []byte) (stat, bool) {
 	f := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])
-	if len(f) < 20 || len(f[0]) != 1 {
-		return stat{}, false
+	if len(f) < 20 || len(f[0]) != 1 || f[0][0] < 'A' || f[0][0] > 'z' {
+		return stat{}, false // the state is a letter
 	}
 	s := stat{ident: ident{pid: pid}, state: f[0][0]}
 	for i, to := range []*int{&s.ppid, &s.pgrp, &s.session} {
