@@ -26,9 +26,13 @@ func tellUsage(c *cobra.Command) error {
 	}
 	if c.HasAvailableSubCommands() {
 		b.WriteString("\nCommands:\n")
+		wide := 11
+		for _, sub := range c.Commands() {
+			wide = max(wide, len(sub.Name()))
+		}
 		for _, sub := range c.Commands() {
 			if sub.IsAvailableCommand() || sub.Name() == "help" {
-				fmt.Fprintf(&b, "  %-11s %s\n", sub.Name(), sub.Short)
+				fmt.Fprintf(&b, "  %-*s %s\n", wide, sub.Name(), sub.Short)
 			}
 		}
 	}

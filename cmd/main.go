@@ -46,7 +46,6 @@ itself, and stops with everything on record.`,
 	root.SetIn(std.In)
 	root.SetOut(std.Out)
 	root.SetErr(std.Err)
-	root.CompletionOptions.HiddenDefaultCmd = false
 	root.SuggestionsMinimumDistance = 2
 	root.SetUsageFunc(tellUsage)
 	root.SetHelpCommand(newHelp())
@@ -57,7 +56,7 @@ itself, and stops with everything on record.`,
 		newStart(std), newPlan(std), newLearn(std), newRun(std), newResume(std), newStatus(std), newReport(std), newRollback(std),
 		newVerify(std), newDeliver(std), newClean(std),
 		newWatch(std), newLogs(std), newRuns(std),
-		newCheck(std), newImport(std), newExport(std), newDoctor(std), newGraph(std), newSchema(std), newVersion(std),
+		newCheck(std), newImport(std), newExport(std), newDoctor(std), newGraph(std), newSchema(std), newVersion(std), newCompletion(std),
 		newHook(std), newHooks(std), newCancel(std), newInit(std),
 		newAgent(std), newGuard(std), newMan(std),
 	)
