@@ -20,14 +20,17 @@ const Ready = 5
 // MaxFamiliarity is the most that recall can add to a fit score.
 const MaxFamiliarity = 10
 
-// Fit is spec*5, and 5 each where constraints, success criteria and a definition of
-// done were stated at all, and the familiarity with the domain, from 0 to
-// MaxFamiliarity (brought into that range). At most 75. The three bonuses count
-// dimensions a second time; that is how the formula is meant.
+// Fit is spec*5, and 5 each where there are constraints, success criteria and a
+// definition of done that can be held against the work (MaxPoints; "when it works" is
+// none), and the familiarity with the domain, from 0 to MaxFamiliarity (brought into
+// that range). At most 75. The three bonuses count dimensions a second time; that is how
+// the formula is meant. A bonus for whatever is stated at all would have every ready
+// request at 30 and more, and one that is vague in all five dimensions (5/10) at 40, so
+// that nobody looked at it; and the ledger's spec 7 with fit 35 (C27) could not be.
 func Fit(s Score, familiarity int) int {
 	fit := s.Total() * 5
 	for _, d := range []Dimension{Constraints, Success, Done} {
-		if s.Of(d).Points > 0 {
+		if s.Of(d).Points == MaxPoints {
 			fit += 5
 		}
 	}

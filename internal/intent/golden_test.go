@@ -47,6 +47,11 @@ func TestGolden(t *testing.T) {
 	if n != 30 {
 		t.Errorf("%d requests, want 30", n)
 	}
+	for _, shape := range []intent.Shape{intent.Blocked, intent.Colleague, intent.ToolReview, intent.Tool} {
+		if !strings.Contains(b.String(), fmt.Sprintf(" %s (spec", shape)) {
+			t.Errorf("no request is %s", shape)
+		}
+	}
 	if *update {
 		if err := os.WriteFile("testdata/golden.txt", []byte(b.String()), 0o644); err != nil {
 			t.Fatal(err)
