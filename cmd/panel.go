@@ -12,7 +12,6 @@ import (
 
 	"wavex/counsel"
 	"wavex/internal/rehearse"
-	"wavex/internal/workspace"
 	"wavex/runner"
 	"wavex/scheduler"
 )
@@ -56,14 +55,18 @@ func (r *session) apiModel() string {
 // the loop's goroutine must not wait for; here it is a worker's.
 type witness struct {
 	*counsel.Panel
-	space *workspace.Manager
+	session *session
 }
 
 // Diagnose adds the diff to the case and convenes the panel.
 func (w witness) Diagnose(ctx context.Context, c counsel.Case) counsel.Verdict {
 	var base string
-	c.Dir, base = w.space.Place(c.Task, c.Dir)
-	c.Diff = changes(ctx, c.Dir, base, c.Files)
+	c.Dir, base = w.session.trees.space.Place(c.Task, c.Dir)
+	before := since{dir: c.Dir, base: base}
+	if base == "" {
+		before = w.session.since(c.Dir)
+	}
+	c.Diff = before.changes(ctx, c.Files)
 	return w.Panel.Diagnose(ctx, c)
 }
 

@@ -236,6 +236,7 @@ func (r *session) openLoop(ctx context.Context, past []scheduler.Event) error {
 	}
 	r.state = scheduler.NewState(r.plan)
 	if past == nil {
+		r.remember(ctx)
 		r.state.Seq = int64(len(events)) // a further run in the same journal
 		r.state.Learn(events)
 		r.open = scheduler.RunStarted{Config: r.config, Plan: planPath(r.plan), Digest: r.plan.Digest, Name: r.plan.Name,

@@ -194,11 +194,11 @@ func (r *session) diff(ctx context.Context, wave int, files []string) (text stri
 		if err != nil || from == to {
 			return "", nil
 		}
-		out := git(ctx, r.config.Dir, "diff", "--no-color", "--no-ext-diff", from, to)
+		out := since{dir: r.config.Dir, base: from}.diff(ctx, to)
 		return out, inDiff(out)
 	}
 	if wave > 0 && len(files) > 0 {
-		return changes(ctx, r.config.Dir, r.config.Base, files), nil
+		return r.since(r.config.Dir).changes(ctx, files), nil
 	}
 	return r.whole(ctx, files)
 }
@@ -206,23 +206,23 @@ func (r *session) diff(ctx context.Context, wave int, files []string) (text stri
 // whole is everything that differs from when the run began, without wavex's own files.
 func (r *session) whole(ctx context.Context, files []string) (text string, changed []string) {
 	dir := r.config.Dir
-	if strings.TrimSpace(git(ctx, dir, "rev-parse", "--is-inside-work-tree")) != "true" {
-		return changes(ctx, dir, "", files), nil
+	before := r.since(dir)
+	if !inCheckout(ctx, dir) {
+		return before.changes(ctx, files), nil
 	}
 	own := []string{"--", ".", ":(exclude).loop", ":(exclude).loop.*"}
 	if rel, err := filepath.Rel(dir, planPath(r.plan)); err == nil && filepath.IsLocal(rel) {
 		own = append(own, ":(exclude)"+filepath.ToSlash(rel))
 	}
-	out := git(ctx, dir, append([]string{"diff", "--no-color", "--no-ext-diff", "--relative", cmp.Or(r.config.Base, "HEAD")}, own...)...)
+	out := before.diff(ctx, append([]string{"--relative"}, own...)...)
 	changed = inDiff(out)
 	var b strings.Builder
 	b.WriteString(out)
 	const most = 50
-	news := git(ctx, dir, append([]string{"ls-files", "-z", "--others", "--exclude-standard"}, own...)...)
-	for k, f := range strings.Split(strings.TrimSuffix(news, "\x00"), "\x00") {
-		if f == "" {
-			break
-		}
+	news := strings.FieldsFunc(git(ctx, dir, before.env, append([]string{"ls-files", "-z", "--others", "--exclude-standard"}, own...)...),
+		func(r rune) bool { return r == 0 })
+	news = slices.DeleteFunc(news, func(f string) bool { return slices.Contains(before.large, f) && !slices.Contains(files, f) })
+	for k, f := range news {
 		if k == most || b.Len() > 2*maxChanges {
 			fmt.Fprintf(&b, "and further new files\n")
 			break
@@ -232,7 +232,7 @@ func (r *session) whole(ctx context.Context, files []string) (text string, chang
 	}
 	// What tasks wrote where git looks away (an ignored folder) is their work all the same.
 	unseen := slices.DeleteFunc(slices.Clone(files), func(f string) bool { return slices.Contains(changed, f) })
-	b.WriteString(changes(ctx, dir, r.config.Base, unseen[:min(len(unseen), most)]))
+	b.WriteString(before.changes(ctx, unseen[:min(len(unseen), most)]))
 	return b.String(), changed
 }
 
@@ -251,5 +251,5 @@ func inDiff(diff string) []string {
 
 // baseCommit is the commit that a project directory is at, or "".
 func baseCommit(ctx context.Context, dir string) string {
-	return strings.TrimSpace(git(ctx, dir, "rev-parse", "--verify", "--quiet", "HEAD^{commit}"))
+	return strings.TrimSpace(git(ctx, dir, nil, "rev-parse", "--verify", "--quiet", "HEAD^{commit}"))
 }

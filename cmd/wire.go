@@ -65,7 +65,7 @@ func (r *session) run(ctx context.Context) error {
 		return errors.Join(err, r.view.Close())
 	}
 	if r.config.Counsel {
-		loop.Panel = witness{panel, r.trees.space}
+		loop.Panel = witness{panel, r}
 	}
 	verdicts := &reviews{session: r, panel: panel, human: r.person()}
 	loop.Review, loop.Verify, loop.Asked, loop.Precheck = verdicts.review, verdicts.verifyCriteria, verdicts.asked, verdicts.precheck

@@ -1,0 +1,116 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// This file remembers what a directory that tasks share looked like before a run: an index
+// with the user's uncommitted changes, and their contents, in a folder of wavex's own. It
+// makes no commit and no ref, and touches neither the user's index nor their objects.
+
+const (
+	untrackedMax  = 1 << 20 // bytes; what is larger is known by name only
+	untrackedMost = 10_000  // files
+)
+
+// Before is what was there before a run, in a folder that Remember filled.
+type Before struct {
+	// Env lets git compare the directory with it: `git diff` tells what has changed since,
+	// `git ls-files --others` what is new.
+	Env map[string]string
+	// Large are the untracked files that were there, but whose contents are not kept;
+	// relative to the project, slash-separated.
+	Large []string
+}
+
+// Remember keeps in a folder what a project directory in a git repository looks like now.
+// An *Error says why there is nothing to compare with.
+func Remember(ctx context.Context, project, at string, env []string) error {
+	g := newGit(project, env)
+	if _, err := look(ctx, g, project); err != nil {
+		return err
+	}
+	objects, err := g.out(ctx, "rev-parse", "--git-path", "objects")
+	if err != nil {
+		return err
+	}
+	index, err := g.out(ctx, "rev-parse", "--git-path", "index")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Join(at, "objects"), 0o700); err != nil {
+		return err
+	}
+	text, err := os.ReadFile(absolute(project, index))
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // nothing was ever added
+	case err != nil:
+		return err
+	default:
+		// Renamed when it is whole: a folder without it remembers nothing.
+		if err := os.WriteFile(filepath.Join(at, "new"), text, 0o600); err != nil {
+			return err
+		}
+	}
+	g = g.with("GIT_INDEX_FILE="+filepath.Join(at, "new"), "GIT_OBJECT_DIRECTORY="+filepath.Join(at, "objects"),
+		"GIT_ALTERNATE_OBJECT_DIRECTORIES="+strconv.Quote(absolute(project, objects)))
+	if err := g.run(ctx, "add", "-u", "--", "."); err != nil {
+		return err
+	}
+	list, err := g.out(ctx, "ls-files", "-z", "--others", "--exclude-standard", "--", ".")
+	if err != nil {
+		return err
+	}
+	var small, large strings.Builder
+	for i, f := range fields(list) {
+		st, err := os.Lstat(filepath.Join(project, filepath.FromSlash(f)))
+		switch {
+		case err != nil: // gone already
+		case i >= untrackedMost, st.IsDir(), st.Mode().IsRegular() && st.Size() > untrackedMax:
+			large.WriteString(f + "\x00")
+		default:
+			small.WriteString(":(literal)" + f + "\x00")
+		}
+	}
+	if small.Len() > 0 {
+		if _, err := g.feed(ctx, small.String(), "add", "--ignore-errors", "--pathspec-from-file=-", "--pathspec-file-nul"); err != nil {
+			return err
+		}
+	}
+	if err := os.WriteFile(filepath.Join(at, "large"), []byte(large.String()), 0o600); err != nil {
+		return err
+	}
+	err = os.Rename(filepath.Join(at, "new"), filepath.Join(at, "index"))
+	if errors.Is(err, fs.ErrNotExist) { // there was nothing at all
+		return g.with("GIT_INDEX_FILE="+filepath.Join(at, "index")).run(ctx, "read-tree", "--empty")
+	}
+	return err
+}
+
+// Remembered gives what a folder remembers; ok is false where it remembers nothing.
+func Remembered(at string) (b Before, ok bool) {
+	if _, err := os.Stat(filepath.Join(at, "index")); err != nil {
+		return b, false
+	}
+	text, err := os.ReadFile(filepath.Join(at, "large"))
+	if err != nil {
+		return b, false
+	}
+	return Before{Large: fields(string(text)), Env: map[string]string{
+		"GIT_INDEX_FILE":                   filepath.Join(at, "index"),
+		"GIT_ALTERNATE_OBJECT_DIRECTORIES": strconv.Quote(filepath.Join(at, "objects")),
+	}}, true
+}
+
+func absolute(dir, path string) string {
+	if path = filepath.FromSlash(path); filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
+}

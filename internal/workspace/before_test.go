@@ -1,0 +1,84 @@
+package workspace
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// since is what git tells against what is remembered: changed files, then new ones.
+func (r *repo) since(at string) string {
+	r.t.Helper()
+	b, ok := Remembered(at)
+	if !ok {
+		r.t.Fatal("nothing is remembered")
+	}
+	s := &repo{t: r.t, dir: r.dir, env: slices.Clone(r.env)}
+	for k, v := range b.Env {
+		s.env = append(s.env, k+"="+v)
+	}
+	changed := strings.Fields(s.git("--no-optional-locks", "diff", "--name-only"))
+	for _, f := range fields(s.git("--no-optional-locks", "ls-files", "-z", "--others", "--exclude-standard")) {
+		if !slices.Contains(b.Large, f) {
+			changed = append(changed, "new:"+f)
+		}
+	}
+	return strings.Join(changed, " ")
+}
+
+// What is there before counts as before, staged, unstaged, untracked, conflicted and gone
+// alike; what comes later is told; and the repository has nothing of it.
+func TestRemember(t *testing.T) {
+	t.Parallel()
+	for name, content := range map[string]files{
+		"a repository":  {"a.txt": "a\n", "b.txt": "b\n", "gone.txt": "g\n", ".gitignore": "ignored/\n"},
+		"no commit yet": nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRepoAt(t, filepath.Join(t.TempDir(), "with: a blank"), content)
+			if content != nil {
+				r.write(r.dir, files{"a.txt": "a2\n", "gone.txt": ""})
+			}
+			r.write(r.dir, files{"staged.txt": "s\n", "sub/odd *[x].txt": "n\n", "ignored/x": "x\n", "big.bin": strings.Repeat("x", untrackedMax+1)})
+			r.git("add", "staged.txt")
+			r.git("init", "-q", "nested")
+			r.write(r.dir, files{"nested/x": "x\n"})
+			before := r.mine()
+			at := filepath.Join(t.TempDir(), "before")
+			if _, ok := Remembered(at); ok {
+				t.Error("something is remembered before anything was")
+			}
+			must(t, Remember(t.Context(), r.dir, at, r.env))
+			if after := r.mine(); !maps.Equal(after, before) {
+				t.Errorf("remembering changed the repository: %v, before: %v", after, before)
+			}
+			if got := r.since(at); got != "" {
+				t.Errorf("changed at once: %s", got)
+			}
+			r.write(r.dir, files{"staged.txt": "s2\n", "sub/odd *[x].txt": "n2\n", "new.txt": "n\n"})
+			r.git("add", "new.txt")
+			if got, want := r.since(at), "staged.txt sub/odd *[x].txt new:new.txt"; got != want {
+				t.Errorf("changed: %s\nwant:    %s", got, want)
+			}
+		})
+	}
+}
+
+// A folder that was cut off while it was filled remembers nothing; where there is no
+// repository the error says so.
+func TestRememberNot(t *testing.T) {
+	t.Parallel()
+	at := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(at, "new"), nil, 0o600))
+	if _, ok := Remembered(at); ok {
+		t.Error("half an index was taken for a whole one")
+	}
+	dir := t.TempDir()
+	if err := Remember(t.Context(), dir, at, testEnv(t.TempDir())); err == nil || !strings.Contains(err.Error(), "no git checkout") {
+		t.Errorf("without a repository: %v", err)
+	}
+}
