@@ -37,7 +37,7 @@ func TestReaper(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		args := []string{"-test.run=^TestReaper$", "-reaper", "-test.timeout=60s"}
+		args := []string{"-test.run=^TestReaper$", "-reaper", "-test.timeout=5m"}
 		if testing.Verbose() {
 			args = append(args, "-test.v")
 		}
@@ -186,7 +186,7 @@ sh chain 1; sleep 50`,
 // work meanwhile, it lets all go and tries again.
 func onFirstThread(t *testing.T, f func()) {
 	t.Helper()
-	for late := time.Now().Add(10 * time.Second); time.Now().Before(late); {
+	for late := time.Now().Add(patience); time.Now().Before(late); {
 		if keepThreads(100, f) {
 			return
 		}
@@ -287,9 +287,9 @@ func TestGuard(t *testing.T) {
 				_ = c.Process.Kill()
 			}
 			// Everything marked holds the other end: it ends when all are dead.
-			_ = r.SetReadDeadline(time.Now().Add(2 * time.Second))
+			_ = r.SetReadDeadline(time.Now().Add(patience))
 			if _, err := io.Copy(io.Discard, r); err != nil {
-				t.Errorf("after 2 s: %v", err)
+				t.Errorf("after %s: %v", patience, err)
 			}
 			if left, err := Find(run); err != nil || len(left) > 0 {
 				t.Errorf("left alive: %v %v", left, err)
@@ -384,7 +384,7 @@ func TestSpared(t *testing.T) {
 	if !line[os.Getpid()] || !line[os.Getppid()] {
 		t.Errorf("ancestry %v lacks %d or %d", line, os.Getpid(), os.Getppid())
 	}
-	for _, st := range scan(func(stat, func() string) bool { return true }) {
+	for _, st := range scan(nil, func(stat, func() string) bool { return true }) {
 		if line[st.pid] {
 			t.Errorf("pid %d, an ancestor, may be killed", st.pid)
 		}
@@ -427,6 +427,19 @@ func wantGone(t *testing.T, pid string) {
 	t.Helper()
 	if alive(t, pid) {
 		t.Errorf("process %s is alive", pid)
+	}
+}
+
+// await waits for what others do, such as a guard.
+func await(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	late := time.After(patience)
+	for tick := time.NewTicker(5 * time.Millisecond); !done(); {
+		select {
+		case <-tick.C:
+		case <-late:
+			t.Fatalf("%s did not happen within %s", what, patience)
+		}
 	}
 }
 

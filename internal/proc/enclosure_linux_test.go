@@ -9,9 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
-	"runtime"
 	"testing"
-	"time"
 )
 
 // enclosed is a small wavex with an enclosure and a guard, and a daemon of its that has
@@ -87,19 +85,11 @@ func TestEnclosure(t *testing.T) {
 			if !kill && err != nil {
 				t.Error(err)
 			}
-			for end := time.Now().Add(2 * time.Second); alive(t, pid) && time.Now().Before(end); {
-				runtime.Gosched() // the guard is at it
-			}
-			wantGone(t, pid)
-			for end := time.Now().Add(2 * time.Second); ; {
+			await(t, "the guard's end of the daemon", func() bool { return !alive(t, pid) })
+			await(t, "the removal of "+dir, func() bool {
 				_, err := os.Stat(dir)
-				if errors.Is(err, fs.ErrNotExist) {
-					break
-				}
-				if time.Now().After(end) {
-					t.Fatalf("%s is still there: %v", dir, err)
-				}
-			}
+				return errors.Is(err, fs.ErrNotExist)
+			})
 		})
 	}
 }

@@ -15,10 +15,14 @@ import (
 
 var reaper = flag.Bool("reaper", false, "this process is a subreaper (set by tests that start it again)")
 
+// patience is how long tests wait for what takes milliseconds on an idle machine. What
+// they wait for to end would live for longer.
+const patience = 30 * time.Second
+
 // TestMain is also the programs that the tests start: "helper NAME ARG...".
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == "helper" {
-		time.AfterFunc(time.Minute, func() { os.Exit(99) }) // whatever happens to the test
+		time.AfterFunc(5*time.Minute, func() { os.Exit(99) }) // whatever happens to the test
 		os.Exit(helper(os.Args[2], os.Args[3:]))
 	}
 	flag.Parse()

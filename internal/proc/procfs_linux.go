@@ -164,6 +164,28 @@ func allPids() ([]int, error) {
 	return out, err
 }
 
+// lastPid is the pid that was given away last, to a process or to a thread; 0 where the
+// kernel does not say.
+func lastPid() int {
+	var room [128]byte
+	b, err := slurp("/proc/loadavg", room[:])
+	f := bytes.Fields(b)
+	if err != nil || len(f) < 5 {
+		return 0
+	}
+	n, _ := strconv.Atoi(string(f[4]))
+	return n
+}
+
+// leads tells whether a pid that was not listed is a process, and no thread of one.
+func leads(pid int) bool {
+	var room [4096]byte
+	b, err := slurp(procPath(pid, "status"), room[:])
+	_, rest, found := bytes.Cut(b, []byte("\nTgid:"))
+	f := bytes.Fields(rest)
+	return err == nil && found && len(f) > 0 && string(f[0]) == strconv.Itoa(pid)
+}
+
 // commandOf returns the arguments of a process joined by blanks, at most 4 KB.
 func commandOf(pid int) string {
 	b, err := slurp(procPath(pid, "cmdline"), nil)

@@ -139,7 +139,7 @@ func (b *brood) sweepAll(p *Process, deadline time.Time) (killed int, contained 
 	return hunt(deadline, nil, func() []ident {
 		live, last := b.others(p)
 		return freeze(look(func() (found []stat, unsure bool) {
-			found = scan(func(st stat, attempt func() string) bool {
+			found = scan(seize, func(st stat, attempt func() string) bool {
 				if st.start < p.ticks || live[st.pid] {
 					return false
 				}
@@ -169,27 +169,49 @@ func (b *brood) others(p *Process) (live map[int]bool, last bool) {
 	return live, last
 }
 
+// seize stops a process that a scan has found.
+func seize(id ident) { _ = signalIdent(id, unix.SIGSTOP) }
+
+// headroom is how many of the latest pids a scan tries before it lists all.
+const headroom = 16
+
 // scan looks at every live process except this one and its ancestors, which it must
-// not kill even if they carry the mark: wavex may run inside of an attempt.
-func scan(match func(st stat, attempt func() string) bool) []stat {
+// not kill even if they carry the mark: wavex may run inside of an attempt. hold, if not
+// nil, is called at once for each that matches. Of a chain of processes that live for a
+// millisecond each, the one that was found would be gone when thousands of others were
+// read; for the same reason the newest are read first, and the very newest before
+// the list is made.
+func scan(hold func(ident), match func(st stat, attempt func() string) bool) []stat {
 	spared := ancestry()
+	var out []stat
+	taken := map[int]bool{}
+	try := func(pid int, listed bool) {
+		if spared[pid] || taken[pid] {
+			return
+		}
+		st, ok := readStat(pid)
+		if !ok || st.dead() || !match(st, func() string { _, attempt := readMarks(pid); return attempt }) {
+			return
+		}
+		if !listed && !leads(pid) {
+			return
+		}
+		if hold != nil {
+			hold(st.ident)
+		}
+		taken[pid] = true
+		out = append(out, st)
+	}
+	last := lastPid()
+	for pid := last; pid > max(last-headroom, 0); pid-- {
+		try(pid, false)
+	}
 	pids, err := allPids()
 	if err != nil {
 		return nil
 	}
-	var out []stat
-	// The newest first: what lives for a millisecond is gone by the end of the list.
 	for _, pid := range slices.Backward(pids) {
-		if spared[pid] {
-			continue
-		}
-		st, ok := readStat(pid)
-		if !ok || st.dead() {
-			continue
-		}
-		if match(st, func() string { _, attempt := readMarks(pid); return attempt }) {
-			out = append(out, st)
-		}
+		try(pid, true)
 	}
 	slices.Reverse(out) // ancestors first, as freeze wants them
 	return out
@@ -209,10 +231,10 @@ func ancestry() map[int]bool {
 	return line
 }
 
-// scanMarked returns the live processes that belong to mark. unsure says that there
-// are others whose marks cannot be read yet.
-func scanMarked(mark string) (found []stat, unsure bool) {
-	found = scan(func(st stat, _ func() string) bool {
+// scanMarked returns the live processes that belong to mark, as scan does. unsure says
+// that there are others whose marks cannot be read yet.
+func scanMarked(hold func(ident), mark string) (found []stat, unsure bool) {
+	found = scan(hold, func(st stat, _ func() string) bool {
 		run, attempt := readMarks(st.pid)
 		unsure = unsure || run == "" && attempt == "" && nascent(st.pid)
 		return carries(mark, run, attempt)
@@ -248,7 +270,7 @@ func Find(mark string) ([]Proc, error) {
 		return nil, fmt.Errorf("looking for marked processes: %w", err)
 	}
 	var out []Proc
-	found, _ := scanMarked(mark)
+	found, _ := scanMarked(nil, mark)
 	for _, st := range found {
 		run, attempt := readMarks(st.pid)
 		out = append(out, Proc{Pid: st.pid, Run: run, Attempt: attempt, Command: commandOf(st.pid)})
@@ -274,7 +296,7 @@ func sweepMark(mark string, stop <-chan struct{}) (killed int, err error) {
 		return 0, nil
 	}
 	killed, clean := hunt(time.Now().Add(30*time.Second), stop, func() []ident {
-		return freeze(look(func() ([]stat, bool) { return scanMarked(mark) }))
+		return freeze(look(func() ([]stat, bool) { return scanMarked(seize, mark) }))
 	})
 	ours.reapStrays()
 	if !clean {
