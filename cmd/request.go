@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"wavex/budget"
 	"wavex/counsel"
 	"wavex/internal/decompose"
+	"wavex/internal/intent"
 	"wavex/internal/journal"
 	"wavex/internal/loopdir"
 	"wavex/internal/plan"
@@ -39,6 +41,8 @@ type requestOptions struct {
 	offline  bool
 	workflow string
 	shape    string
+	score    []int // of the five dimensions; nil: worked out
+	force    bool
 	to       string // plan file
 }
 
@@ -99,12 +103,15 @@ func (q *request) load() (finished bool, err error) {
 func (q *request) settle() error {
 	c := scheduler.DefaultConfig()
 	c.Limits = budget.Limits{USD: budget.DefaultUSD, NoIterations: true}
+	if err := q.given(); err != nil {
+		return err
+	}
 	if q.standing != nil {
 		q.id, q.config = q.standing.Opened.Run, q.standing.Opened.Config
 		c.Limits = q.config.Limits
 	} else {
 		q.id = runID(time.Now())
-		q.config = scheduler.RequestConfig{Agent: q.run.agent, PlanOnly: q.planOnly, Offline: q.offline, Workflow: q.workflow, Shape: q.shape}
+		q.config = scheduler.RequestConfig{Agent: q.run.agent, PlanOnly: q.planOnly, Offline: q.offline, Workflow: q.workflow, Shape: q.shape, SpecScore: q.score, Force: q.force}
 		q.config.Plan = filepath.Join(q.loop, "plan.json")
 		if q.to != "" {
 			abs, err := filepath.Abs(q.to)
@@ -121,6 +128,29 @@ func (q *request) settle() error {
 		return err
 	}
 	q.config.Limits = c.Limits
+	return nil
+}
+
+// given judges the flags that settle what is otherwise found out. They belong to the
+// opening of a request: for one that is on record they would say nothing.
+func (q *request) given() error {
+	if q.score != nil {
+		if _, err := intent.Given(q.score); err != nil {
+			return usage("--spec-score: %s", err)
+		}
+	}
+	if q.standing == nil {
+		return nil
+	}
+	was := q.standing.Opened.Config
+	for _, f := range []struct {
+		name string
+		same bool
+	}{{"workflow", q.workflow == was.Workflow}, {"shape", q.shape == was.Shape}, {"spec-score", slices.Equal(q.score, was.SpecScore)}} {
+		if q.run.changed(f.name) && !f.same {
+			return usage("--%s is settled when a request is opened, and this one is under way; start over with --fresh", f.name)
+		}
+	}
 	return nil
 }
 
@@ -164,7 +194,7 @@ func (q *request) machine(past []scheduler.Event) *stage.Machine {
 	ask := caller{who, q.agent.scenario}
 	m := &stage.Machine{
 		Journal: eventLog{q.log}, Past: past, Now: time.Now, Caller: ask, Panel: &counsel.Panel{Caller: ask},
-		Dir: q.dir, Loop: q.loop, Limits: q.config.Limits, Rehearsal: who.Rehearsal, Learnings: q.learnings, Maxims: maxims,
+		Dir: q.dir, Loop: q.loop, Limits: q.config.Limits, Rehearsal: who.Rehearsal, Force: q.force, Learnings: q.learnings, Maxims: maxims,
 		Done: func(c plan.Check) bool { return looks(q.dir, c) },
 		Mark: q.mark(),
 		Recover: func(c scheduler.CallStarted, logDir string) budget.USD {
@@ -365,7 +395,7 @@ func (q *request) tellVague(e *stage.NotReady) {
 			fmt.Fprintf(q.std.Err, "    %c) %s\n", 'a'+i, p)
 		}
 	}
-	fmt.Fprintln(q.std.Err, "Give the request again with the answers in it.")
+	fmt.Fprintln(q.std.Err, "Give the request again with the answers in it; --force goes on as it is.")
 }
 
 // requestUnderWay tells whether the journal of the current directory ends in a request

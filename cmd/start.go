@@ -95,6 +95,8 @@ func requestFlags(c *cobra.Command, o *requestOptions) {
 	f := c.Flags()
 	choiceFlag(c, &o.workflow, "workflow", "", []string{"A", "B", "C"}, "kind of work, build, debug or refactor (default: by the request's words)")
 	choiceFlag(c, &o.shape, "shape", "", []string{"colleague", "tool-review", "tool"}, "how closely a person stays with it (default: by the scores)")
+	f.IntSliceVar(&o.score, "spec-score", nil, "points of outcome, scope, constraints, success and done, 0 to 2 each, instead of asking for them, as in 2,2,1,1,0")
+	f.BoolVar(&o.force, "force", false, "go on although the request is too vague")
 	f.BoolVar(&o.run.fresh, "fresh", false, "start over: .loop is moved aside, never deleted")
 }
 

@@ -30,6 +30,11 @@ type RequestConfig struct {
 	Shape    string        `json:"shape,omitempty"`     // given, not by the scores
 	// Iterations is what was chosen for the run: a number, or "unlimited"; "": by its tasks.
 	Iterations string `json:"iterations,omitempty"`
+	// SpecScore is a score that was given, so that nobody is asked for one: five points,
+	// of outcome, scope, constraints, success and done; none: it is worked out.
+	SpecScore []int `json:"spec_score,omitempty"`
+	// Force goes on although the request is too vague.
+	Force bool `json:"force,omitempty"`
 	// TaskList is "new" when the plan shall be put into a task list of Claude Code too.
 	TaskList string `json:"task_list,omitempty"`
 }

@@ -72,6 +72,20 @@ type Decision struct {
 	BySpec      Shape  `json:"by_spec"` // what the spec score alone would say
 	ByFit       Shape  `json:"by_fit"`  // what the fit score alone would say
 	Why         string `json:"why"`
+	Forced      bool   `json:"forced,omitempty"` // a person wants it although it is blocked
+}
+
+// Force is the decision when a person wants to go on with a request that is blocked: as a
+// colleague's, the shape that asks most, unless another was given.
+func (d Decision) Force(given Shape) Decision {
+	if d.Shape != Blocked {
+		return d
+	}
+	d.Shape, d.Forced, d.Why = Colleague, true, "forced, although the spec score is below 5"
+	if given != "" {
+		d.Shape = given
+	}
+	return d
 }
 
 // Decide gates on the spec score first; then the fit picks the shape (LEDGER C27: the

@@ -40,7 +40,11 @@ func Preflight(f Facts) []Point {
 	if d == nil {
 		d = &Decision{Shape: Blocked}
 	}
-	add("spec scored", f.Decision != nil && d.Spec >= Ready, "%d/%d, at least %d needed", d.Spec, MaxScore, Ready)
+	speaks := fmt.Sprintf("%d/%d, at least %d needed", d.Spec, MaxScore, Ready)
+	if d.Forced {
+		speaks += "; forced"
+	}
+	add("spec scored", f.Decision != nil && (d.Spec >= Ready || d.Forced), "%s", speaks)
 	add("shape determined", d.Shape != Blocked && d.Shape != "", "%s, fit %d", d.Shape, d.Fit)
 	if f.Undo == nil {
 		add("reversibility classified", false, "not classified")

@@ -67,6 +67,7 @@ type Mark struct {
 const (
 	FromModel     = "model"     // one structured call
 	FromHeuristic = "heuristic" // Offline: words and patterns, no model
+	FromPerson    = "given"     // Given
 )
 
 // Score is the clarity of a request with its breakdown.
@@ -76,7 +77,20 @@ type Score struct {
 	Constraints Mark   `json:"constraints"`
 	Success     Mark   `json:"success"`
 	Done        Mark   `json:"done"`
-	Source      string `json:"source"` // FromModel or FromHeuristic
+	Source      string `json:"source"` // FromModel, FromHeuristic or FromPerson
+}
+
+// Given is the score that somebody gives a request without asking anybody: one number of
+// points for each of Dimensions.
+func Given(points []int) (Score, error) {
+	s := Score{Source: FromPerson}
+	if len(points) != len(Dimensions) {
+		return s, fmt.Errorf("a score is %d numbers, of %v, and not %d", len(Dimensions), Dimensions, len(points))
+	}
+	for i, d := range Dimensions {
+		*s.Of(d) = Mark{points[i], "given"}
+	}
+	return s, s.Check()
 }
 
 // Of is the mark of a dimension.

@@ -82,7 +82,7 @@ func (m *Machine) intent(ctx context.Context) (Intent, error) {
 			if in.Score, err = m.score(ctx, round, in.Request); err != nil {
 				return in, err
 			}
-			if in.Score.Total() >= intent.Ready || m.rec.opened.Config.Offline || round > maxRounds {
+			if in.Score.Total() >= intent.Ready || m.rec.opened.Config.Offline || m.forced() || round > maxRounds {
 				break
 			}
 			if in.Asked, err = m.clarify(ctx, round, in.Request, in.Score); err != nil {
@@ -114,6 +114,26 @@ func (m *Machine) intent(ctx context.Context) (Intent, error) {
 	})
 }
 
+// forced tells whether a request that is too vague is worked on all the same: by what is
+// wanted now, or was wanted before.
+func (m *Machine) forced() bool {
+	_, before := m.rec.results[stageForced]
+	return before || m.Force || m.rec.opened.Config.Force
+}
+
+// force lets a blocked request pass where a person wants that; the record says so, and
+// keeps the score as it was.
+func (m *Machine) force(in Intent) (Intent, error) {
+	if in.Decision.Shape != intent.Blocked || !m.forced() {
+		return in, nil
+	}
+	var err error
+	in.Decision, err = once(m, stageForced, func() (intent.Decision, error) {
+		return in.Decision.Force(intent.Shape(m.rec.opened.Config.Shape)), nil
+	})
+	return in, err
+}
+
 // ScoreSchema is the JSON Schema of a score.
 const ScoreSchema = `{"type":"object","properties":{"outcome":{"$ref":"#/$defs/m"},"scope":{"$ref":"#/$defs/m"},"constraints":{"$ref":"#/$defs/m"},` +
 	`"success":{"$ref":"#/$defs/m"},"done":{"$ref":"#/$defs/m"}},"required":["outcome","scope","constraints","success","done"],"additionalProperties":false,` +
@@ -130,6 +150,9 @@ func scoreSystem() string {
 }
 
 func (m *Machine) score(ctx context.Context, round int, request string) (intent.Score, error) {
+	if given := m.rec.opened.Config.SpecScore; given != nil && round == 1 {
+		return intent.Given(given)
+	}
 	if m.rec.opened.Config.Offline {
 		return intent.Offline(request), nil
 	}

@@ -36,8 +36,12 @@ type record struct {
 	ledger  budget.Ledger
 }
 
-// stageLimits is the record of limits that were changed on the way.
-const stageLimits = "limits"
+// stageLimits is the record of limits that were changed on the way, stageForced that of a
+// decision that a person has overruled.
+const (
+	stageLimits = "limits"
+	stageForced = "forced"
+)
 
 func callKey(step string, try int) string { return fmt.Sprintf("%s/%d", step, try) }
 
@@ -102,6 +106,11 @@ func (r record) standing() (*Standing, error) {
 		var in Intent
 		if err := json.Unmarshal(raw, &in); err != nil {
 			return nil, fmt.Errorf("the record of stage intent: %w", err)
+		}
+		if raw, ok := r.results[stageForced]; ok {
+			if err := json.Unmarshal(raw, &in.Decision); err != nil {
+				return nil, fmt.Errorf("the record of stage %s: %w", stageForced, err)
+			}
 		}
 		o := (&Machine{rec: r}).origin(in)
 		s.Origin, s.NotReady, s.Stage = &o, in.Decision.Shape == "blocked", "shape"

@@ -47,6 +47,7 @@ type Machine struct {
 
 	Limits    budget.Limits // in force; where they are not those on record they become it
 	Model     string
+	Force     bool // go on with a request that is too vague, also one that is on record as such
 	Rehearsal bool // the agent is the stand-in: give it something to answer
 	// Learnings are what may be recalled, Maxims the user's own rules. Both are called at
 	// most once for a request.
@@ -104,6 +105,9 @@ func (m *Machine) Run(ctx context.Context) (Result, error) {
 	if res.Intent, err = m.intent(ctx); err != nil {
 		return res, err
 	}
+	if res.Intent, err = m.force(res.Intent); err != nil {
+		return res, err
+	}
 	m.Say(describe(res.Intent))
 	if res.Intent.Decision.Shape == intent.Blocked {
 		return res, &NotReady{Score: res.Intent.Score, Asked: res.Intent.Asked}
@@ -147,8 +151,11 @@ func describe(in Intent) string {
 		by = fmt.Sprintf("by %q", by)
 	}
 	s := fmt.Sprintf("score %s", in.Score)
-	if in.Score.Source == intent.FromHeuristic {
+	switch in.Score.Source {
+	case intent.FromHeuristic:
 		s += ", by a heuristic: words and patterns, no model was asked"
+	case intent.FromPerson:
+		s += ", as given: nobody was asked"
 	}
 	return s + fmt.Sprintf("\nfit %d: %s (%s; the spec score alone says %s)\nworkflow %s (%s, %s) | reversibility %s (%s)",
 		in.Decision.Fit, in.Decision.Shape, in.Decision.Why, in.Decision.BySpec,

@@ -108,6 +108,54 @@ func (w *world) opened() scheduler.RequestOpened {
 	return scheduler.RequestOpened{Run: "r1", Request: request, Config: scheduler.RequestConfig{Limits: limits(), Plan: filepath.Join(w.dir, "plan.json")}}
 }
 
+// A score that was given is not asked for, and one that is too low stops nothing when it
+// is forced: at once, or later, when the verdict is on record. The score stays what it was.
+func TestForced(t *testing.T) {
+	t.Parallel()
+	for name, later := range map[string]bool{"at once": false, "later": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.answers["phase/requirements"], w.answers["phase/design"] = w.answers["phase/plan"], w.answers["phase/plan"]
+			o := w.opened()
+			o.Config.SpecScore, o.Config.Force = []int{1, 0, 0, 0, 0}, !later
+			var b book
+			m := w.machine(&b)
+			m.Panel = nil
+			if err := m.Open(o); err != nil {
+				t.Fatal(err)
+			}
+			res, err := m.Run(t.Context())
+			if later {
+				var vague *stage.NotReady
+				if !errors.As(err, &vague) || len(w.asked) != 0 {
+					t.Fatalf("%v, asked %v", err, w.asked)
+				}
+				m = w.machine(&b)
+				m.Force = true
+				res, err = m.Run(t.Context())
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := res.Intent.Decision; !d.Forced || d.Spec != 1 || d.Fit != 5 || d.Shape != intent.Colleague || res.Intent.Score.Source != intent.FromPerson {
+				t.Errorf("%+v, %+v", d, res.Intent.Score)
+			}
+			if got := strings.Join(w.asked, " "); got != "shape/1 phase/plan phase/requirements phase/design decompose/1 critic/1" {
+				t.Errorf("asked %s", got)
+			}
+			s, err := stage.Stand(b.events)
+			if err != nil || s.NotReady || s.Origin.Shape != "colleague" || s.Origin.SpecScore != 1 {
+				t.Errorf("%+v, %v", s, err)
+			}
+			// A resume needs no flag any more.
+			if again, err := w.machine(&b).Run(t.Context()); err != nil || again.Path != res.Path {
+				t.Errorf("%+v, %v", again, err)
+			}
+		})
+	}
+}
+
 // Killed after any record and continued, nothing that was answered is asked again, and
 // the result is the same.
 func TestKilledAtEveryRecord(t *testing.T) {
