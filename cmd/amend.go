@@ -10,6 +10,7 @@ import (
 	"wavex/internal/journal"
 	"wavex/internal/loopdir"
 	"wavex/internal/secret"
+	"wavex/internal/track"
 	"wavex/scheduler"
 )
 
@@ -54,5 +55,24 @@ func (a *amendment) add(std Stdio, bodies ...func() scheduler.Body) error {
 	if err := loopdir.Rebuild(loop, secrets.Bytes, a.state, a.events); err != nil {
 		fmt.Fprintln(std.Err, "wavex: warning:", err)
 	}
+	noted(a.state, std, a.events[len(a.events)-len(bodies):]...)
 	return nil
+}
+
+// noted writes what joined a run between its sessions into its tracking directory, where
+// it has one (LEDGER S3-15). The run itself does not depend on that.
+func noted(s *scheduler.State, std Stdio, events ...scheduler.Event) {
+	dir := s.Config.Track
+	if dir == "" {
+		return
+	}
+	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
+		return // said when the run went on without it
+	}
+	for _, e := range events {
+		if err := track.Record(dir, secret.New(os.Environ()).Bytes, e, s); err != nil {
+			fmt.Fprintln(std.Err, "wavex: warning:", err)
+			return
+		}
+	}
 }

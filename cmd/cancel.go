@@ -17,7 +17,6 @@ import (
 	"wavex/internal/proc"
 	"wavex/internal/report"
 	"wavex/internal/secret"
-	"wavex/internal/track"
 	"wavex/internal/workspace"
 	"wavex/scheduler"
 )
@@ -167,12 +166,7 @@ func cancelRun(ctx context.Context, p *past, std Stdio) error {
 	if err := loopdir.Rebuild(p.loop, secret.New(os.Environ()).Bytes, p.state, append(p.events, e)); err != nil {
 		fmt.Fprintln(std.Err, "wavex: warning:", err)
 	}
-	if dir := p.state.Config.Track; dir != "" {
-		if err := track.Append(dir, []track.Entry{{Section: track.Interventions, Key: fmt.Sprintf("%s/%d", run, e.Seq),
-			Lines: []string{e.Time.Format("2006-01-02 15:04Z") + ": cancelled with wavex cancel"}}}); err != nil {
-			fmt.Fprintln(std.Err, "wavex: warning:", err)
-		}
-	}
+	noted(p.state, std, e)
 	_ = hook.End(p.loop, end) // without a card hooks let everybody go anyway
 	fmt.Fprintf(std.Err, "cancelled run %s: %d of %s completed, %s spent\n", run, end.Tasks.Completed,
 		report.Plural(len(p.state.Tasks), "task", "tasks"), end.Cost.Spent())

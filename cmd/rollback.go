@@ -129,6 +129,9 @@ func (b *rollback) aim() error {
 		}
 		b.target.Leave = b.others(i)
 	}
+	if dir := s.Config.Track; dir != "" {
+		b.target.Leave = append(b.target.Leave, dir) // its notes tell of the run; a rollback adds one
+	}
 	return nil
 }
 
@@ -203,7 +206,7 @@ func (b *rollback) list(found *workspace.Rollback) {
 		fmt.Fprintf(out, "%-10s %s%s\n", c.Action, safe.Line(c.Path), note)
 	}
 	for _, path := range found.Left {
-		fmt.Fprintf(out, "%-10s %s  (declared by another task, or a repository of its own)\n", "leave", safe.Line(path))
+		fmt.Fprintf(out, "%-10s %s  (declared by another task, a note about the run, or a repository of its own)\n", "leave", safe.Line(path))
 	}
 	if len(found.Changes) == 0 {
 		fmt.Fprintln(out, "no file differs from the checkpoint")

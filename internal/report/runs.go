@@ -78,7 +78,10 @@ func Runs(events []scheduler.Event, alive bool) []Past {
 		case scheduler.RunEnded:
 			if n := len(all); n > 0 {
 				p := &all[n-1]
-				p.Status, p.ExitCode, p.Reason, p.Ended, p.Worked = b.Status, b.ExitCode, b.Reason, e.Time, p.Worked+e.Time.Sub(since)
+				p.Status, p.ExitCode, p.Reason, p.Ended = b.Status, b.ExitCode, b.Reason, e.Time
+				if !since.IsZero() { // else what happened was between sessions: a rollback, a cancel
+					p.Worked += e.Time.Sub(since)
+				}
 				p.Completed, p.Cost, p.Notional, p.Iterations = b.Tasks.Completed, b.Cost, b.Notional, b.Iterations
 				p.Tasks = b.Tasks.Completed + b.Tasks.Failed + b.Tasks.Blocked + b.Tasks.Pending
 				since = time.Time{}

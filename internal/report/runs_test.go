@@ -100,3 +100,15 @@ func TestRunsOfEveryPrefix(t *testing.T) {
 		}
 	}
 }
+
+// What happens between sessions, a rollback or a cancel, adds an end but no time of work.
+func TestRunsEndedTwice(t *testing.T) {
+	t.Parallel()
+	s := reporttest.Complete(t, nil)
+	last := s.Events[len(s.Events)-1]
+	again := scheduler.Event{Seq: last.Seq + 1, Time: last.Time.Add(time.Hour), Body: scheduler.RunEnded{Status: scheduler.Cancelled, ExitCode: 1}}
+	one, two := report.Runs(s.Events, false), report.Runs(append(s.Events, again), false)
+	if two[0].Worked != one[0].Worked || two[0].Status != scheduler.Cancelled || !two[0].Ended.Equal(again.Time) {
+		t.Errorf("worked %s, want %s; %+v", two[0].Worked, one[0].Worked, two[0])
+	}
+}

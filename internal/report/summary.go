@@ -176,7 +176,9 @@ func (r *Summary) tell(s *scheduler.State, events []scheduler.Event) {
 				history[i][len(history[i])-1].Counsel = &v
 			}
 		case scheduler.RunEnded:
-			r.Ended = e.Time
+			if r.Ended.IsZero() { // a further end is between sessions: a rollback, a cancel
+				r.Ended = e.Time
+			}
 		case scheduler.Resumed:
 			r.Ended = time.Time{}
 		}

@@ -79,9 +79,34 @@ func (d *Diary) Close() error {
 
 // Event is told of each event (scheduler.View).
 func (d *Diary) Event(e scheduler.Event, s *scheduler.State) {
+	one, ok := d.entry(e, s)
+	if !ok {
+		return
+	}
+	d.mu.Lock()
+	d.queue = append(d.queue, one)
+	d.mu.Unlock()
+	select {
+	case d.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Record writes an event that joined a run between its sessions into its tracking
+// directory; clean takes secrets out.
+func Record(dir string, clean func([]byte) []byte, e scheduler.Event, s *scheduler.State) error {
+	d := &Diary{clean: clean, found: map[string]string{}}
+	if one, ok := d.entry(e, s); ok {
+		return Append(dir, []Entry{one})
+	}
+	return nil
+}
+
+// entry is what is noted of an event, which is nothing for most.
+func (d *Diary) entry(e scheduler.Event, s *scheduler.State) (Entry, bool) {
 	section, lines := d.say(e, s)
 	if len(lines) == 0 {
-		return
+		return Entry{}, false
 	}
 	for i, l := range lines {
 		// A comment of an agent's making could pass for one of ours.
@@ -91,13 +116,7 @@ func (d *Diary) Event(e scheduler.Event, s *scheduler.State) {
 		}
 		lines[i] = l
 	}
-	d.mu.Lock()
-	d.queue = append(d.queue, Entry{section, lines, fmt.Sprintf("%s/%d", s.Config.Run, e.Seq)})
-	d.mu.Unlock()
-	select {
-	case d.wake <- struct{}{}:
-	default:
-	}
+	return Entry{section, lines, fmt.Sprintf("%s/%d", s.Config.Run, e.Seq)}, true
 }
 
 // say gives the lines of an event; none for most.
@@ -130,7 +149,35 @@ func (d *Diary) say(e scheduler.Event, s *scheduler.State) (Section, []string) {
 		}
 	case scheduler.Resumed:
 		return Interventions, []string{fmt.Sprintf("%s: resumed with %s, budget %s", at, report.Plural(b.Tasks, "task", "tasks"), report.Budget(b.Config.Limits))}
+	case scheduler.Answered:
+		answer := "no"
+		if b.Yes {
+			answer = "yes"
+		}
+		about := b.Task
+		if about == "" && b.Wave > 0 {
+			about = fmt.Sprintf("wave %d", b.Wave)
+		}
+		if b.Stop == nil || b.Yes || !strings.HasPrefix(b.Stop.Reason, "nobody") {
+			return Interventions, []string{strings.TrimSpace(fmt.Sprintf("%s: a person said %s at %s %s", at, answer, b.Gate, about))}
+		}
+	case scheduler.ReviewEnded:
+		var judged []string
+		for _, f := range b.Review.Findings {
+			if f.Resolution != "" {
+				judged = append(judged, fmt.Sprintf("%s %s: %s%s", f.Resolution, f.ID, scheduler.Where(f), f.Text))
+			}
+		}
+		if judged != nil {
+			return Interventions, append([]string{fmt.Sprintf("%s: a person judged findings of review %d", at, b.N)}, judged...)
+		}
+	case scheduler.RolledBack:
+		return Interventions, []string{fmt.Sprintf("%s: %s rolled back with wavex rollback: %s, %s pending again", at, b.What,
+			report.Plural(b.Paths, "path", "paths"), strings.Join(b.Tasks, ", "))}
 	case scheduler.RunEnded:
+		if b.Status == scheduler.Cancelled {
+			return Interventions, []string{at + ": cancelled with wavex cancel"}
+		}
 		if b.Status == "complete" && b.Tasks.Completed == b.Iterations {
 			return Deviations, []string{at + ": run " + s.Config.Run + " is complete, no deviation"}
 		}

@@ -21,8 +21,9 @@ import (
 type Target struct {
 	Task string // "": a wave
 	Wave int    // from 1; 1 is the whole run
-	// Leave lists paths, relative to the top of the checkout and slash-separated, that
-	// other tasks declared: a task that worked beside them is not taken for their work.
+	// Leave lists paths, relative to the top of the checkout and slash-separated, that are
+	// not touched, directories with all that is in them: what other tasks declared (a task
+	// that worked beside them is not taken for their work), and what people write.
 	Leave []string
 }
 
@@ -90,16 +91,12 @@ func (p *Points) Rollback(ctx context.Context, t Target) (*Rollback, error) {
 	if err != nil {
 		return nil, err
 	}
-	leave := map[string]bool{}
-	for _, path := range t.Leave {
-		leave[path] = true
-	}
 	for _, path := range slices.Sorted(maps.Keys(back)) {
 		c := back[path]
 		switch {
 		case done[path] == diffed{}:
 			continue // somebody else's alone
-		case leave[path], c.module:
+		case t.leaves(path), c.module:
 			r.Left = append(r.Left, path)
 			continue
 		}
@@ -114,6 +111,11 @@ func (p *Points) Rollback(ctx context.Context, t Target) (*Rollback, error) {
 		}
 	}
 	return r, nil
+}
+
+// leaves tells whether a path is not to be touched.
+func (t Target) leaves(path string) bool {
+	return slices.ContainsFunc(t.Leave, func(l string) bool { return path == l || strings.HasPrefix(path, l+"/") })
 }
 
 // diffed is how one path differs.
