@@ -9,7 +9,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/renameio/v2/maybe"
@@ -103,12 +102,16 @@ func (v *verification) locked(ctx context.Context, std Stdio, then func(*gaps.Do
 		return nil, err
 	}
 	defer unlock()
-	doc, err := v.look(ctx)
+	var doc *gaps.Document
+	err = v.within(ctx, std, func() (err error) {
+		doc, err = v.look(ctx)
+		return err
+	})
 	if err == nil {
 		err = v.keep(doc)
 	}
 	if err == nil {
-		err = v.settle(std)
+		err = v.settle(doc, std)
 	}
 	if err == nil && then != nil {
 		err = then(doc)
@@ -143,6 +146,7 @@ type verification struct {
 	state   *scheduler.State // nil: there was no run
 	events  []scheduler.Event
 	dir     string // of the project, absolute
+	at      string // the same, or a directory in its place that holds the run's work
 	more    []gaps.Gap
 	secrets *secret.Redactor
 
@@ -170,6 +174,7 @@ func openVerification(args []string, from string) (*verification, error) {
 			return nil, err
 		}
 	}
+	v.at = v.dir
 	if from != "" {
 		text, err := os.ReadFile(from)
 		if err != nil {
@@ -257,7 +262,7 @@ func (v *verification) look(ctx context.Context) (*gaps.Document, error) {
 	for k, c := range v.plan.Criteria {
 		if c.Check == nil {
 			doc.Open = append(doc.Open, c.Text)
-		} else if err := check("", fmt.Sprintf("C-%d", k+1), v.dir, "not true: "+c.Text, *c.Check); err != nil {
+		} else if err := check("", fmt.Sprintf("C-%d", k+1), v.at, "not true: "+c.Text, *c.Check); err != nil {
 			return nil, err
 		}
 	}
@@ -266,7 +271,7 @@ func (v *verification) look(ctx context.Context) (*gaps.Document, error) {
 			doc.Open = append(doc.Open, "must not: "+c.Text)
 			continue
 		}
-		e, err := one("", v.dir, *c.Check)
+		e, err := one("", v.at, *c.Check)
 		if err != nil {
 			return nil, err
 		}
@@ -276,7 +281,7 @@ func (v *verification) look(ctx context.Context) (*gaps.Document, error) {
 		}
 	}
 	files, created := v.files()
-	doc.Gaps = append(doc.Gaps, gaps.Scan(os.DirFS(v.dir), files, created)...)
+	doc.Gaps = append(doc.Gaps, gaps.Scan(os.DirFS(v.at), files, created)...)
 	for _, g := range v.more {
 		if !slices.ContainsFunc(doc.Gaps, func(have gaps.Gap) bool { return have.Key() == g.Key() }) {
 			doc.Gaps = append(doc.Gaps, g)
@@ -289,14 +294,14 @@ func (v *verification) look(ctx context.Context) (*gaps.Document, error) {
 // workDir is where a task works and is checked.
 func (v *verification) workDir(i int) string {
 	if s := v.plan.Tasks[i].Settings; s != nil && s.Dir != "" {
-		return filepath.Join(v.dir, filepath.FromSlash(s.Dir))
+		return filepath.Join(v.at, filepath.FromSlash(s.Dir))
 	}
-	return v.dir
+	return v.at
 }
 
 // place is a file of a check, relative to the project.
 func (v *verification) place(dir, file string) string {
-	rel, err := filepath.Rel(v.dir, filepath.Join(dir, filepath.FromSlash(file)))
+	rel, err := filepath.Rel(v.at, filepath.Join(dir, filepath.FromSlash(file)))
 	if err != nil {
 		return file
 	}
@@ -343,37 +348,6 @@ func (v *verification) attribute(list []gaps.Gap) {
 			g.Task = owner[path.Clean(g.File)]
 		}
 	}
-}
-
-// settle puts on record which criteria are met now, where that is not what the run knows: a
-// criterion that is no longer met takes the exit signal back.
-func (v *verification) settle(std Stdio) error {
-	if v.state == nil {
-		return nil
-	}
-	ev := scheduler.CriteriaEnded{Round: 1}
-	changed := false
-	for _, c := range v.state.Criteria {
-		ev.Round = max(ev.Round, c.Round+1)
-		if e, ok := v.shown[c.ID]; ok && e.Passed != c.Met {
-			changed = true
-			c.Met, c.Verification, c.Check, c.ExitCode, c.Duration, c.Digest = e.Passed, e.Kind, e.Check, e.ExitCode, e.Duration, e.Digest
-			c.Evidence, c.Files = strings.TrimSpace(e.Output+"\n"+e.Reason), nil
-		}
-		ev.Criteria = append(ev.Criteria, c)
-	}
-	if !changed {
-		return nil
-	}
-	for i := range ev.Criteria {
-		if _, ok := v.shown[ev.Criteria[i].ID]; ok {
-			ev.Criteria[i].Round = ev.Round
-		}
-	}
-	a := amendment{v.state, v.events}
-	err := a.add(std, func() scheduler.Body { return ev })
-	v.events = a.events
-	return err
 }
 
 // keep writes VERIFICATION.md where there is a .loop.

@@ -130,6 +130,9 @@ func (s *State) apply(e Event) error {
 		s.Stop = &b.Stop
 	case RunEnded:
 		s.Ended = &b
+		if b.Status != "complete" { // as when a person would not confirm it
+			s.ExitSignal = false
+		}
 	case Notice, RequestOpened, CallStarted, CallEnded, StageEnded:
 	default:
 		return fmt.Errorf("event %d has a body of unknown type %T", e.Seq, b)

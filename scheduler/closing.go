@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"wavex/counsel"
 	"wavex/dag"
@@ -92,6 +93,32 @@ func (s *State) criteriaEnded(b CriteriaEnded) {
 			s.ExitSignal = false
 		}
 	}
+}
+
+// Unsettled is the gate of a run that was complete and of which a verification found, since,
+// that something does not hold: it does not pass any more.
+func Unsettled(s *State, against []string) GateEnded {
+	const most = 5
+	what := strings.Join(against[:min(len(against), most)], "; ")
+	if more := len(against) - most; more > 0 {
+		what += fmt.Sprintf("; and %d more", more)
+	}
+	g := GateEnded{Reasons: []string{"verified again, this does not hold: " + what}, Review: "off"}
+	if s.Gate != nil {
+		g.Review = s.Gate.Review
+	}
+	return g
+}
+
+// AfterVerification is the end of such a run, which a resume goes on with.
+func AfterVerification(s *State) RunEnded {
+	e := RunEnded{Status: "failed", ExitCode: 1, Reason: "the gate refused", Resume: resumeCommand(s),
+		Tasks: s.Counts, Cost: s.Ledger.Spent(), CostUSD: s.Ledger.Spent().Float(),
+		Iterations: s.Ledger.Iterations(), Notional: s.Notional}
+	if s.Gate != nil {
+		e.Reason += ": " + strings.Join(s.Gate.Reasons, "; ")
+	}
+	return e
 }
 
 func (s *State) reviewStarted(b ReviewStarted) error {

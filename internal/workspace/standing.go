@@ -32,6 +32,19 @@ func (m *Manager) Span(ctx context.Context, wave int) (from, to string, err erro
 	return from, to, err
 }
 
+// Taken tells whether what is integrated is part of what the project's checkout is at: it
+// was delivered there, or nothing was integrated. In the shared mode it always is.
+func (m *Manager) Taken(ctx context.Context) (bool, error) {
+	if m.s.Mode != Worktree {
+		return true, nil
+	}
+	tip, err := m.tip(ctx)
+	if err != nil {
+		return false, err
+	}
+	return m.isAncestor(ctx, tip, "HEAD")
+}
+
 // Standing calls use with a directory that holds what is integrated, in the place of the
 // project's; nothing else is integrated meanwhile. In the shared mode it is the project's.
 func (m *Manager) Standing(ctx context.Context, use func(dir string) error) error {
