@@ -11,28 +11,23 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"wavex/internal/agent"
 	"wavex/internal/plan"
+	"wavex/internal/refuse"
 	"wavex/internal/rehearse"
 )
 
-// agent is who does the work: a program and what precedes its flags.
-type agent struct {
-	name     string // "claude" or "rehearse"
-	argv     []string
-	scenario *rehearse.Scenario
-}
-
 // findAgent finds the agent's program, before anything is written.
-func findAgent(_ context.Context, o runOptions, agentName string, p *plan.Plan) (agent, error) {
-	a := agent{name: agentName}
-	if a.name == "rehearse" {
+func findAgent(_ context.Context, o runOptions, name string, p *plan.Plan) (agent.Agent, error) {
+	a := agent.Agent{Name: name}
+	if a.Rehearses() {
 		self, err := os.Executable()
 		if err != nil {
 			return a, fmt.Errorf("finding wavex itself: %w", err)
 		}
-		a.argv = []string{self, "agent"}
+		a.Argv = []string{self, "agent"}
 		if o.scenario != "" {
-			if a.scenario, err = rehearse.LoadScenario(o.scenario); err != nil {
+			if a.Scenario, err = rehearse.LoadScenario(o.scenario); err != nil {
 				return a, usage("%s", err)
 			}
 		}
@@ -43,13 +38,13 @@ func findAgent(_ context.Context, o runOptions, agentName string, p *plan.Plan) 
 	}
 	found, err := findClaude(o.claude)
 	if err != nil {
-		if !needsAgent(p) {
-			a.argv = []string{found}
+		if !agent.Needed(p) {
+			a.Argv = []string{found}
 			return a, nil
 		}
-		return a, &blockedError{fmt.Errorf("the claude CLI %q is not there: %w\ninstall it with: npm install -g @anthropic-ai/claude-code\nor try the plan without it: --agent rehearse", found, errors.Unwrap(err))}
+		return a, refuse.Blocked(fmt.Errorf("the claude CLI %q is not there: %w\ninstall it with: npm install -g @anthropic-ai/claude-code\nor try the plan without it: --agent rehearse", found, errors.Unwrap(err)))
 	}
-	a.argv = []string{found}
+	a.Argv = []string{found}
 	return a, nil
 }
 
@@ -63,16 +58,6 @@ func findClaude(flag string) (string, error) {
 	}
 	// A relative path is relative to us; an attempt may work elsewhere.
 	return filepath.Abs(found)
-}
-
-// needsAgent tells whether any task is for an agent and not a command.
-func needsAgent(p *plan.Plan) bool {
-	for i := range p.Tasks {
-		if p.Tasks[i].Command == "" {
-			return true
-		}
-	}
-	return false
 }
 
 // newAgent is the rehearsal agent: the same program in another role, so that a

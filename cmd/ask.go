@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"wavex/internal/journal"
+	"wavex/internal/record"
 	"wavex/internal/report"
 	"wavex/scheduler"
 )
@@ -22,7 +23,7 @@ import (
 
 // mayAsk tells whether a person can be asked: nothing on the command line answered
 // already, the output is for people, and there is a terminal at both ends.
-func (r *session) mayAsk() bool {
+func (r *launch) mayAsk() bool {
 	o := r.opts
 	if o.resuming || o.resume || o.fresh || o.output != "text" || o.changed("if-unfinished") {
 		return false
@@ -46,13 +47,13 @@ func isTerminal(stream any) bool {
 // ask asks whether the unfinished run shall be resumed (LEDGER S0-45): yes, no for a
 // fresh start, or its status first, after which it asks again. No answer at all is an
 // answer too: nothing is started.
-func (r *session) ask(past []scheduler.Event, last *lastSession) (resume bool, err error) {
+func (r *launch) ask(past []scheduler.Event, last *record.Run) (resume bool, err error) {
 	s := scheduler.NewState(r.plan)
 	if err := s.Replay(past); err != nil {
 		return false, err
 	}
 	sum := report.Of(s, past)
-	fmt.Fprintf(r.std.Err, "An unfinished run of %s is here: %d of %s completed, %s spent", last.plan,
+	fmt.Fprintf(r.std.Err, "An unfinished run of %s is here: %d of %s completed, %s spent", last.Plan,
 		sum.Counts.Completed, report.Plural(len(sum.Tasks), "task", "tasks"), sum.Cost.Spent())
 	if sum.Reason != "" {
 		fmt.Fprintf(r.std.Err, " (%s)", sum.Reason)
@@ -81,9 +82,9 @@ func (r *session) ask(past []scheduler.Event, last *lastSession) (resume bool, e
 
 // unfinished decides on a person's behalf, or asks, what becomes of an unfinished run. A
 // run that is under way is refused before anybody is asked about it.
-func (r *session) unfinished(past []scheduler.Event, last *lastSession, dir string) (*scheduler.Config, error) {
+func (r *launch) unfinished(past []scheduler.Event, last *record.Run, dir string) (*scheduler.Config, error) {
 	if !r.mayAsk() {
-		return &last.config, nil
+		return &last.Config, nil
 	}
 	if err := journal.Free(filepath.Join(dir, ".loop")); err != nil {
 		return nil, err
@@ -96,5 +97,5 @@ func (r *session) unfinished(past []scheduler.Event, last *lastSession, dir stri
 		r.opts.fresh = true
 		return nil, nil
 	}
-	return &last.config, nil
+	return &last.Config, nil
 }

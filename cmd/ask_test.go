@@ -11,12 +11,13 @@ import (
 
 	"wavex/internal/journal"
 	"wavex/internal/plan"
+	"wavex/internal/refuse"
 	"wavex/runner"
 	"wavex/scheduler"
 )
 
 // halfway is a session at a run of two tasks, one of which is completed, and its past.
-func halfway(t *testing.T, in io.Reader, out io.Writer) (*session, []scheduler.Event) {
+func halfway(t *testing.T, in io.Reader, out io.Writer) (*launch, []scheduler.Event) {
 	t.Helper()
 	p, diags := plan.Parse("plan.json", []byte(`{"version":1,"tasks":[{"id":"a","subject":"Do a","verify":["true"]},{"id":"b","subject":"Do b","verify":["true"]}]}`), plan.Options{})
 	if p == nil {
@@ -34,7 +35,7 @@ func halfway(t *testing.T, in io.Reader, out io.Writer) (*session, []scheduler.E
 	} {
 		past = append(past, scheduler.Event{Seq: int64(i + 1), Time: time.Unix(int64(i), 0).UTC(), Body: b})
 	}
-	r := &session{plan: p, std: Stdio{In: in, Out: io.Discard, Err: out, Terminal: func() bool { return true }}}
+	r := &launch{plan: p, std: Stdio{In: in, Out: io.Discard, Err: out, Terminal: func() bool { return true }}}
 	r.opts = runOptions{output: "text", ifUnfinished: "resume", changed: func(string) bool { return false }}
 	return r, past
 }
@@ -71,7 +72,7 @@ func TestAskAboutAnUnfinishedRun(t *testing.T) {
 			r, past := halfway(t, strings.NewReader(tt.answer), &said)
 			c, err := r.choose(past, t.TempDir())
 			got := nothing
-			var use *usageError
+			var use *refuse.UsageError
 			switch {
 			case err == nil && c != nil && c.Run == "r-1" && !r.opts.fresh:
 				got = resume
@@ -100,13 +101,13 @@ func TestAskAboutAnUnfinishedRun(t *testing.T) {
 // where nobody sits.
 func TestDoNotAsk(t *testing.T) {
 	t.Parallel()
-	for name, change := range map[string]func(*session){
-		"no terminal":   func(r *session) { r.std.Terminal = func() bool { return false } },
-		"no file":       func(r *session) { r.std.Terminal = nil },
-		"the command":   func(r *session) { r.opts.resuming = true },
-		"--resume":      func(r *session) { r.opts.resume = true },
-		"--output json": func(r *session) { r.opts.output = "json" },
-		"--if-unfinished resume": func(r *session) {
+	for name, change := range map[string]func(*launch){
+		"no terminal":   func(r *launch) { r.std.Terminal = func() bool { return false } },
+		"no file":       func(r *launch) { r.std.Terminal = nil },
+		"the command":   func(r *launch) { r.opts.resuming = true },
+		"--resume":      func(r *launch) { r.opts.resume = true },
+		"--output json": func(r *launch) { r.opts.output = "json" },
+		"--if-unfinished resume": func(r *launch) {
 			r.opts.changed = func(name string) bool { return name == "if-unfinished" }
 		},
 	} {

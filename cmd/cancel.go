@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"syscall"
 	"time"
 
@@ -13,10 +12,10 @@ import (
 
 	"wavex/internal/hook"
 	"wavex/internal/journal"
-	"wavex/internal/loopdir"
 	"wavex/internal/proc"
+	"wavex/internal/record"
+	"wavex/internal/refuse"
 	"wavex/internal/report"
-	"wavex/internal/secret"
 	"wavex/internal/workspace"
 	"wavex/scheduler"
 )
@@ -52,22 +51,21 @@ func runCancel(ctx context.Context, args []string, o cancelOptions, std Stdio) e
 	if err != nil {
 		return err
 	}
-	loop := p.loop
+	loop := p.Loop
 	if err := askToStop(ctx, loop, o.wait, std); err != nil {
 		return err
 	}
-	host, _ := os.Hostname() // for people; unknown is ""
-	lock, err := journal.TryLock(loop, journal.Holder{PID: os.Getpid(), Host: host, Run: p.state.Config.Run, Since: time.Now().UTC()})
+	lock, err := record.Hold(loop, p.State.Config.Run)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = lock.Unlock() }()
-	if p, err = readPast(loop, p.state.Plan.Path, ""); err != nil { // it went on until it stopped
+	if p, err = record.Find(loop, p.State.Plan.Path, ""); err != nil { // it went on until it stopped
 		return err
 	}
-	if last := lastRun(p.events); last.over() {
+	if last := record.Last(p.Events); last.Over() {
 		if !o.purge {
-			return usage("run %s is over already (%s); there is nothing to cancel", last.config.Run, last.ended.Status)
+			return usage("run %s is over already (%s); there is nothing to cancel", last.Config.Run, last.Ended.Status)
 		}
 	} else if err := cancelRun(ctx, p, std); err != nil {
 		return err
@@ -75,8 +73,8 @@ func runCancel(ctx context.Context, args []string, o cancelOptions, std Stdio) e
 	if !o.purge {
 		return nil
 	}
-	if _, err := workspace.Clean(ctx, p.state.Config.Dir, "", false); err != nil {
-		return &blockedError{fmt.Errorf("removing worktrees: %w; .loop was not removed", err)}
+	if _, err := workspace.Clean(ctx, p.State.Config.Dir, "", false); err != nil {
+		return refuse.Blocked(fmt.Errorf("removing worktrees: %w; .loop was not removed", err))
 	}
 	_ = lock.Unlock() // an open file cannot be removed everywhere
 	if err := os.RemoveAll(loop); err != nil {
@@ -91,7 +89,7 @@ func runCancel(ctx context.Context, args []string, o cancelOptions, std Stdio) e
 func askToStop(ctx context.Context, loop string, wait time.Duration, std Stdio) error {
 	pid, err := journal.Owner(loop)
 	if err != nil {
-		return &blockedError{err}
+		return refuse.Blocked(err)
 	}
 	if pid == 0 {
 		return nil
@@ -101,7 +99,7 @@ func askToStop(ctx context.Context, loop string, wait time.Duration, std Stdio) 
 		err = self.Signal(syscall.SIGTERM)
 	}
 	if err != nil {
-		return &blockedError{fmt.Errorf("wavex process %d is at work and cannot be asked to stop (%w); stop it, then cancel again", pid, err)}
+		return refuse.Blocked(fmt.Errorf("wavex process %d is at work and cannot be asked to stop (%w); stop it, then cancel again", pid, err))
 	}
 	fmt.Fprintf(std.Err, "wavex process %d is asked to stop\n", pid)
 	late, cancel := context.WithTimeout(ctx, wait)
@@ -120,7 +118,7 @@ func askToStop(ctx context.Context, loop string, wait time.Duration, std Stdio) 
 		}
 		select {
 		case <-late.Done():
-			return &blockedError{fmt.Errorf("wavex process %d still works at it after %s; stop it, then cancel again", pid, wait)}
+			return refuse.Blocked(fmt.Errorf("wavex process %d still works at it after %s; stop it, then cancel again", pid, wait))
 		case <-look.C:
 		}
 	}
@@ -128,7 +126,7 @@ func askToStop(ctx context.Context, loop string, wait time.Duration, std Stdio) 
 
 // draining tells whether the run has noted that nothing more is to start.
 func draining(loop string) bool {
-	events, err := readEvents(loop)
+	events, err := record.Read(loop)
 	if err != nil {
 		return false
 	}
@@ -144,31 +142,18 @@ func draining(loop string) bool {
 }
 
 // cancelRun ends what may be left of the run, and puts its end on record.
-func cancelRun(ctx context.Context, p *past, std Stdio) error {
-	run := p.state.Config.Run
+func cancelRun(ctx context.Context, p *record.Past, std Stdio) error {
+	run := p.State.Config.Run
 	if _, err := proc.Sweep(ctx, run); err != nil && !errors.Is(err, proc.ErrUnsupported) {
 		fmt.Fprintln(std.Err, "wavex: warning:", err)
 	}
-	log, records, err := journal.Open(filepath.Join(p.loop, "journal.jsonl"))
-	if err != nil {
+	end := scheduler.AfterCancel(p.State)
+	a := record.Amendment{State: p.State, Events: p.Events}
+	if err := a.Add(std.Err, func() scheduler.Body { return end }); err != nil {
 		return err
 	}
-	defer func() { _ = log.Close() }()
-	if len(records) != len(p.events) {
-		return &blockedError{errors.New("another wavex has worked here just now; give the command again")}
-	}
-	end := scheduler.AfterCancel(p.state)
-	e := scheduler.Event{Seq: p.state.Seq + 1, Time: time.Now().UTC(), Body: end}
-	to := eventLog{log}
-	if err := errors.Join(to.Append(e), to.Sync(), p.state.Replay([]scheduler.Event{e})); err != nil {
-		return err
-	}
-	if err := loopdir.Rebuild(p.loop, secret.New(os.Environ()).Bytes, p.state, append(p.events, e)); err != nil {
-		fmt.Fprintln(std.Err, "wavex: warning:", err)
-	}
-	noted(p.state, std, e)
-	_ = hook.End(p.loop, end) // without a card hooks let everybody go anyway
+	_ = hook.End(p.Loop, end) // without a card hooks let everybody go anyway
 	fmt.Fprintf(std.Err, "cancelled run %s: %d of %s completed, %s spent\n", run, end.Tasks.Completed,
-		report.Plural(len(p.state.Tasks), "task", "tasks"), end.Cost.Spent())
+		report.Plural(len(p.State.Tasks), "task", "tasks"), end.Cost.Spent())
 	return nil
 }

@@ -10,6 +10,8 @@ import (
 
 	"wavex/budget"
 	"wavex/internal/plan"
+	"wavex/internal/planfile"
+	"wavex/internal/refuse"
 	"wavex/internal/report"
 )
 
@@ -48,7 +50,7 @@ type checkReport struct {
 }
 
 func runCheck(path string, o checkOptions, std Stdio) error {
-	p, diags, err := loadPlan(path)
+	p, diags, err := planfile.Load(path, "")
 	if err != nil {
 		return err
 	}
@@ -81,7 +83,7 @@ func runCheck(path string, o checkOptions, std Stdio) error {
 
 func printCheck(std Stdio, p *plan.Plan, r checkReport) error {
 	if p == nil {
-		fmt.Fprintln(std.Err, (&planError{r.Diagnostics}).Error())
+		fmt.Fprintln(std.Err, (refuse.Plan(r.Diagnostics)).Error())
 		return nil
 	}
 	for _, d := range r.Diagnostics {

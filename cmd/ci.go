@@ -13,13 +13,13 @@ import (
 // Actions; elsewhere, reports are files that --report names.
 
 // onGitHub tells whether the end is told to GitHub Actions.
-func (r *session) onGitHub() bool {
+func (r *launch) onGitHub() bool {
 	return r.opts.ci == "github" || r.opts.ci == "auto" && os.Getenv("GITHUB_ACTIONS") == "true"
 }
 
 // tellGitHub writes annotations to stderr, which the Actions runner reads as well as
 // stdout, and adds to the step's summary and outputs where it has such files.
-func (r *session) tellGitHub(sum *report.Summary) error {
+func (r *launch) tellGitHub(sum *report.Summary) error {
 	fmt.Fprint(r.std.Err, r.secrets.String(sum.Annotations(repoPath(sum.Plan))))
 	if err := r.appendTo("GITHUB_STEP_SUMMARY", sum.Markdown()); err != nil {
 		return err
@@ -27,7 +27,7 @@ func (r *session) tellGitHub(sum *report.Summary) error {
 	return r.appendTo("GITHUB_OUTPUT", sum.Outputs())
 }
 
-func (r *session) appendTo(variable, text string) error {
+func (r *launch) appendTo(variable, text string) error {
 	path := os.Getenv(variable)
 	if path == "" {
 		return nil

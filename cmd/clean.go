@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wavex/internal/proc"
+	"wavex/internal/refuse"
 	"wavex/internal/workspace"
 )
 
@@ -56,7 +57,7 @@ func runClean(ctx context.Context, o cleanOptions, std Stdio) error {
 	_ = proc.Subreaper() // git's helpers are found sooner so
 	items, err := workspace.Clean(ctx, dir, o.run, true)
 	if err != nil {
-		return &blockedError{err}
+		return refuse.Blocked(err)
 	}
 	removable := 0
 	for _, it := range items {
@@ -75,7 +76,7 @@ func runClean(ctx context.Context, o cleanOptions, std Stdio) error {
 	}
 	if yes && removable > 0 {
 		if items, err = workspace.Clean(ctx, dir, o.run, false); err != nil {
-			return &blockedError{err}
+			return refuse.Blocked(err)
 		}
 		if o.output == "text" {
 			tellItems(std, items, "removed")

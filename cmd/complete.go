@@ -5,6 +5,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"wavex/internal/planfile"
+	"wavex/internal/record"
+
 	"github.com/spf13/cobra"
 )
 
@@ -21,12 +24,12 @@ func completeTask(_ *cobra.Command, args []string, begun string) ([]cobra.Comple
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	events, err := readEvents(filepath.Join(dir, ".loop"))
-	last := lastRun(events)
+	events, err := record.Read(filepath.Join(dir, ".loop"))
+	last := record.Last(events)
 	if err != nil || last == nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	p, _, err := loadPlanOf(last.plan, last.config.Run)
+	p, _, err := planfile.Load(last.Plan, last.Config.Run)
 	if err != nil || p == nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

@@ -3,15 +3,19 @@ package cmd
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"wavex/internal/plan"
+	"wavex/internal/planfile"
 	"wavex/internal/proc"
-	"wavex/internal/workspace"
+	"wavex/internal/record"
+	"wavex/internal/refuse"
+	"wavex/internal/session"
 	"wavex/scheduler"
 )
 
@@ -57,7 +61,7 @@ func projectFlag(c *cobra.Command, to *string) {
 	_ = c.MarkFlagDirname("project")
 }
 
-func runDeliver(ctx context.Context, o deliverOptions, std Stdio) (err error) {
+func runDeliver(ctx context.Context, o deliverOptions, std Stdio) error {
 	if err := checkDelivery(o.how); err != nil {
 		return err
 	}
@@ -66,19 +70,9 @@ func runDeliver(ctx context.Context, o deliverOptions, std Stdio) (err error) {
 	if err != nil {
 		return err
 	}
-	if o.how == "pr" {
-		if err := writeBody(r.plan, r.config, r.events); err != nil {
-			return &blockedError{err}
-		}
-	}
-	space, err := workspace.Reattach(ctx, treeOptions(r.plan, r.config))
+	d, err := session.Deliver(ctx, r.plan, r.config, r.events, o.how, r.complete)
 	if err != nil {
-		return &blockedError{err}
-	}
-	defer func() { err = errors.Join(err, space.Close(context.WithoutCancel(ctx))) }()
-	d, err := space.Deliver(ctx, o.how, r.complete)
-	if err != nil {
-		return &blockedError{err}
+		return refuse.Blocked(err)
 	}
 	if o.output == "json" {
 		return json.NewEncoder(std.Out).Encode(d)
@@ -111,36 +105,48 @@ func recall(project, run string) (*pastSession, error) {
 	if err != nil {
 		return nil, err
 	}
-	events, err := readEvents(filepath.Join(dir, ".loop"))
+	events, err := record.Read(filepath.Join(dir, ".loop"))
 	if err != nil {
 		return nil, err
 	}
 	end := len(events)
 	for ; end > 0; end-- {
-		last := lastRun(events[:end])
-		if last == nil || run == "" || last.config.Run == run {
+		last := record.Last(events[:end])
+		if last == nil || run == "" || last.Config.Run == run {
 			break
 		}
 		for _, ok := events[end-1].Body.(scheduler.RunStarted); !ok; _, ok = events[end-1].Body.(scheduler.RunStarted) {
 			end--
 		}
 	}
-	last := lastRun(events[:end])
+	last := record.Last(events[:end])
 	if last == nil {
 		if run != "" {
 			run = " " + run
 		}
 		return nil, usage("there is no run%s in %s", run, filepath.Join(dir, ".loop"))
 	}
-	p, diags, err := loadPlanOf(last.plan, last.config.Run)
+	p, diags, err := planfile.Load(last.Plan, last.Config.Run)
 	if err != nil {
 		return nil, err
 	}
 	if p == nil {
-		return nil, &planError{diags}
+		return nil, refuse.Plan(diags)
 	}
-	r := &pastSession{plan: p, config: last.config, events: events[:end]}
-	r.complete = last.ended != nil && last.ended.Status == "complete"
+	r := &pastSession{plan: p, config: last.Config, events: events[:end]}
+	r.complete = last.Complete()
 	r.config.Dir, r.config.Loop = dir, filepath.Join(dir, ".loop")
 	return r, nil
+}
+
+// checkDelivery refuses what is no way of delivery, before anything is spent.
+func checkDelivery(how string) error {
+	words := strings.Fields(how)
+	switch {
+	case len(words) == 1 && slices.Contains([]string{"auto", "branch", "ff", "pr"}, words[0]):
+		return nil
+	case len(words) > 1 && words[0] == "patch":
+		return nil
+	}
+	return usage("--deliver takes auto, branch, ff, pr, or \"patch FILE\", not %q", how)
 }

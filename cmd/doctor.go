@@ -14,9 +14,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"wavex/budget"
+	"wavex/internal/agent"
 	"wavex/internal/doctor"
 	"wavex/internal/plan"
+	"wavex/internal/planfile"
 	"wavex/internal/proc"
+	"wavex/internal/record"
+	"wavex/internal/refuse"
 	"wavex/internal/report"
 	"wavex/runner"
 )
@@ -107,17 +111,17 @@ type examination struct {
 // readPlan looks at the plan. One with mistakes is reported, and the rest is looked at
 // without it.
 func (d *examination) readPlan(path string) error {
-	p, diags, err := loadPlan(path)
+	p, diags, err := planfile.Load(path, "")
 	if err != nil {
 		return err
 	}
 	if p == nil {
 		d.planned = append(d.planned, doctor.Check{Name: "plan", Status: doctor.Fail,
-			Text: strings.TrimSpace((&planError{diags}).Error()), Fix: "correct what is named, and see `wavex check`"})
+			Text: strings.TrimSpace((refuse.Plan(diags)).Error()), Fix: "correct what is named, and see `wavex check`"})
 		return nil
 	}
 	d.plan = p
-	if d.dir, err = projectDir(p); err != nil {
+	if d.dir, err = planfile.Project(p); err != nil {
 		return err
 	}
 	good := doctor.Check{Name: "plan", Status: doctor.OK, Text: fmt.Sprintf("%s, in %s", report.Plural(len(p.Tasks), "task", "tasks"),
@@ -159,7 +163,7 @@ func (d *examination) report(ctx context.Context) doctorReport {
 // agent looks at the CLI, its login and its permissions. argv is nil when there is
 // nothing to probe.
 func (d *examination) agent(ctx context.Context) (checks []doctor.Check, argv []string) {
-	if d.plan != nil && !needsAgent(d.plan) {
+	if d.plan != nil && !agent.Needed(d.plan) {
 		return []doctor.Check{{Name: "cli", Status: doctor.OK, Text: "not needed: every task of the plan is a command"}}, nil
 	}
 	path, err := findClaude(d.opts.claude)
@@ -186,20 +190,20 @@ func (d *examination) parallel() int {
 // journal tells whether there is a run here, and whether it can be read.
 func (d *examination) journal() doctor.Check {
 	const name = "journal"
-	events, err := readEvents(filepath.Join(d.dir, ".loop"))
+	events, err := record.Read(filepath.Join(d.dir, ".loop"))
 	if err != nil {
 		return doctor.Check{Name: name, Status: doctor.Fail, Text: err.Error(), Fix: "--fresh starts over and keeps the old journal"}
 	}
-	last := lastRun(events)
+	last := record.Last(events)
 	text := "no run here yet"
 	switch {
 	case last == nil:
-	case last.ended != nil && last.ended.Status == "complete":
-		text = "run " + last.config.Run + " is complete"
-	case last.over():
-		text = "run " + last.config.Run + " was cancelled"
+	case last.Ended != nil && last.Ended.Status == "complete":
+		text = "run " + last.Config.Run + " is complete"
+	case last.Over():
+		text = "run " + last.Config.Run + " was cancelled"
 	default:
-		text = "run " + last.config.Run + " of " + last.plan + " is unfinished; `wavex resume` continues it"
+		text = "run " + last.Config.Run + " of " + last.Plan + " is unfinished; `wavex resume` continues it"
 	}
 	return doctor.Check{Name: name, Status: doctor.OK, Text: text}
 }
@@ -231,7 +235,7 @@ func (d *examination) probe(ctx context.Context, argv []string) doctor.Check {
 	if d.plan != nil {
 		q.Model = d.plan.Defaults.Model
 	}
-	who := &runner.Agent{Argv: argv, Run: "doctor-" + runID(time.Now()), Env: os.Environ(), Prices: prices}
+	who := &runner.Agent{Argv: argv, Run: "doctor-" + record.NewID(time.Now()), Env: os.Environ(), Prices: prices}
 	a := who.Ask(ctx, q)
 	usd := a.Cost.Float()
 	d.probeUSD = &usd
@@ -276,21 +280,21 @@ func (r doctorReport) text() string {
 
 // fit is the free part of doctor that every run begins with: an unfit CLI or a mode that it
 // would refuse ends a run before anything is written.
-func (r *session) fit(ctx context.Context) error {
-	if r.agent.name != "claude" || !needsAgent(r.plan) {
+func (r *launch) fit(ctx context.Context) error {
+	if r.agent.Rehearses() || !agent.Needed(r.plan) {
 		return nil
 	}
 	env := proc.Environ(os.Environ(), nil)
 	if c := doctor.Bypass(bypassing(r.plan), isRoot(), env); c.Status == doctor.Fail {
 		return unfit(c)
 	}
-	if c := doctor.CLI(ctx, r.agent.argv, env, answerWait); c.Status == doctor.Fail {
+	if c := doctor.CLI(ctx, r.agent.Argv, env, answerWait); c.Status == doctor.Fail {
 		return unfit(c)
 	}
 	return nil
 }
 
-func unfit(c doctor.Check) error { return &blockedError{errors.New(c.Text + "\n" + c.Fix)} }
+func unfit(c doctor.Check) error { return refuse.Blocked(errors.New(c.Text + "\n" + c.Fix)) }
 
 // bypassing lists the tasks that bypass permissions.
 func bypassing(p *plan.Plan) []string {

@@ -5,10 +5,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"strings"
 
 	"wavex/internal/journal"
-	"wavex/internal/plan"
+	"wavex/internal/refuse"
 )
 
 // The exit codes; docs/exit-codes.md explains each.
@@ -38,38 +37,7 @@ Exit status:
   70   a bug in wavex
   130  interrupted (143 by SIGTERM)`
 
-// usageError is a mistake in how wavex was called.
-type usageError struct{ text string }
-
-func (e *usageError) Error() string { return e.text }
-
-func usage(format string, args ...any) error { return &usageError{fmt.Sprintf(format, args...)} }
-
-// blockedError is something a person has to put right outside of wavex.
-type blockedError struct{ err error }
-
-func (e *blockedError) Error() string { return e.err.Error() }
-func (e *blockedError) Unwrap() error { return e.err }
-
-// planError carries a plan's mistakes.
-type planError struct{ diags []plan.Diagnostic }
-
-func (e *planError) Error() string {
-	var b strings.Builder
-	errs := 0
-	for _, d := range e.diags {
-		fmt.Fprintln(&b, d.String())
-		if d.Severity == plan.SeverityError {
-			errs++
-		}
-	}
-	what := "mistakes"
-	if errs == 1 {
-		what = "mistake"
-	}
-	fmt.Fprintf(&b, "the plan has %d %s; nothing was started", errs, what)
-	return b.String()
-}
+func usage(format string, args ...any) error { return refuse.Usage(format, args...) }
 
 // exitCode is an end that was already told to the user.
 type exitCode int
@@ -87,9 +55,9 @@ func tellError(std Stdio, err error) int {
 	}
 	var (
 		code    exitCode
-		use     *usageError
-		bad     *planError
-		blocked *blockedError
+		use     *refuse.UsageError
+		bad     *refuse.PlanError
+		blocked *refuse.BlockedError
 		locked  *journal.LockedError
 		version *journal.VersionError
 		corrupt *journal.CorruptError

@@ -12,6 +12,9 @@ import (
 
 	"wavex/internal/plan"
 	"wavex/internal/plan/foreign"
+	"wavex/internal/planfile"
+	"wavex/internal/record"
+	"wavex/internal/refuse"
 	"wavex/scheduler"
 )
 
@@ -45,12 +48,12 @@ Exit status: 0 written, 2 the plan has mistakes.`,
 }
 
 func runExport(ctx context.Context, path string, o exportOptions, std Stdio) error {
-	p, diags, err := loadPlanOf(path, runOf(path, false))
+	p, diags, err := planfile.Load(path, runOf(path, false))
 	if err != nil {
 		return err
 	}
 	if p == nil {
-		return &planError{diags}
+		return refuse.Plan(diags)
 	}
 	if o.list != "" {
 		return exportList(ctx, o.list, path, p, std)
@@ -77,15 +80,15 @@ func runExport(ctx context.Context, path string, o exportOptions, std Stdio) err
 // journal of the plan's project has it, or its initial values.
 func stateBlock(p *plan.Plan) ([]byte, error) {
 	l := loopBlock{maxIterations: 20}
-	dir, err := projectDir(p)
+	dir, err := planfile.Project(p)
 	if err != nil {
 		return nil, err
 	}
-	events, err := readEvents(filepath.Join(dir, ".loop"))
+	events, err := record.Read(filepath.Join(dir, ".loop"))
 	if err != nil {
 		return nil, err
 	}
-	if last := lastRun(events); last != nil && (last.digest == p.Digest || samePath(last.plan, p.Path)) {
+	if last := record.Last(events); last != nil && (last.Digest == p.Digest || planfile.Same(last.Plan, p.Path)) {
 		s := scheduler.NewState(p)
 		if err := s.Replay(events); err != nil {
 			return nil, err

@@ -9,6 +9,7 @@ import (
 
 	"wavex/internal/gaps"
 	"wavex/internal/plan"
+	"wavex/internal/record"
 	"wavex/internal/report"
 	"wavex/internal/ui/safe"
 	"wavex/scheduler"
@@ -34,7 +35,7 @@ func runFix(ctx context.Context, args []string, o verifyOptions, std Stdio) erro
 	}
 	var before []gaps.Gap
 	idle := 0
-	var last *session
+	var last *launch
 	for round := 1; ; round++ {
 		v, err := openVerification(args, o.from)
 		if err != nil {
@@ -89,7 +90,7 @@ func runFix(ctx context.Context, args []string, o verifyOptions, std Stdio) erro
 var errDone = errors.New("no gaps")
 
 // fixed tells how fixing ended. A run that is complete by it ends like any other.
-func fixed(v *verification, doc *gaps.Document, o verifyOptions, last *session, stop error, std Stdio) error {
+func fixed(v *verification, doc *gaps.Document, o verifyOptions, last *launch, stop error, std Stdio) error {
 	if err := v.print(doc, o.run, std); err != nil {
 		return err
 	}
@@ -104,7 +105,7 @@ func fixed(v *verification, doc *gaps.Document, o verifyOptions, last *session, 
 
 // fixSession resumes the run for one session, without its last block: whether there are
 // gaps left is not known then.
-func fixSession(ctx context.Context, o runOptions, std Stdio) (*session, error) {
+func fixSession(ctx context.Context, o runOptions, std Stdio) (*launch, error) {
 	r, err := prepare(ctx, o, std)
 	if err != nil {
 		return nil, err
@@ -159,6 +160,6 @@ func (v *verification) grow(doc *gaps.Document, round, rounds int, std Stdio) er
 	if err != nil {
 		return err
 	}
-	a := amendment{v.state, v.events}
-	return a.add(std, func() scheduler.Body { return ev })
+	a := record.Amendment{State: v.state, Events: v.events}
+	return a.Add(std.Err, func() scheduler.Body { return ev })
 }

@@ -11,6 +11,9 @@ import (
 	"time"
 
 	"wavex/internal/journal"
+	"wavex/internal/planfile"
+	"wavex/internal/record"
+	"wavex/internal/refuse"
 	"wavex/internal/report"
 	"wavex/internal/report/page"
 	"wavex/internal/transcript"
@@ -44,7 +47,7 @@ func (f *follower) poll(show func(scheduler.Event, *scheduler.State)) (changed b
 	if err != nil {
 		return false, err
 	}
-	events, err := decodeEvents(records)
+	events, err := record.Decode(records)
 	if err != nil {
 		return false, err
 	}
@@ -101,12 +104,12 @@ func (f *follower) apply(e scheduler.Event) error {
 
 // load makes the state anew, with the plan as it is now.
 func (f *follower) load(path, digest, run string) error {
-	p, diags, err := loadPlanOf(path, run)
+	p, diags, err := planfile.Load(path, run)
 	if err != nil {
 		return err
 	}
 	if p == nil {
-		return &planError{diags}
+		return refuse.Plan(diags)
 	}
 	f.digest = digest
 	f.state = scheduler.NewState(p)

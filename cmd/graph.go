@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"wavex/internal/plan"
+	"wavex/internal/planfile"
+	"wavex/internal/refuse"
 )
 
 type graphOptions struct{ format string }
@@ -33,12 +35,12 @@ Exit status: 0 printed, 2 the plan has mistakes.`,
 }
 
 func runGraph(path string, o graphOptions, std Stdio) error {
-	p, diags, err := loadPlan(path)
+	p, diags, err := planfile.Load(path, "")
 	if err != nil {
 		return err
 	}
 	if p == nil {
-		return &planError{diags}
+		return refuse.Plan(diags)
 	}
 	w := bufio.NewWriter(std.Out)
 	switch o.format {

@@ -16,6 +16,7 @@ import (
 
 	"wavex/internal/hook"
 	"wavex/internal/proc"
+	"wavex/internal/record"
 	"wavex/internal/stage"
 	"wavex/internal/tasklist"
 	"wavex/internal/ui/safe"
@@ -166,7 +167,7 @@ func requested(loop string) string {
 	if st, err := os.Stat(filepath.Join(loop, "journal.jsonl")); err != nil || st.Size() > maxRequest {
 		return ""
 	}
-	events, err := readEvents(loop)
+	events, err := record.Read(loop)
 	if err != nil {
 		return ""
 	}

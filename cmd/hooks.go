@@ -15,6 +15,8 @@ import (
 	"github.com/tidwall/gjson"
 
 	"wavex/internal/hook"
+	"wavex/internal/record"
+	"wavex/internal/refuse"
 )
 
 type hooksOptions struct {
@@ -109,7 +111,7 @@ func settingsPath(user bool) (string, error) {
 	case dir == "":
 		home, err := os.UserHomeDir()
 		if err != nil {
-			return "", &blockedError{err}
+			return "", refuse.Blocked(err)
 		}
 		dir = filepath.Join(home, ".claude")
 	}
@@ -151,7 +153,7 @@ func replaceSettings(path string, text, out []byte, std Stdio) error {
 	mode := fs.FileMode(0o644)
 	if st, err := os.Stat(path); err == nil {
 		mode = st.Mode().Perm()
-		keep := path + ".bak-" + runID(time.Now())
+		keep := path + ".bak-" + record.NewID(time.Now())
 		if err := maybe.WriteFile(keep, text, mode); err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"wavex/counsel"
+	"wavex/internal/session"
 	"wavex/internal/ui/safe"
 	"wavex/scheduler"
 )
@@ -23,7 +24,7 @@ type human struct {
 }
 
 // refuseLonely refuses to ask where nobody sits, before anything is written.
-func (r *session) refuseLonely() error {
+func (r *launch) refuseLonely() error {
 	if !r.opts.interactive {
 		return nil
 	}
@@ -40,8 +41,8 @@ func (r *session) refuseLonely() error {
 	return nil
 }
 
-// person is who judges findings, nil without --interactive.
-func (r *session) person() *human {
+// judge is who judges findings, nil without --interactive.
+func (r *launch) judge() session.Judge {
 	if !r.opts.interactive {
 		return nil
 	}
@@ -67,9 +68,9 @@ func (h *human) read(ctx context.Context) (string, bool) {
 	}
 }
 
-// judge asks about each blocker that stands and each warning. Where no answer comes, the
+// Judge asks about each blocker that stands and each warning. Where no answer comes, the
 // rest is as if nobody had been asked.
-func (h *human) judge(ctx context.Context, p *counsel.Panel, c counsel.ReviewCase, r *counsel.Review) {
+func (h *human) Judge(ctx context.Context, p *counsel.Panel, c counsel.ReviewCase, r *counsel.Review) {
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		blocks := f.Severity == counsel.Blocker && f.Confirmed

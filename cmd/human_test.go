@@ -46,7 +46,7 @@ func TestAPersonJudgesFindings(t *testing.T) {
 				{ID: "F-3", Severity: counsel.Warning, Text: "slow"},
 				{ID: "F-4", Severity: counsel.Suggestion, Text: "taste"}}}
 			w := &wise{}
-			h.judge(t.Context(), &counsel.Panel{Caller: w}, counsel.ReviewCase{Name: "round-1", Diff: "d"}, &r)
+			h.Judge(t.Context(), &counsel.Panel{Caller: w}, counsel.ReviewCase{Name: "round-1", Diff: "d"}, &r)
 			if got := r.Findings[0].Resolution + "," + r.Findings[2].Resolution; got != c.want {
 				t.Errorf("resolved as %q, want %q", got, c.want)
 			}
@@ -67,12 +67,12 @@ func TestAPersonJudgesFindings(t *testing.T) {
 func TestNobodyIsAskedWhereNobodySits(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]runOptions{"no terminal": {interactive: true, output: "text"}, "a program": {interactive: true, output: "json"}} {
-		r := &session{opts: o, std: Stdio{Terminal: func() bool { return name == "a program" }}}
+		r := &launch{opts: o, std: Stdio{Terminal: func() bool { return name == "a program" }}}
 		if err := r.refuseLonely(); err == nil {
 			t.Errorf("%s: a person would be asked", name)
 		}
 	}
-	if err := (&session{std: Stdio{Terminal: func() bool { return false }}}).refuseLonely(); err != nil {
+	if err := (&launch{std: Stdio{Terminal: func() bool { return false }}}).refuseLonely(); err != nil {
 		t.Error(err)
 	}
 }

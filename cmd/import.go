@@ -10,6 +10,7 @@ import (
 
 	"wavex/internal/plan"
 	"wavex/internal/plan/foreign"
+	"wavex/internal/refuse"
 )
 
 type importOptions struct {
@@ -50,7 +51,7 @@ func runImport(path string, o importOptions, std Stdio) error {
 		return usage("%s", err)
 	}
 	if out == nil {
-		return &planError{diags}
+		return refuse.Plan(diags)
 	}
 	for _, d := range diags {
 		fmt.Fprintln(std.Err, d.String())

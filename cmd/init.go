@@ -3,13 +3,13 @@ package cmd
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"wavex/internal/plan"
+	"wavex/internal/planfile"
 	"wavex/internal/track"
 	"wavex/scheduler"
 )
@@ -78,48 +78,7 @@ func resolveTrack(o runOptions, p *plan.Plan, c *scheduler.Config) error {
 		}
 		c.Track = dir
 	case c.Track == "":
-		c.Track = track.Of(c.Dir, planPath(p))
+		c.Track = track.Of(c.Dir, planfile.Path(p))
 	}
 	return nil
-}
-
-// contextFile is where a run's context is, or will be; "" without a tracking directory.
-func contextFile(dir string) string {
-	if dir == "" {
-		return ""
-	}
-	return filepath.Join(dir, track.ContextFile)
-}
-
-// tracked is the context file for a prompt, and what stands in it. It is read for each
-// attempt: people and the run go on writing.
-func tracked(dir string) (path, notes string) {
-	if dir == "" {
-		return "", ""
-	}
-	text, err := track.Read(dir)
-	if err != nil || text == "" {
-		return "", "" // an agent cannot do better than we
-	}
-	return contextFile(dir), track.Excerpt(text, contextBytes)
-}
-
-// contextBytes bounds the context in a prompt.
-const contextBytes = 8 << 10
-
-// diary starts to note deviations and interventions; nil without a tracking directory.
-func (r *session) diary() (d *track.Diary, written func()) {
-	if r.config.Track == "" {
-		return nil, func() {}
-	}
-	if st, err := os.Stat(r.config.Track); err != nil || !st.IsDir() {
-		fmt.Fprintf(r.std.Err, "wavex: warning: the tracking directory %s is gone\n", r.config.Track)
-		return nil, func() {}
-	}
-	d = track.NewDiary(r.config.Track, r.secrets.Bytes)
-	return d, func() {
-		if err := d.Close(); err != nil {
-			fmt.Fprintln(r.std.Err, "wavex: warning: notes of the run are missing in its tracking directory:", err)
-		}
-	}
 }

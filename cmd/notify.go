@@ -1,8 +1,6 @@
 package cmd
 
 import (
-	"context"
-	"fmt"
 	"os"
 
 	"wavex/internal/notify"
@@ -35,18 +33,4 @@ func parseHooks(values []string) ([]notify.Hook, error) {
 		out = append(out, h)
 	}
 	return out, nil
-}
-
-// notifier tells the webhooks; done waits for them, for a while, and says what was not
-// delivered. It changes no exit code: the run went as it went.
-func (r *session) notifier(ctx context.Context) (s *notify.Sender, done func()) {
-	if len(r.hooks) == 0 {
-		return nil, func() {}
-	}
-	s = notify.New(ctx, r.plan.Name, r.hooks, notify.Options{Secret: os.Getenv(webhookSecretVar)})
-	return s, func() {
-		if err := s.Close(); err != nil {
-			fmt.Fprintln(r.std.Err, "wavex:", err)
-		}
-	}
 }

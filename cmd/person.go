@@ -17,6 +17,8 @@ import (
 	"wavex/internal/intent"
 	"wavex/internal/learn"
 	"wavex/internal/plan"
+	"wavex/internal/refuse"
+	"wavex/scheduler"
 )
 
 // This file asks the person at the terminal. Where nobody sits, nothing here is called,
@@ -44,6 +46,14 @@ type person struct {
 type read struct {
 	line string
 	err  error
+}
+
+// person is who is asked at the gates of a run; nil where nobody attends.
+func (r *launch) person() scheduler.Person {
+	if !r.config.Attended {
+		return nil
+	}
+	return &person{in: bufio.NewReader(r.std.In), out: r.std.Err}
 }
 
 // Confirm asks at a gate of a run. It gives up when ctx ends; the line that was waited
@@ -222,7 +232,7 @@ func (q *request) shareList(ctx context.Context, p *plan.Plan) error {
 	}
 	name := filepath.Base(q.dir) + "-loop"
 	err := exportList(ctx, name, p.Path, p, q.std)
-	var use *usageError
+	var use *refuse.UsageError
 	if errors.As(err, &use) {
 		q.say("task list: " + use.Error())
 		return nil

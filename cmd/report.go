@@ -12,6 +12,7 @@ import (
 	"github.com/google/renameio/v2/maybe"
 	"github.com/spf13/cobra"
 
+	"wavex/internal/record"
 	"wavex/internal/report"
 	"wavex/internal/report/page"
 	"wavex/internal/secret"
@@ -66,10 +67,10 @@ func runReport(args []string, o reportOptions, std Stdio) error {
 	}
 	var out []byte
 	if o.counsel {
-		out, err = counselReport(report.CounselOf(past.events, past.state.Plan), o.format)
+		out, err = counselReport(report.CounselOf(past.Events, past.State.Plan), o.format)
 	} else {
-		sum := report.Of(past.state, past.events)
-		out, err = past.render(&sum, o.format)
+		sum := report.Of(past.State, past.Events)
+		out, err = render(past, &sum, o.format)
 	}
 	if err == nil {
 		_, err = std.Out.Write(secret.New(os.Environ()).Bytes(out))
@@ -86,7 +87,7 @@ func counselReport(c report.Counsel, format string) ([]byte, error) {
 }
 
 // render writes a run in one of the formats; sum is its summary.
-func (p *past) render(sum *report.Summary, format string) ([]byte, error) {
+func render(p *record.Past, sum *report.Summary, format string) ([]byte, error) {
 	switch format {
 	case "json":
 		return sum.JSON()
@@ -96,11 +97,11 @@ func (p *past) render(sum *report.Summary, format string) ([]byte, error) {
 		return []byte(sum.Markdown()), nil
 	case "html":
 		var b bytes.Buffer
-		r := page.Of(p.state, p.events, time.Now(), p.alive)
+		r := page.Of(p.State, p.Events, time.Now(), p.Alive)
 		if r.Status == "cut off" && sum.Status != "running" {
 			r.Status, r.ExitCode, r.Reason = sum.Status, sum.ExitCode, sum.Reason
 		}
-		err := page.Write(&b, r, page.DetailsOf(p.state, p.events, p.files()))
+		err := page.Write(&b, r, page.DetailsOf(p.State, p.Events, p.Files()))
 		return b.Bytes(), err
 	}
 	return []byte(sum.Table(0, false)), nil
@@ -141,7 +142,7 @@ func parseReports(values []string) ([]reportFile, error) {
 // reported writes the reports that were asked for, however the run ended, and passes
 // the end on. A run that ended well, but whose report could not be written, needs a
 // person: nobody else will miss it.
-func (r *session) reported(end error) error {
+func (r *launch) reported(end error) error {
 	if len(r.reports) == 0 && !r.onGitHub() {
 		return end
 	}
@@ -158,8 +159,8 @@ func (r *session) reported(end error) error {
 
 // writeReports reads the journal back rather than the state, which still belongs to
 // the loop when it was abandoned.
-func (r *session) writeReports(end error) error {
-	events, err := readEvents(r.config.Loop)
+func (r *launch) writeReports(end error) error {
+	events, err := record.Read(r.config.Loop)
 	if err != nil {
 		return err
 	}
@@ -167,7 +168,7 @@ func (r *session) writeReports(end error) error {
 	if err := s.Replay(events); err != nil {
 		return err
 	}
-	p := &past{loop: r.config.Loop, state: s, events: events}
+	p := &record.Past{Loop: r.config.Loop, State: s, Events: events}
 	sum := report.Of(s, events)
 	if s.Ended == nil { // left at once, or the journal could not be written
 		sum.Status, sum.ExitCode = "interrupted", codeOf(end)
@@ -179,7 +180,7 @@ func (r *session) writeReports(end error) error {
 		}
 	}
 	for _, f := range r.reports {
-		b, err := p.render(&sum, f.format)
+		b, err := render(p, &sum, f.format)
 		if err == nil {
 			err = maybe.WriteFile(f.path, r.secrets.Bytes(b), 0o644)
 		}

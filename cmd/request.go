@@ -16,15 +16,20 @@ import (
 
 	"wavex/budget"
 	"wavex/counsel"
+	"wavex/internal/agent"
 	"wavex/internal/decompose"
 	"wavex/internal/intent"
 	"wavex/internal/journal"
+	"wavex/internal/learn"
 	"wavex/internal/loopdir"
 	"wavex/internal/plan"
 	"wavex/internal/proc"
+	"wavex/internal/record"
+	"wavex/internal/refuse"
 	"wavex/internal/secret"
 	"wavex/internal/stage"
 	"wavex/internal/ui"
+	"wavex/internal/userdata"
 	"wavex/internal/verify"
 	"wavex/runner"
 	"wavex/scheduler"
@@ -49,7 +54,7 @@ type requestOptions struct {
 // request is one way from a request to a plan, wired and ready.
 type request struct {
 	requestOptions
-	kept
+	journal  *record.Journal
 	std      Stdio
 	dir      string
 	loop     string
@@ -57,7 +62,7 @@ type request struct {
 	standing *stage.Standing // nil: a new request is opened
 	config   scheduler.RequestConfig
 	id       string
-	agent    agent
+	agent    agent.Agent
 	prices   budget.Prices
 	secrets  *secret.Redactor
 	person   *person // nil: nobody can be asked
@@ -72,14 +77,14 @@ func (q *request) load() (finished bool, err error) {
 	q.loop = filepath.Join(q.dir, ".loop")
 	q.text = strings.TrimSpace(q.text)
 	if !q.run.fresh {
-		if q.past, err = readEvents(q.loop); err != nil {
+		if q.past, err = record.Read(q.loop); err != nil {
 			return false, err
 		}
 	}
-	last := lastRun(q.past)
-	busy := last != nil && !last.over()
+	last := record.Last(q.past)
+	busy := last != nil && !last.Over()
 	if q.standing, err = stage.Stand(q.past); err != nil {
-		return false, &blockedError{fmt.Errorf("%w; start over with --fresh, which moves .loop aside", err)}
+		return false, refuse.Blocked(fmt.Errorf("%w; start over with --fresh, which moves .loop aside", err))
 	}
 	s := q.standing
 	same := s != nil && (q.text == "" || q.text == s.Opened.Request)
@@ -91,7 +96,7 @@ func (q *request) load() (finished bool, err error) {
 	case q.text == "":
 		return false, usage("there is no request to continue; give one, as in: wavex start \"add a --json flag to cmd/status.go\"")
 	case busy && (s == nil || s.Ran):
-		return false, usage("an unfinished run of %s is here; continue it with: wavex resume, or start over with --fresh", last.plan)
+		return false, usage("an unfinished run of %s is here; continue it with: wavex resume, or start over with --fresh", last.Plan)
 	case s != nil && !s.Ran && !s.NotReady && !s.Planned && !s.Opened.Config.Offline:
 		return false, usage("another request is under way here: %q; continue it with: wavex start, or start over with --fresh", s.Opened.Request)
 	}
@@ -110,7 +115,7 @@ func (q *request) settle() error {
 		q.id, q.config = q.standing.Opened.Run, q.standing.Opened.Config
 		c.Limits = q.config.Limits
 	} else {
-		q.id = runID(time.Now())
+		q.id = record.NewID(time.Now())
 		q.config = scheduler.RequestConfig{Agent: q.run.agent, PlanOnly: q.planOnly, Offline: q.offline, Workflow: q.workflow, Shape: q.shape, SpecScore: q.score, Force: q.force}
 		q.config.Plan = filepath.Join(q.loop, "plan.json")
 		if q.to != "" {
@@ -175,10 +180,11 @@ func (q *request) open(ctx context.Context) (*stage.Machine, error) {
 	if err := q.menu(); err != nil {
 		return nil, err
 	}
-	past, err := q.openJournal(q.loop, q.id, q.run.fresh, len(q.past))
+	log, past, err := record.Open(q.loop, q.id, q.run.fresh, len(q.past))
 	if err != nil {
 		return nil, err
 	}
+	q.journal = log
 	m := q.machine(past)
 	m.Panel.Experts = roster
 	if q.standing != nil {
@@ -189,17 +195,17 @@ func (q *request) open(ctx context.Context) (*stage.Machine, error) {
 
 // machine wires the stages to the world.
 func (q *request) machine(past []scheduler.Event) *stage.Machine {
-	who := &runner.Agent{Name: q.agent.name, Argv: q.agent.argv, Prices: q.prices, Secrets: q.secrets, Run: q.mark(), Env: os.Environ(),
-		Rehearsal: q.agent.name == "rehearse", Extra: rehearsalEnv(q.agent.name, q.loop, q.id)}
-	ask := caller{who, q.agent.scenario}
+	who := &runner.Agent{Name: q.agent.Name, Argv: q.agent.Argv, Prices: q.prices, Secrets: q.secrets, Run: q.mark(), Env: os.Environ(),
+		Rehearsal: q.agent.Rehearses(), Extra: q.agent.Env(q.loop, q.id)}
+	ask := q.agent.Caller(who)
 	m := &stage.Machine{
-		Journal: eventLog{q.log}, Past: past, Now: time.Now, Caller: ask, Panel: &counsel.Panel{Caller: ask},
-		Dir: q.dir, Loop: q.loop, Limits: q.config.Limits, Rehearsal: who.Rehearsal, Force: q.force, Learnings: q.learnings, Maxims: maxims,
+		Journal: q.journal, Past: past, Now: time.Now, Caller: ask, Panel: &counsel.Panel{Caller: ask},
+		Dir: q.dir, Loop: q.loop, Limits: q.config.Limits, Rehearsal: who.Rehearsal, Force: q.force, Learnings: q.learnings, Maxims: userdata.Maxims,
 		Done: func(c plan.Check) bool { return looks(q.dir, c) },
 		Mark: q.mark(),
 		Recover: func(c scheduler.CallStarted, logDir string) budget.USD {
 			_, _ = proc.Sweep(context.Background(), c.Mark) // what cannot be ended now is not ours any more
-			cost, known := panelCost(logDir, q.prices)
+			cost, known := counsel.Recall(logDir, q.prices)
 			if !known {
 				return max(cost, c.Cap)
 			}
@@ -219,6 +225,16 @@ func (q *request) machine(past []scheduler.Event) *stage.Machine {
 		m.Person = q.person
 	}
 	return m
+}
+
+// learnings are those of the project and of the user.
+func (q *request) learnings() ([]learn.Learning, error) { return userdata.Learnings(q.dir, q.say) }
+
+// close gives the journal back.
+func (q *request) close() {
+	if q.journal != nil {
+		q.journal.Close()
+	}
 }
 
 // mark is what the processes of this session bear.
@@ -257,7 +273,7 @@ func (q *request) through(ctx context.Context) (stage.Result, error) {
 		}
 	}
 	ctx, stopped := interruptible(ctx)
-	guard := contain(ctx, q.mark(), q.loop)
+	guard := proc.Contain(ctx, guardArgv(), q.mark(), filepath.Join(q.loop, "guard.lock"))
 	res, err := m.Run(ctx)
 	guard()
 	code := stopped()
@@ -356,7 +372,7 @@ func (q *request) stop(err error, signalled int, m *stage.Machine) error {
 	case errors.As(err, &call):
 		return q.stopCall(call, again, spent)
 	case errors.As(err, &shape):
-		return &blockedError{fmt.Errorf("%w; put it right or remove it, then continue with: %s", err, again)}
+		return refuse.Blocked(fmt.Errorf("%w; put it right or remove it, then continue with: %s", err, again))
 	case errors.As(err, &full):
 		return fmt.Errorf("%w\nput that right, then continue with: %s", err, again)
 	case errors.Is(err, errNoAnswer):
@@ -405,28 +421,15 @@ func requestUnderWay() (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	events, err := readEvents(filepath.Join(dir, ".loop"))
+	events, err := record.Read(filepath.Join(dir, ".loop"))
 	if err != nil {
 		return false, err
 	}
 	s, err := stage.Stand(events)
 	if err != nil {
-		return false, &blockedError{err}
+		return false, refuse.Blocked(err)
 	}
 	return s != nil && !s.Ran && !s.Opened.Config.PlanOnly && !s.Opened.Config.Offline, nil
-}
-
-// withOrigin adds to the beginning of a run the request that its plan comes from: the
-// last one of the journal, when it led to this plan and no run was made of it yet.
-func withOrigin(b scheduler.RunStarted, events []scheduler.Event) (scheduler.RunStarted, error) {
-	s, err := stage.Stand(events)
-	if err != nil {
-		return b, &blockedError{err}
-	}
-	if s != nil && !s.Ran && s.Planned && !s.Split && samePath(s.Opened.Config.Plan, b.Plan) {
-		b.From = s.Origin
-	}
-	return b, nil
 }
 
 // runRequest is the whole of start and plan.
@@ -445,7 +448,7 @@ func runRequest(ctx context.Context, o requestOptions, std Stdio) error {
 		o.run.resuming = true
 		return runPlan(ctx, o.run, q.std)
 	}
-	defer q.release()
+	defer q.close()
 	res, err := q.through(ctx)
 	if err != nil {
 		return err
@@ -464,7 +467,7 @@ func runRequest(ctx context.Context, o requestOptions, std Stdio) error {
 	if err := q.shareList(ctx, p); err != nil {
 		return err
 	}
-	q.release()
+	q.close()
 	return runPlan(ctx, q.handOver(p, res.Intent.Decision.Shape), q.std)
 }
 

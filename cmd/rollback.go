@@ -12,6 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"wavex/internal/record"
+	"wavex/internal/refuse"
 	"wavex/internal/report"
 	"wavex/internal/ui/safe"
 	"wavex/internal/workspace"
@@ -63,12 +65,12 @@ func runRollback(ctx context.Context, o rollbackOptions, std Stdio) error {
 	if err != nil {
 		return err
 	}
-	s := past.state
-	b := rollback{opts: o, std: std, s: s, events: past.events}
+	s := past.State
+	b := rollback{opts: o, std: std, s: s, events: past.Events}
 	if err := b.aim(); err != nil {
 		return err
 	}
-	lock, err := hold(s.Config.Loop, s.Config.Run)
+	lock, err := record.Hold(s.Config.Loop, s.Config.Run)
 	if err != nil {
 		return err
 	}
@@ -165,7 +167,7 @@ func (b *rollback) place(i int, file string) string {
 func (b *rollback) run(ctx context.Context) error {
 	points, err := workspace.OpenPoints(ctx, b.s.Config.Dir, b.s.Config.Run, os.Environ())
 	if err != nil {
-		return &blockedError{err}
+		return refuse.Blocked(err)
 	}
 	if b.target.Leave, err = points.Relative(b.target.Leave); err != nil {
 		return err
@@ -175,20 +177,20 @@ func (b *rollback) run(ctx context.Context) error {
 		return usage("there is no checkpoint of %s; they are made in a git checkout, before tasks whose reversibility is 2B or 1, and before the waves of a plan that has such tasks", b.opts.what)
 	}
 	if err != nil {
-		return &blockedError{err}
+		return refuse.Blocked(err)
 	}
 	b.list(found)
 	if err := b.refuse(found); err != nil || b.opts.dry {
 		return err
 	}
 	if err := points.Restore(ctx, found); err != nil {
-		return &blockedError{err}
+		return refuse.Blocked(err)
 	}
 	if err := b.record(found); err != nil {
 		return err
 	}
 	if err := points.Forget(ctx, b.tasks, b.target.Wave); err != nil {
-		return &blockedError{err}
+		return refuse.Blocked(err)
 	}
 	fmt.Fprintf(b.std.Out, "rolled back %s: %s; what was there is kept at %s\n", b.opts.what, report.Plural(len(found.Changes), "path", "paths"), found.Undo)
 	fmt.Fprintf(b.std.Out, "pending again: %s; do it again with: %s\n", strings.Join(b.tasks, ", "), b.s.Ended.Resume)
@@ -235,13 +237,13 @@ func (b *rollback) refuse(found *workspace.Rollback) error {
 	if why == nil {
 		return nil
 	}
-	return &blockedError{fmt.Errorf("nothing was changed: %s; --force goes on (what is there is kept below refs/wavex)", strings.Join(why, "; "))}
+	return refuse.Blocked(fmt.Errorf("nothing was changed: %s; --force goes on (what is there is kept below refs/wavex)", strings.Join(why, "; ")))
 }
 
 // record makes it part of the run: journal, state, files in .loop.
 func (b *rollback) record(found *workspace.Rollback) error {
-	a := amendment{b.s, b.events}
-	return a.add(b.std, func() scheduler.Body {
+	a := record.Amendment{State: b.s, Events: b.events}
+	return a.Add(b.std.Err, func() scheduler.Body {
 		return scheduler.RolledBack{What: b.opts.what, Tasks: b.tasks, From: found.Commit, Undo: found.Undo,
 			Paths: len(found.Changes), Forced: b.opts.force}
 	}, func() scheduler.Body { return scheduler.AfterRollback(b.s, b.opts.what) })

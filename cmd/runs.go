@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wavex/internal/journal"
+	"wavex/internal/record"
 	"wavex/internal/report"
 	"wavex/internal/secret"
 )
@@ -35,7 +36,7 @@ func runRuns(args []string, output string, std Stdio) error {
 	if err != nil {
 		return err
 	}
-	events, err := readEvents(loop)
+	events, err := record.Read(loop)
 	if err != nil {
 		return err
 	}

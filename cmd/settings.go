@@ -10,22 +10,11 @@ import (
 	"time"
 
 	"wavex/budget"
+	"wavex/internal/agent"
 	"wavex/internal/plan"
+	"wavex/internal/record"
 	"wavex/scheduler"
 )
-
-// projectDir is where tasks work and where .loop lives: the plan's defaults.dir,
-// relative to the plan file, else the current directory, as with make.
-func projectDir(p *plan.Plan) (string, error) {
-	if d := p.Defaults.Dir; d != "" {
-		abs, err := filepath.Abs(p.Path)
-		if err != nil {
-			return "", err
-		}
-		return filepath.Join(filepath.Dir(abs), filepath.FromSlash(d)), nil
-	}
-	return os.Getwd()
-}
 
 // resolve makes the run's configuration of flags, the plan and defaults, in this
 // order. old is the configuration of the run that is resumed; its values stay
@@ -35,7 +24,7 @@ func resolve(o runOptions, p *plan.Plan, dir string, old *scheduler.Config) (sch
 	if old != nil {
 		c = *old
 	} else {
-		c.Run = runID(time.Now())
+		c.Run = record.NewID(time.Now())
 		c.Limits, c.BudgetGiven = planLimits(p), p.Budget.USD != nil
 		c.Parallel = p.Parallel
 		if p.Schedule != "" {
@@ -129,7 +118,7 @@ func resolve(o runOptions, p *plan.Plan, dir string, old *scheduler.Config) (sch
 		}
 	}
 	if old == nil || given("judge") {
-		c.Judge = o.judge == "on" || o.judge == "auto" && needsAgent(p)
+		c.Judge = o.judge == "on" || o.judge == "auto" && agent.Needed(p)
 	}
 	if old == nil || given("accept-assumptions") {
 		c.AcceptAssumptions = o.accept

@@ -6,13 +6,13 @@ import (
 	"os/signal"
 	"syscall"
 
+	"wavex/internal/session"
 	"wavex/scheduler"
 )
 
-// signals passes Ctrl-C and SIGTERM on to the loop: the first drains, the second
-// interrupts, the third abandons everything at once. The channel gives the exit code
-// of the third.
-func (r *session) signals(loop *scheduler.Loop) (stop func(), abandoned <-chan int) {
+// signals passes Ctrl-C and SIGTERM on to the session: the first drains, the second
+// interrupts, the third abandons everything at once.
+func (r *launch) signals(c *session.Console) (stop func()) {
 	in := make(chan os.Signal, 4)
 	out := make(chan scheduler.Signal, 2)
 	gone := make(chan int, 1)
@@ -24,7 +24,7 @@ func (r *session) signals(loop *scheduler.Loop) (stop func(), abandoned <-chan i
 	// to every command of ours.
 	gonePipe := make(chan os.Signal, 1)
 	signal.Notify(gonePipe, syscall.SIGPIPE)
-	loop.Signals = out
+	c.Signals, c.Leave = out, gone
 	interrupt := r.opts.onSignal == "interrupt"
 	last := 3
 	if interrupt {
@@ -58,5 +58,5 @@ func (r *session) signals(loop *scheduler.Loop) (stop func(), abandoned <-chan i
 		signal.Stop(in)
 		close(quit)
 		<-finished
-	}, gone
+	}
 }

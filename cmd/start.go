@@ -11,6 +11,8 @@ import (
 
 	"wavex/internal/intent"
 	"wavex/internal/plan"
+	"wavex/internal/planfile"
+	"wavex/internal/refuse"
 	"wavex/internal/report"
 	"wavex/internal/stage"
 	"wavex/scheduler"
@@ -102,12 +104,12 @@ func requestFlags(c *cobra.Command, o *requestOptions) {
 
 // tellPlan prints the plan, what is doubtful about it, and what it is expected to take.
 func (q *request) tellPlan(res stage.Result) error {
-	p, diags, err := loadPlan(res.Path)
+	p, diags, err := planfile.Load(res.Path, "")
 	if err != nil {
 		return err
 	}
 	if p == nil {
-		return &planError{diags}
+		return refuse.Plan(diags)
 	}
 	_, waves := p.Waves()
 	q.say(fmt.Sprintf("plan: %s in %s: %s (%s spent)", report.Plural(len(p.Tasks), "task", "tasks"), report.Plural(waves, "wave", "waves"), res.Path, res.Origin.Spent.Spent()))
@@ -151,12 +153,12 @@ func (q *request) shown(path string) string {
 // ready prints the checklist and asks at gate G1 where the shape wants it. Nothing has
 // been started when it refuses.
 func (q *request) ready(res stage.Result) (*plan.Plan, error) {
-	p, diags, err := loadPlan(res.Path)
+	p, diags, err := planfile.Load(res.Path, "")
 	if err != nil {
 		return nil, err
 	}
 	if p == nil {
-		return nil, &planError{diags}
+		return nil, refuse.Plan(diags)
 	}
 	_, waves := p.Waves()
 	facts := intent.Facts{Decision: &res.Intent.Decision, Undo: &res.Intent.Undo, Kind: &res.Intent.Kind,

@@ -8,9 +8,12 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"wavex/internal/record"
+	"wavex/internal/refuse"
 	"wavex/internal/report"
 	"wavex/internal/stage"
 	"wavex/internal/ui"
+	"wavex/scheduler"
 )
 
 func newStatus(std Stdio) *cobra.Command {
@@ -57,11 +60,11 @@ func runStatus(args []string, output string, again, ascii, plain bool, std Stdio
 		return err
 	}
 	if again {
-		if err := rebuild(p.state, p.events); err != nil {
-			return &blockedError{err}
+		if err := record.Rebuild(p.State, p.Events); err != nil {
+			return refuse.Blocked(err)
 		}
 	}
-	sum := report.Of(p.state, p.events)
+	sum := report.Of(p.State, p.Events)
 	if output == "json" {
 		b, err := sum.JSON()
 		if err == nil {
@@ -69,7 +72,7 @@ func runStatus(args []string, output string, again, ascii, plain bool, std Stdio
 		}
 		return err
 	}
-	st := p.standing()
+	st := standing(p)
 	st.Plain = plain
 	box := ui.Box(st, look)
 	_, err = fmt.Fprint(std.Out, box+"\n"+sum.Table(0, ascii))
@@ -78,7 +81,7 @@ func runStatus(args []string, output string, again, ascii, plain bool, std Stdio
 
 // requestStatus shows a request that no run was made of yet; false when there is none.
 func requestStatus(loop string, o ui.Options, plain bool, std Stdio) (bool, error) {
-	events, err := readEvents(loop)
+	events, err := record.Read(loop)
 	if err != nil {
 		return false, nil // told already
 	}
@@ -98,4 +101,18 @@ func requestStatus(loop string, o ui.Options, plain bool, std Stdio) (bool, erro
 	}
 	_, err = std.Out.Write([]byte(ui.RequestBox(r, o)))
 	return true, err
+}
+
+// standing is the run for the box of wavex status.
+func standing(p *record.Past) ui.Standing {
+	st := ui.Standing{State: p.State, Alive: p.Alive}
+	for _, e := range p.Events {
+		switch b := e.Body.(type) {
+		case scheduler.RunStarted:
+			st.Delivered = nil
+		case scheduler.DeliveryEnded:
+			st.Delivered = &b
+		}
+	}
+	return st
 }

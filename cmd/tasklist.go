@@ -7,24 +7,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"sync"
-	"time"
 
 	"wavex/internal/plan"
 	"wavex/internal/plan/foreign"
+	"wavex/internal/planfile"
 	"wavex/internal/tasklist"
-	"wavex/scheduler"
-)
-
-// listWait bounds how long the end of a run waits for the list to show it: longer than
-// it takes until the lock of a process that died may be taken over. Who left at once
-// does not wait for that.
-const (
-	listWait    = 20 * time.Second
-	listWaitNot = time.Second
 )
 
 // planOrList is what a run is made of: a plan file, the list that a flag names, or the
@@ -51,67 +40,15 @@ func planOrList(args []string, list string) (path string, err error) {
 	return l.Dir, nil
 }
 
-// isList tells whether a path is the folder of a task list.
-func isList(path string) bool { return tasklist.IsList(path, os.Getenv) }
-
-// loadPlan reads a plan, or a task list by its folder; what cannot be read is the
-// caller's mistake.
-func loadPlan(path string) (*plan.Plan, []plan.Diagnostic, error) { return loadPlanOf(path, "") }
-
-// loadPlanOf is loadPlan for a run: of a task list the tasks that the run completed are
-// still part of the plan.
-func loadPlanOf(path, run string) (*plan.Plan, []plan.Diagnostic, error) {
-	if isList(path) {
-		l, err := tasklist.At(path)
-		if err != nil {
-			return nil, nil, err
-		}
-		p, diags, err := l.Plan(context.Background(), run)
-		if err != nil {
-			return nil, nil, usage("reading the task list: %s", err)
-		}
-		return p, diags, nil
-	}
-	p, diags, err := foreign.Load(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, usage("there is no plan %s", path)
-	}
-	if err != nil {
-		return nil, nil, usage("reading the plan: %s", err)
-	}
-	return p, diags, nil
-}
-
-// runOf is the run of the current directory that a list is the plan of, "" when there is
-// none. For a new run or a resume only an unfinished one counts.
-func runOf(path string, unfinished bool) string {
-	if !isList(path) {
-		return ""
-	}
-	dir, err := os.Getwd()
-	if err != nil {
-		return ""
-	}
-	events, err := readEvents(filepath.Join(dir, ".loop"))
-	last := lastRun(events)
-	switch {
-	case err != nil || last == nil || !samePath(last.plan, path): // said where it is read again
-		return ""
-	case unfinished && last.over():
-		return ""
-	}
-	return last.config.Run
-}
-
 // sharedList is the list that children share, when that is asked for.
-func (r *session) sharedList() error {
+func (r *launch) sharedList() error {
 	name := os.Getenv(tasklist.EnvVar)
-	if isList(r.plan.Path) {
+	if planfile.IsList(r.plan.Path) {
 		own, err := tasklist.Open(filepath.Base(r.plan.Path), os.Getenv)
 		if err != nil {
 			return err
 		}
-		if name = own.Name; !samePath(own.Dir, r.plan.Path) {
+		if name = own.Name; !planfile.Same(own.Dir, r.plan.Path) {
 			return usage("--share-task-list: agents would not find %s; it is none of the lists in %s", r.plan.Path, filepath.Dir(own.Dir))
 		}
 	}
@@ -120,46 +57,6 @@ func (r *session) sharedList() error {
 	}
 	r.config.TaskList = name
 	return nil
-}
-
-// childEnv is what agents are told beyond their assignment.
-func (r *session) childEnv() map[string]string {
-	env := rehearsalEnv(r.agent.name, r.config.Loop, r.config.Run)
-	if r.config.TaskList != "" {
-		if env == nil {
-			env = map[string]string{}
-		}
-		env[tasklist.EnvVar] = r.config.TaskList
-	}
-	return env
-}
-
-// mirror shows the run in the list that it is made of; done ends that, waits for at most
-// a time, and says what could not be shown. Without a list there is nothing to do.
-func (r *session) mirror(ctx context.Context) (view scheduler.View, done func(time.Duration)) {
-	if !isList(r.plan.Path) {
-		return nil, func(time.Duration) {}
-	}
-	l, err := tasklist.At(r.plan.Path)
-	if err != nil {
-		return nil, func(time.Duration) { fmt.Fprintln(r.std.Err, "wavex:", err) }
-	}
-	var mu sync.Mutex
-	var said []string // the terminal is not ours to write to before the end
-	ctx = context.WithoutCancel(ctx)
-	m := tasklist.NewMirror(ctx, l, r.plan, func(text string) {
-		mu.Lock()
-		defer mu.Unlock()
-		said = append(said, text)
-	})
-	return m, func(wait time.Duration) {
-		ctx, cancel := context.WithTimeout(ctx, wait)
-		defer cancel()
-		m.Close(ctx)
-		for _, text := range said {
-			fmt.Fprintln(r.std.Err, "wavex: warning:", text)
-		}
-	}
 }
 
 // exportList puts a plan into a list.

@@ -7,6 +7,9 @@ import (
 	"strings"
 
 	"wavex/internal/gaps"
+	"wavex/internal/record"
+	"wavex/internal/refuse"
+	"wavex/internal/session"
 	"wavex/internal/workspace"
 	"wavex/scheduler"
 )
@@ -21,14 +24,14 @@ func (v *verification) within(ctx context.Context, std Stdio, look func() error)
 	if s == nil || s.Config.Isolation != scheduler.Isolated || !workspace.Known(s.Config.Loop, s.Config.Run) {
 		return look()
 	}
-	space, err := workspace.Reattach(ctx, treeOptions(s.Plan, s.Config))
+	space, err := session.Reattach(ctx, s.Plan, s.Config)
 	if err != nil {
-		return &blockedError{err}
+		return refuse.Blocked(err)
 	}
 	defer func() { err = errors.Join(err, space.Close(context.WithoutCancel(ctx))) }()
 	taken, err := space.Taken(ctx)
 	if err != nil {
-		return &blockedError{err}
+		return refuse.Blocked(err)
 	}
 	if taken {
 		return look()
@@ -81,8 +84,8 @@ func (v *verification) settle(doc *gaps.Document, std Stdio) error {
 	if bodies == nil {
 		return nil
 	}
-	a := amendment{v.state, v.events}
-	err := a.add(std, bodies...)
-	v.events = a.events
+	a := record.Amendment{State: v.state, Events: v.events}
+	err := a.Add(std.Err, bodies...)
+	v.events = a.Events
 	return err
 }

@@ -16,7 +16,10 @@ import (
 
 	"wavex/internal/gaps"
 	"wavex/internal/plan"
+	"wavex/internal/planfile"
 	"wavex/internal/proc"
+	"wavex/internal/record"
+	"wavex/internal/refuse"
 	"wavex/internal/report"
 	"wavex/internal/secret"
 	"wavex/internal/ui/safe"
@@ -158,19 +161,19 @@ type verification struct {
 func openVerification(args []string, from string) (*verification, error) {
 	v := &verification{secrets: secret.New(os.Environ())}
 	past, err := pastRun(args)
-	var none *usageError
+	var none *refuse.UsageError
 	switch {
 	case err == nil:
-		v.plan, v.state, v.events, v.dir = past.state.Plan, past.state, past.events, past.state.Config.Dir
+		v.plan, v.state, v.events, v.dir = past.State.Plan, past.State, past.Events, past.State.Config.Dir
 	case len(args) == 0 || !errors.As(err, &none):
 		return nil, err
 	default:
-		p, _, loadErr := loadPlan(args[0])
+		p, _, loadErr := planfile.Load(args[0], "")
 		if loadErr != nil || p == nil {
 			return nil, errors.Join(loadErr, err)
 		}
 		v.plan = p
-		if v.dir, err = projectDir(p); err != nil {
+		if v.dir, err = planfile.Project(p); err != nil {
 			return nil, err
 		}
 	}
@@ -192,7 +195,7 @@ func (v *verification) lock() (func(), error) {
 	if st, err := os.Stat(v.loop()); err != nil || !st.IsDir() {
 		return func() {}, nil
 	}
-	lock, err := hold(v.loop(), "")
+	lock, err := record.Hold(v.loop(), "")
 	if err != nil {
 		return nil, err
 	}

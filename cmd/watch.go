@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/term"
 
+	"wavex/internal/refuse"
 	"wavex/internal/secret"
 	"wavex/internal/ui"
 	"wavex/internal/web"
@@ -154,7 +155,7 @@ func (f *follower) lines(ctx context.Context, o watchOptions, std Stdio) error {
 func (f *follower) serve(ctx context.Context, o watchOptions, std Stdio) error {
 	srv, l, err := web.Listen(ctx, o.port, secret.New(os.Environ()).Bytes)
 	if err != nil {
-		return &blockedError{err}
+		return refuse.Blocked(err)
 	}
 	if err := f.show(srv, time.Now()); err != nil {
 		return errors.Join(err, l.Close())

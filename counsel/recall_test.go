@@ -1,4 +1,4 @@
-package cmd
+package counsel
 
 import (
 	"os"
@@ -8,7 +8,7 @@ import (
 	"wavex/budget"
 )
 
-func TestPanelCost(t *testing.T) {
+func TestRecall(t *testing.T) {
 	t.Parallel()
 	const (
 		begun    = `{"type":"system","subtype":"init","session_id":"s","model":"m"}` + "\n"
@@ -43,7 +43,7 @@ func TestPanelCost(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if cost, known := panelCost(dir, prices); cost != c.cost || known != c.known {
+			if cost, known := Recall(dir, prices); cost != c.cost || known != c.known {
 				t.Errorf("cost %d, known %v; want %d, %v", cost, known, c.cost, c.known)
 			}
 		})

@@ -1,4 +1,4 @@
-package cmd
+package record
 
 import (
 	"crypto/rand"
@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// runID names a run: sortable by its start, and unlike any other.
-func runID(now time.Time) string {
+// NewID names a run: sortable by its start, and unlike any other.
+func NewID(now time.Time) string {
 	return now.UTC().Format("20060102-150405-") + strings.ToLower(rand.Text()[:4])
 }
 
-// isRunID tells whether a text has the form of a run's id.
-func isRunID(text string) bool {
+// IsID tells whether a text has the form of a run's id.
+func IsID(text string) bool {
 	day, rest, ok := strings.Cut(text, "-")
 	clock, luck, ok2 := strings.Cut(rest, "-")
 	_, err := time.Parse("20060102-150405", day+"-"+clock)

@@ -1,4 +1,4 @@
-package cmd
+package session
 
 import (
 	"cmp"
@@ -14,6 +14,7 @@ import (
 
 	"wavex/budget"
 	"wavex/counsel"
+	"wavex/internal/agent"
 	"wavex/internal/plan"
 	"wavex/internal/proc"
 	"wavex/internal/verify"
@@ -115,7 +116,7 @@ func (v *reviews) judge(ctx context.Context, e scheduler.CriteriaStarted, dir, r
 	var more []string
 	c.Diff, more = v.diff(ctx, 0, files)
 	c.Files = merged(files, more)
-	if v.agent.name == "rehearse" {
+	if v.opts.Agent.Rehearses() {
 		c.Rehearse = standInRulings(dir, c)
 	}
 	rulings, cost, why := v.panel.Judge(ctx, c)
@@ -208,14 +209,5 @@ func standInRulings(dir string, c counsel.JudgeCase) json.RawMessage {
 		}
 		rulings = append(rulings, r)
 	}
-	return block(map[string]any{"rulings": rulings})
-}
-
-// block is what the rehearsal agent is told for a lean call.
-func block(structured any) json.RawMessage {
-	out, err := json.Marshal(map[string]any{"structured": structured, "duration": "20ms", "cost": 0.002})
-	if err != nil {
-		return nil // plain data: it cannot fail
-	}
-	return out
+	return agent.Answer(map[string]any{"rulings": rulings})
 }

@@ -1,54 +1,80 @@
-package cmd
+package session
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
+	"wavex/counsel"
 	"wavex/internal/hook"
-	"wavex/internal/journal"
+	"wavex/internal/loopdir"
 	"wavex/internal/plan"
 	"wavex/internal/proc"
 	"wavex/internal/prompt"
-	"wavex/internal/rehearse"
-	"wavex/internal/report"
 	"wavex/internal/ui"
 	"wavex/runner"
 	"wavex/scheduler"
 )
 
-// run wires the loop to the world and runs it.
-func (r *session) run(ctx context.Context) error {
+// Console is where a session shows itself, and who can be asked there.
+type Console struct {
+	View   ui.View          // closed when the loop has ended
+	Person scheduler.Person // asked at gates; nil: nobody sits there
+	Judge  Judge            // judges what a thorough review finds; nil: nobody does
+	// Signals are wishes to stop. Leave gives, after them, the exit code of one to leave
+	// at once.
+	Signals <-chan scheduler.Signal
+	Leave   <-chan int
+}
+
+// Judge settles the findings of a thorough review, and may ask the panel about them. It
+// is called from a goroutine of a review's own, one at a time, and returns soon after
+// ctx ends.
+type Judge interface {
+	Judge(ctx context.Context, p *counsel.Panel, c counsel.ReviewCase, r *counsel.Review)
+}
+
+// Outcome is how a session ended.
+type Outcome struct {
+	End   scheduler.RunEnded
+	State *scheduler.State // nil after leaving at once: it belongs to the loop then
+	Left  int              // the exit code of leaving at once; 0: it ended by itself
+}
+
+// Run wires the loop to the world and runs it. An error means that the run has no end on
+// record; a *journal.WriteError among it, that the journal could not be written.
+func (r *Session) Run(ctx context.Context, c Console) (Outcome, error) {
 	defer lazyGC(len(r.plan.Tasks))()
+	r.view = c.View
 	if r.config.Stagger == scheduler.Staggered {
 		r.responses = make(chan string, 16)
 	}
-	who := &runner.Agent{Name: r.agent.name, Argv: r.agent.argv, Prices: r.prices, Secrets: r.secrets, Observe: r.observe,
-		Run: r.config.Run, Env: proc.Environ(os.Environ(), nil), Rehearsal: r.agent.name == "rehearse", Extra: r.childEnv()}
-	if g := r.opts.grace; g > 0 {
+	who := &runner.Agent{Name: r.opts.Agent.Name, Argv: r.opts.Agent.Argv, Prices: r.opts.Prices, Secrets: r.opts.Secrets, Observe: r.observe,
+		Run: r.config.Run, Env: proc.Environ(os.Environ(), nil), Rehearsal: r.opts.Agent.Rehearses(), Extra: r.childEnv()}
+	if g := r.opts.Grace; g > 0 {
 		who.Grace, who.StopWait = g, runner.StopWait{Interrupt: g, Close: g, Terminate: g}
 	}
 	files := r.projections()
 	defer func() { _ = files.Close() }() // what went wrong it has said itself
 	diary, written := r.diary()
 	defer written()
-	card := hook.NewMirror(r.config.Loop, contextFile(r.config.Track), r.secrets.Bytes)
+	card := hook.NewMirror(r.config.Loop, contextFile(r.config.Track), r.opts.Secrets.Bytes)
 	defer func() {
 		if err := card.Close(); err != nil {
-			fmt.Fprintln(r.std.Err, "wavex: hooks cannot speak of this run:", err)
+			fmt.Fprintln(r.opts.Err, "wavex: hooks cannot speak of this run:", err)
 		}
 	}()
 	loop := &scheduler.Loop{
-		State: r.state, Open: r.open, Journal: eventLog{r.log}, Runner: who,
+		State: r.state, Open: r.open, Journal: r.log, Runner: who, Signals: c.Signals, Person: c.Person,
 		Views: []scheduler.View{r.view, card, files}, Responses: r.responses, Request: r.request, Case: r.panelCase,
 		Recover: func(ctx context.Context, e scheduler.AttemptStarted) runner.Result {
-			return r.recover(ctx, r.prices, e)
+			return r.recover(ctx, r.opts.Prices, e)
 		},
 		RecoverPanel: r.recoverPanel,
 		Clean:        r.clean,
@@ -62,12 +88,12 @@ func (r *session) run(ctx context.Context) error {
 	}
 	panel, err := r.panel(who)
 	if err != nil {
-		return errors.Join(err, r.view.Close())
+		return Outcome{}, errors.Join(err, r.view.Close())
 	}
 	if r.config.Counsel {
 		loop.Panel = witness{panel, r}
 	}
-	verdicts := &reviews{session: r, panel: panel, human: r.person()}
+	verdicts := &reviews{Session: r, panel: panel, human: c.Judge}
 	loop.Review, loop.Verify, loop.Asked, loop.Precheck = verdicts.review, verdicts.verifyCriteria, verdicts.asked, verdicts.precheck
 	if diary != nil {
 		loop.Views = append(loop.Views, diary)
@@ -77,17 +103,12 @@ func (r *session) run(ctx context.Context) error {
 		loop.Views = append(loop.Views, list)
 	}
 	sent := r.trace(ctx, loop)
-	if r.config.Attended {
-		loop.Person = &person{in: bufio.NewReader(r.std.In), out: r.std.Err}
-	}
 	hooks, told := r.notifier(ctx)
 	if hooks != nil {
 		loop.Views = append(loop.Views, hooks)
 	}
-	stopSignals, abandoned := r.signals(loop)
-	defer stopSignals()
-	guard := contain(ctx, r.config.Run, r.config.Loop)
-	defer guard()
+	r.last = []func(left bool){r.propose, shown, told, sent}
+	defer proc.Contain(ctx, r.opts.Guard, r.config.Run, filepath.Join(r.config.Loop, "guard.lock"))()
 
 	type outcome struct {
 		end scheduler.RunEnded
@@ -100,50 +121,42 @@ func (r *session) run(ctx context.Context) error {
 	}()
 	select {
 	case out := <-done:
+		r.ran = true
 		seal()
 		_ = files.Close() // before the end is told
-		end := r.reported(r.finish(out.end, out.err))
-		r.propose()
-		shown(listWait)
-		told()
-		sent()
-		return r.complete(end)
-	case code := <-abandoned:
+		if cerr := r.view.Close(); out.err == nil && cerr != nil && !r.opts.Text {
+			fmt.Fprintln(r.opts.Err, "wavex: writing the events:", cerr)
+		}
+		return Outcome{End: out.end, State: r.state}, out.err
+	case code := <-c.Leave:
 		// The third signal: the user wants out now. The journal is whole as it is, and a
 		// resume settles what is left open.
 		_, err := proc.Sweep(context.WithoutCancel(ctx), r.config.Run)
 		if err != nil && !errors.Is(err, proc.ErrUnsupported) {
-			fmt.Fprintln(r.std.Err, "wavex: sweeping:", err)
+			fmt.Fprintln(r.opts.Err, "wavex: sweeping:", err)
 		}
-		shown(listWaitNot)
-		return r.reported(exitCode(code))
+		return Outcome{Left: code}, nil
 	}
 }
 
-// complete prints the last block, when everything is done and on record, and passes the
-// end on.
-func (r *session) complete(end error) error {
-	if end != nil || r.mute || r.opts.output != "text" {
-		return end
-	}
-	r.printComplete()
-	return nil
+// projections starts to keep the files in .loop up to date. That they cannot be written is
+// a warning; the run has its journal.
+func (r *Session) projections() *loopdir.Writer {
+	return loopdir.NewWriter(r.config.Loop, r.opts.Secrets.Bytes, func(err error) {
+		fmt.Fprintln(r.opts.Err, "wavex: warning: the files in .loop are behind the journal; `wavex status --rebuild` writes them again:", err)
+	})
 }
 
-func (r *session) printComplete() {
-	if _, err := r.std.Out.Write(r.secrets.Bytes([]byte(report.Completion(r.state, r.opts.ascii)))); err != nil {
-		fmt.Fprintln(r.std.Err, "wavex: writing the last block:", err) // a reader that is gone makes the run no worse
-	}
-}
+func luck() float64 { return rand.Float64() }
 
 // clean takes the secrets out of an event, before anything is made of it.
-func (r *session) clean(b scheduler.Body) scheduler.Body {
-	return r.secrets.Value(b).(scheduler.Body)
+func (r *Session) clean(b scheduler.Body) scheduler.Body {
+	return r.opts.Secrets.Value(b).(scheduler.Body)
 }
 
 // observe shows a sign of life, without secrets: it may quote a command.
-func (r *session) observe(o runner.Observation) {
-	o.Text = r.secrets.String(o.Text)
+func (r *Session) observe(o runner.Observation) {
+	o.Text = r.opts.Secrets.String(o.Text)
 	r.view.Observe(o)
 	if o.Kind == "text" || o.Kind == "tool" {
 		select {
@@ -153,80 +166,13 @@ func (r *session) observe(o runner.Observation) {
 	}
 }
 
-// rehearsalEnv is what the rehearsal agent is told beyond its assignment: how fast
-// time runs, and where it keeps its sessions, so that resuming one can be rehearsed.
-func rehearsalEnv(agent, loop, run string) map[string]string {
-	if agent != "rehearse" {
-		return nil
-	}
-	env := map[string]string{rehearse.SessionsVar: filepath.Join(loop, "runs", run, "sessions")}
-	if speed := os.Getenv(rehearse.SpeedVar); speed != "" {
-		env[rehearse.SpeedVar] = speed
-	}
-	return env
-}
-
-// finish closes the view and turns the end into an exit code.
-func (r *session) finish(end scheduler.RunEnded, err error) error {
-	if cerr := r.view.Close(); err == nil && cerr != nil && r.opts.output == "json" {
-		fmt.Fprintln(r.std.Err, "wavex: writing the events:", cerr)
-	}
-	var full *journal.WriteError
-	if errors.As(err, &full) {
-		return fmt.Errorf("%w\nwhat was under way was stopped; put that right, then continue with: wavex resume %s", err, r.plan.Path)
-	}
-	if err != nil {
-		return err
-	}
-	return exitOf(end.ExitCode)
-}
-
-// contain makes sure that nothing survives wavex: orphans come to us, and a guard
-// sweeps when we are killed; both know the run's control group. Where the system
-// offers none of this, the run goes on. What an earlier wavex left in the group is ended.
-func contain(ctx context.Context, run, loop string) func() {
-	awaitGuard(ctx, loop)
-	_ = proc.Subreaper()
-	_ = proc.Unenclose(ctx, run)
-	open := func() {}
-	if e, err := proc.Enclose(run); err == nil {
-		open = func() { _ = e.Close(context.WithoutCancel(ctx)) } // the run is over, and what is left of it with it
-	}
-	self, err := os.Executable()
-	if err != nil {
-		return open
-	}
-	guard, err := proc.StartGuard([]string{self, "guard", run, guardLock(loop)}, run)
-	if err != nil {
-		return open
-	}
-	guarded(ctx, loop)
-	return func() {
-		_ = guard.Close()
-		open()
-	}
-}
-
-// eventLog writes events into the journal.
-type eventLog struct{ log *journal.Log }
-
-func (l eventLog) Append(e scheduler.Event) error {
-	b, err := e.Encode()
-	if err != nil {
-		return fmt.Errorf("encoding event %d: %w", e.Seq, err)
-	}
-	return l.log.Append(b)
-}
-
-func (l eventLog) Sync() error { return l.log.Sync() }
-
 // taskDir is where the files of a task's attempts are.
-func (r *session) taskDir(id string) string {
+func (r *Session) taskDir(id string) string {
 	return filepath.Join(r.config.Loop, "runs", r.config.Run, "tasks", id)
 }
 
 // workDir is where a task works.
-func (r *session) workDir(p *plan.Plan, i int) string { return workDir(r.config.Dir, &p.Tasks[i]) }
+func (r *Session) workDir(p *plan.Plan, i int) string { return workDir(r.config.Dir, &p.Tasks[i]) }
 
 func workDir(project string, t *plan.Task) string {
 	if s := t.Settings; s != nil && s.Dir != "" {
@@ -236,7 +182,7 @@ func workDir(project string, t *plan.Task) string {
 }
 
 // request says what an attempt is to do. It is called by the loop's goroutine.
-func (r *session) request(s *scheduler.State, i int, e scheduler.AttemptStarted) (runner.Request, error) {
+func (r *Session) request(s *scheduler.State, i int, e scheduler.AttemptStarted) (runner.Request, error) {
 	t := &s.Plan.Tasks[i]
 	req := runner.Request{
 		Run: r.config.Run, Task: t.ID, Attempt: e.Attempt, Slot: e.Slot,
@@ -248,8 +194,8 @@ func (r *session) request(s *scheduler.State, i int, e scheduler.AttemptStarted)
 	if req.Protect = protect(s.Plan, t); t.Command == "" {
 		req.Guards = r.guards(s.Plan, i)
 	}
-	if r.agent.scenario != nil {
-		req.Rehearse = r.agent.scenario.Block(t.ID, t.Rehearse)
+	if r.opts.Agent.Scenario != nil {
+		req.Rehearse = r.opts.Agent.Scenario.Block(t.ID, t.Rehearse)
 	}
 	req.Env = r.traced(req.Env, e)
 	if t.Command != "" {
@@ -269,7 +215,7 @@ func (r *session) request(s *scheduler.State, i int, e scheduler.AttemptStarted)
 }
 
 // runsFolder makes sure, once, that attempts could keep their files.
-func (r *session) runsFolder() error {
+func (r *Session) runsFolder() error {
 	if r.folder {
 		return nil
 	}
@@ -279,7 +225,7 @@ func (r *session) runsFolder() error {
 }
 
 // brief gathers what the prompt says beyond the plan.
-func (r *session) brief(s *scheduler.State, i int, e scheduler.AttemptStarted) prompt.Brief {
+func (r *Session) brief(s *scheduler.State, i int, e scheduler.AttemptStarted) prompt.Brief {
 	t := &s.Tasks[i]
 	b := prompt.Brief{Loop: r.config.Loop, Conditions: conditions(t), Continues: e.Resume, More: e.Why == "continue"}
 	b.Context, b.Notes = tracked(r.config.Track)
@@ -316,7 +262,7 @@ func (r *session) brief(s *scheduler.State, i int, e scheduler.AttemptStarted) p
 
 // recover settles an attempt that an earlier wavex started and did not see end: its
 // processes are found by their mark and stopped first, then its stream is priced.
-func (r *session) recover(ctx context.Context, prices runner.Pricer, e scheduler.AttemptStarted) runner.Result {
+func (r *Session) recover(ctx context.Context, prices runner.Pricer, e scheduler.AttemptStarted) runner.Result {
 	mark := fmt.Sprintf("%s/%s/%d", r.config.Run, e.Task, e.Attempt)
 	_, err := proc.Sweep(ctx, mark)
 	res := runner.Result{Outcome: runner.Interrupted, Reason: "wavex ended before the attempt did", Contained: err == nil}
@@ -330,5 +276,3 @@ func (r *session) recover(ctx context.Context, prices runner.Pricer, e scheduler
 	}
 	return res
 }
-
-var _ scheduler.View = ui.View(nil)

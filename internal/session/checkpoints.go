@@ -1,4 +1,4 @@
-package cmd
+package session
 
 import (
 	"context"
@@ -34,13 +34,13 @@ func hasHard(p *plan.Plan) bool {
 
 // checkpoints gives the run's checkpoints; nil where it needs none, or has no repository,
 // which is told.
-func (r *session) checkpoints(ctx context.Context) *workspace.Points {
+func (r *Session) checkpoints(ctx context.Context) *workspace.Points {
 	if r.config.Isolation == scheduler.Isolated || !hasHard(r.plan) {
 		return nil
 	}
 	points, err := workspace.OpenPoints(ctx, r.config.Dir, r.config.Run, os.Environ())
 	if err != nil {
-		fmt.Fprintln(r.std.Err, "wavex: warning: there are tasks that are hard to undo, and no checkpoints of them:", err)
+		fmt.Fprintln(r.opts.Err, "wavex: warning: there are tasks that are hard to undo, and no checkpoints of them:", err)
 		return nil
 	}
 	return points
@@ -55,9 +55,9 @@ type pointed struct {
 	warn   func(error)
 }
 
-func (r *session) pointed(inner scheduler.Runner, points *workspace.Points) pointed {
+func (r *Session) pointed(inner scheduler.Runner, points *workspace.Points) pointed {
 	p := pointed{Runner: inner, points: points, plan: r.plan, warn: func(err error) {
-		fmt.Fprintln(r.std.Err, "wavex: warning:", err)
+		fmt.Fprintln(r.opts.Err, "wavex: warning:", err)
 	}}
 	if r.config.Schedule != "eager" {
 		p.waves, _ = r.plan.Waves()

@@ -1,4 +1,4 @@
-package cmd
+package session
 
 import (
 	"context"
@@ -16,35 +16,38 @@ const traceWait = 5 * time.Second
 
 // trace makes traces of the run where the environment asks for them. What keeps them
 // from being made or sent is told, and changes nothing about the run.
-func (r *session) trace(ctx context.Context, loop *scheduler.Loop) (done func()) {
+func (r *Session) trace(ctx context.Context, loop *scheduler.Loop) (done func(left bool)) {
 	yes, why := telemetry.Wanted(os.Getenv)
 	if why != "" {
-		fmt.Fprintln(r.std.Err, "wavex: no traces:", why)
+		fmt.Fprintln(r.opts.Err, "wavex: no traces:", why)
 	}
 	if !yes {
-		return func() {}
+		return func(bool) {}
 	}
 	e, err := telemetry.Exporter(ctx)
 	if err == nil {
-		r.traces, err = telemetry.New(ctx, e, versionText(), os.Getenv)
+		r.traces, err = telemetry.New(ctx, e, r.opts.Wavex, os.Getenv)
 	}
 	if err != nil {
-		fmt.Fprintln(r.std.Err, "wavex: no traces:", err)
-		return func() {}
+		fmt.Fprintln(r.opts.Err, "wavex: no traces:", err)
+		return func(bool) {}
 	}
 	// First, so that a span is there when its process is made ready.
 	loop.Views = append([]scheduler.View{r.traces}, loop.Views...)
-	return func() {
+	return func(left bool) {
+		if left {
+			return
+		}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), traceWait)
 		defer cancel()
 		if err := r.traces.Close(ctx); err != nil {
-			fmt.Fprintln(r.std.Err, "wavex:", r.secrets.String(err.Error()))
+			fmt.Fprintln(r.opts.Err, "wavex:", r.opts.Secrets.String(err.Error()))
 		}
 	}
 }
 
 // traced adds to an attempt's environment which span it is.
-func (r *session) traced(env map[string]string, e scheduler.AttemptStarted) map[string]string {
+func (r *Session) traced(env map[string]string, e scheduler.AttemptStarted) map[string]string {
 	if r.traces == nil {
 		return env
 	}

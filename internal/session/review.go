@@ -1,4 +1,4 @@
-package cmd
+package session
 
 import (
 	"cmp"
@@ -12,6 +12,7 @@ import (
 
 	"wavex/budget"
 	"wavex/counsel"
+	"wavex/internal/planfile"
 	"wavex/internal/proc"
 	"wavex/runner"
 	"wavex/scheduler"
@@ -21,12 +22,12 @@ import (
 
 // reviews are the run's reviewers and judge.
 type reviews struct {
-	*session
+	*Session
 	panel *counsel.Panel
-	human *human // who judges findings; nil: nobody does
+	human Judge // who judges findings; nil: nobody does
 }
 
-func (r *session) reviewDir(n int) string {
+func (r *Session) reviewDir(n int) string {
 	return filepath.Join(r.config.Loop, "runs", r.config.Run, "reviews", fmt.Sprint(n))
 }
 
@@ -65,7 +66,7 @@ func (v *reviews) review(s *scheduler.State, e scheduler.ReviewStarted) func(ctx
 		}
 	}
 	panel := *v.panel
-	panel.Caller = again{panel.Caller, v.session, s.CutShort()}
+	panel.Caller = again{panel.Caller, v.Session, s.CutShort()}
 	return func(ctx context.Context) counsel.Review {
 		var out counsel.Review
 		err := v.standing(ctx, e.Mode == counsel.Thorough, func(dir string) {
@@ -79,7 +80,7 @@ func (v *reviews) review(s *scheduler.State, e scheduler.ReviewStarted) func(ctx
 			return counsel.Review{Error: err.Error()}
 		}
 		if e.Mode == counsel.Thorough && v.human != nil && out.Error == "" {
-			v.human.judge(ctx, &panel, c, &out)
+			v.human.Judge(ctx, &panel, c, &out)
 		}
 		return out
 	}
@@ -132,7 +133,7 @@ func merged(a, b []string) []string {
 // standing calls use with a directory that holds the work as it stands together: the
 // project's own, or, where tasks work in trees, one of the integrated tree. A light review
 // reads no files and does not wait for it.
-func (r *session) standing(ctx context.Context, files bool, use func(dir string)) error {
+func (r *Session) standing(ctx context.Context, files bool, use func(dir string)) error {
 	if r.trees == nil || !files {
 		use(r.config.Dir)
 		return nil
@@ -152,7 +153,7 @@ func (v *reviews) asked(ctx context.Context, name string, limit budget.USD) budg
 	if n, ok := strings.CutPrefix(name, "review-"); ok {
 		dir = filepath.Join(v.config.Loop, "runs", v.config.Run, "reviews", n)
 	}
-	cost, known := panelCost(dir, v.prices)
+	cost, known := counsel.Recall(dir, v.opts.Prices)
 	if !known {
 		return max(cost, limit)
 	}
@@ -163,7 +164,7 @@ func (v *reviews) asked(ctx context.Context, name string, limit budget.USD) budg
 // paid for already; other questions are asked.
 type again struct {
 	counsel.Caller
-	of  *session
+	of  *Session
 	cut []int
 }
 
@@ -172,7 +173,7 @@ func (a again) Ask(ctx context.Context, q runner.Question) runner.Answer {
 	for _, n := range a.cut {
 		old := filepath.Join(a.of.reviewDir(n), filepath.Base(q.LogDir))
 		prompt, err := os.ReadFile(filepath.Join(old, "prompt.md"))
-		if err != nil || string(prompt) != string(a.of.secrets.Bytes([]byte(q.Prompt))) {
+		if err != nil || string(prompt) != string(a.of.opts.Secrets.Bytes([]byte(q.Prompt))) {
 			continue
 		}
 		data, err := os.ReadFile(filepath.Join(old, "result.json"))
@@ -188,7 +189,7 @@ func (a again) Ask(ctx context.Context, q runner.Question) runner.Answer {
 
 // diff is what the run, or one of its waves, changed, and the files it names. Where it
 // cannot be told from before (no git), the files are shown as they are.
-func (r *session) diff(ctx context.Context, wave int, files []string) (text string, changed []string) {
+func (r *Session) diff(ctx context.Context, wave int, files []string) (text string, changed []string) {
 	if r.trees != nil && r.trees.space.Mode() == scheduler.Isolated {
 		from, to, err := r.trees.space.Span(ctx, wave)
 		if err != nil || from == to {
@@ -204,14 +205,14 @@ func (r *session) diff(ctx context.Context, wave int, files []string) (text stri
 }
 
 // whole is everything that differs from when the run began, without wavex's own files.
-func (r *session) whole(ctx context.Context, files []string) (text string, changed []string) {
+func (r *Session) whole(ctx context.Context, files []string) (text string, changed []string) {
 	dir := r.config.Dir
 	before := r.since(dir)
 	if !inCheckout(ctx, dir) {
 		return before.changes(ctx, files), nil
 	}
 	own := []string{"--", ".", ":(exclude).loop", ":(exclude).loop.*"}
-	if rel, err := filepath.Rel(dir, planPath(r.plan)); err == nil && filepath.IsLocal(rel) {
+	if rel, err := filepath.Rel(dir, planfile.Path(r.plan)); err == nil && filepath.IsLocal(rel) {
 		own = append(own, ":(exclude)"+filepath.ToSlash(rel))
 	}
 	out := before.diff(ctx, append([]string{"--relative"}, own...)...)

@@ -1,4 +1,4 @@
-package cmd
+package session
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"wavex/internal/plan"
+	"wavex/internal/planfile"
 	"wavex/runner"
 )
 
@@ -26,7 +27,7 @@ type naming struct {
 }
 
 // guards are the files that attempts at a task have no business with.
-func (r *session) guards(p *plan.Plan, i int) []runner.Guard {
+func (r *Session) guards(p *plan.Plan, i int) []runner.Guard {
 	if !r.watched {
 		r.named, r.watched = namings(p, r.config.Dir), true
 	}
@@ -47,7 +48,7 @@ func (r *session) guards(p *plan.Plan, i int) []runner.Guard {
 		}
 	}
 	// A task list is written while the run goes on: by wavex itself.
-	if rel, err := filepath.Rel(r.config.Dir, planPath(p)); err == nil && filepath.IsLocal(rel) && !isList(p.Path) {
+	if rel, err := filepath.Rel(r.config.Dir, planfile.Path(p)); err == nil && filepath.IsLocal(rel) && !planfile.IsList(p.Path) {
 		add(filepath.ToSlash(rel), "it is the plan", false, false)
 	}
 	add(".loop", "it is wavex's own folder", false, true)

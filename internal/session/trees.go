@@ -1,4 +1,4 @@
-package cmd
+package session
 
 import (
 	"context"
@@ -6,14 +6,15 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/google/renameio/v2/maybe"
 
 	"wavex/internal/plan"
+	"wavex/internal/planfile"
+	"wavex/internal/record"
+	"wavex/internal/refuse"
 	"wavex/internal/report"
 	"wavex/internal/workspace"
 	"wavex/runner"
@@ -26,7 +27,7 @@ import (
 // trees is the workspace of a run as the scheduler sees it: its Runner, its Integrator,
 // and a View that is told which tasks are given up.
 type trees struct {
-	*session
+	*Session
 	space *workspace.Manager
 	inner scheduler.Runner
 
@@ -36,19 +37,19 @@ type trees struct {
 }
 
 // openTrees opens the workspace. The mode it resolves is frozen in the configuration.
-func (r *session) openTrees(ctx context.Context) (*trees, error) {
+func (r *Session) openTrees(ctx context.Context) (*trees, error) {
 	asked := r.config.Isolation
-	t := &trees{session: r, now: r.plan}
+	t := &trees{Session: r, now: r.plan}
 	o := treeOptions(r.plan, r.config)
 	o.Subject = t.subject
 	space, err := workspace.Open(ctx, o)
 	if err != nil {
-		return nil, &blockedError{err}
+		return nil, refuse.Blocked(err)
 	}
 	r.config.Isolation = space.Mode()
 	// That one task at a time works in the directory as ever needs no words.
-	if asked != workspace.Shared && (space.Mode() != workspace.Shared || o.Width > 1) && r.opts.output == "text" {
-		fmt.Fprintf(r.std.Err, "wavex: isolation %s: %s\n", space.Mode(), space.Why())
+	if asked != workspace.Shared && (space.Mode() != workspace.Shared || o.Width > 1) && r.opts.Text {
+		fmt.Fprintf(r.opts.Err, "wavex: isolation %s: %s\n", space.Mode(), space.Why())
 	}
 	t.space = space
 	return t, nil
@@ -67,8 +68,11 @@ func (t *trees) subject(id string) string {
 // treeOptions are those of a run's workspace.
 func treeOptions(p *plan.Plan, c scheduler.Config) workspace.Options {
 	width := 0
-	for _, ids := range waveIDs(p) {
-		width = max(width, len(ids))
+	waves, of := p.Waves()
+	sizes := make([]int, of+1)
+	for _, w := range waves {
+		sizes[w]++
+		width = max(width, sizes[w])
 	}
 	if c.Isolation == "" {
 		c.Isolation = workspace.Shared // a run of a wavex that knew no other
@@ -76,7 +80,7 @@ func treeOptions(p *plan.Plan, c scheduler.Config) workspace.Options {
 	return workspace.Options{
 		Project: c.Dir, Loop: c.Loop, Run: c.Run, Mode: c.Isolation, Width: width,
 		Share: p.Share, Writes: promised(p), Setup: p.Setup, Protect: p.ProtectBranches, NoVerify: c.NoVerify,
-		Env: os.Environ(), Now: time.Now, Own: []string{planPath(p)},
+		Env: os.Environ(), Now: time.Now, Own: []string{planfile.Path(p)},
 		Subject: func(id string) string {
 			if i, ok := p.Lookup(id); ok && p.Tasks[i].Subject != "" {
 				return p.Tasks[i].Subject
@@ -183,7 +187,7 @@ func (t *trees) Deliver(ctx context.Context, complete bool) (scheduler.DeliveryE
 		how = workspace.Auto
 	}
 	if how == "pr" {
-		events, err := readEvents(t.config.Loop)
+		events, err := record.Read(t.config.Loop)
 		if err == nil {
 			err = writeBody(t.plan, t.config, events)
 		}
@@ -219,14 +223,24 @@ func writeBody(p *plan.Plan, c scheduler.Config, events []scheduler.Event) error
 	return maybe.WriteFile(path, []byte(sum.Markdown()), 0o644)
 }
 
-// checkDelivery refuses what is no way of delivery, before anything is spent.
-func checkDelivery(how string) error {
-	words := strings.Fields(how)
-	switch {
-	case len(words) == 1 && slices.Contains([]string{"auto", "branch", "ff", "pr"}, words[0]):
-		return nil
-	case len(words) > 1 && words[0] == "patch":
-		return nil
+// Reattach opens the workspace of a past run of p with the configuration c, for between
+// sessions. The caller closes it.
+func Reattach(ctx context.Context, p *plan.Plan, c scheduler.Config) (*workspace.Manager, error) {
+	return workspace.Reattach(ctx, treeOptions(p, c))
+}
+
+// Deliver hands over what a past run has integrated; complete says that the run is. It is
+// for between sessions.
+func Deliver(ctx context.Context, p *plan.Plan, c scheduler.Config, events []scheduler.Event, how string, complete bool) (d workspace.Delivery, err error) {
+	if how == "pr" {
+		if err := writeBody(p, c, events); err != nil {
+			return d, err
+		}
 	}
-	return usage("--deliver takes auto, branch, ff, pr, or \"patch FILE\", not %q", how)
+	space, err := Reattach(ctx, p, c)
+	if err != nil {
+		return d, err
+	}
+	defer func() { err = errors.Join(err, space.Close(context.WithoutCancel(ctx))) }()
+	return space.Deliver(ctx, how, complete)
 }

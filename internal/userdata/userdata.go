@@ -1,4 +1,7 @@
-package cmd
+// Package userdata finds what belongs to the user and to the project beyond any run:
+// maxims and learnings. Runs and updates never overwrite it (LEDGER S3-16). What it is
+// used for is others' business.
+package userdata
 
 import (
 	"cmp"
@@ -13,18 +16,16 @@ import (
 
 	"wavex/internal/decompose"
 	"wavex/internal/learn"
+	"wavex/internal/refuse"
 )
 
-// This file finds what belongs to the user and to the project beyond any run: maxims
-// and learnings. Runs and updates never overwrite it (LEDGER S3-16).
+// EnvVar names the user's data folder.
+const EnvVar = "WAVEX_DATA"
 
-// dataVar names the user's data folder.
-const dataVar = "WAVEX_DATA"
-
-// userData is the user's data folder: WAVEX_DATA, else where the system keeps such
+// Dir is the user's data folder: WAVEX_DATA, else where the system keeps such
 // things. "" where there is no home.
-func userData() string {
-	if d := os.Getenv(dataVar); d != "" {
+func Dir() string {
+	if d := os.Getenv(EnvVar); d != "" {
 		return d
 	}
 	home, err := os.UserHomeDir()
@@ -40,14 +41,14 @@ func userData() string {
 	return filepath.Join(cmp.Or(os.Getenv("XDG_DATA_HOME"), filepath.Join(home, ".local", "share")), "wavex")
 }
 
-// projectData is the folder of a project's own learnings, to be kept with the code.
-func projectData(dir string) string { return filepath.Join(dir, ".wavex") }
+// Project is the folder of a project's own learnings, to be kept with the code.
+func Project(dir string) string { return filepath.Join(dir, ".wavex") }
 
-// maxims are the user's rules: custom.md first, then the other files by name. A folder
+// Maxims are the user's rules: custom.md first, then the other files by name. A folder
 // that is there and cannot be read refuses: nothing is planned without them (LEDGER S3-03).
-func maxims() ([]decompose.Note, error) {
+func Maxims() ([]decompose.Note, error) {
 	notes := []decompose.Note{}
-	root := userData()
+	root := Dir()
 	if root == "" {
 		return notes, nil
 	}
@@ -57,7 +58,7 @@ func maxims() ([]decompose.Note, error) {
 		return notes, nil
 	}
 	if err != nil {
-		return nil, &blockedError{fmt.Errorf("reading the maxims, without which nothing is planned: %w", err)}
+		return nil, refuse.Blocked(fmt.Errorf("reading the maxims, without which nothing is planned: %w", err))
 	}
 	slices.SortStableFunc(entries, func(a, b os.DirEntry) int {
 		return cmp.Compare(rank(a.Name()), rank(b.Name()))
@@ -68,7 +69,7 @@ func maxims() ([]decompose.Note, error) {
 		}
 		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
 		if err != nil {
-			return nil, &blockedError{fmt.Errorf("reading the maxims, without which nothing is planned: %w", err)}
+			return nil, refuse.Blocked(fmt.Errorf("reading the maxims, without which nothing is planned: %w", err))
 		}
 		notes = append(notes, decompose.Note{Title: "maxims/" + e.Name(), Text: string(text)})
 	}
@@ -82,25 +83,28 @@ func rank(name string) int {
 	return 1
 }
 
-// learnings are those of the project and of the user.
-func (q *request) learnings() ([]learn.Learning, error) {
+// Learnings are those of the project in dir and of the user. That lines of a file cannot
+// be read is told to say.
+func Learnings(dir string, say func(string)) ([]learn.Learning, error) {
 	var all []learn.Learning
-	for _, path := range learningFiles(q.dir) {
+	for _, path := range LearningFiles(dir) {
 		list, bad, err := learn.Load(path)
 		if err != nil {
-			return nil, &blockedError{err}
+			return nil, refuse.Blocked(err)
 		}
 		if bad > 0 {
-			q.say(fmt.Sprintf("%s: %d lines cannot be read and were passed over", path, bad))
+			say(fmt.Sprintf("%s: %d lines cannot be read and were passed over", path, bad))
 		}
 		all = append(all, list...)
 	}
 	return all, nil
 }
 
-func learningFiles(dir string) []string {
-	files := []string{filepath.Join(projectData(dir), learn.FileName)}
-	if root := userData(); root != "" {
+// LearningFiles are the files that learnings are recalled from, whether they are there or
+// not: the project's, then the user's.
+func LearningFiles(dir string) []string {
+	files := []string{filepath.Join(Project(dir), learn.FileName)}
+	if root := Dir(); root != "" {
 		files = append(files, filepath.Join(root, learn.FileName))
 	}
 	return files

@@ -1,4 +1,4 @@
-package cmd
+package session
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"wavex/internal/agent"
 	"wavex/internal/proc"
 	"wavex/internal/workspace"
 	"wavex/scheduler"
@@ -30,25 +31,25 @@ type since struct {
 
 // since compares with how the project was before the run, the user's uncommitted changes
 // included; where that is not known, with the commit that it was at.
-func (r *session) since(dir string) since {
+func (r *Session) since(dir string) since {
 	if b, ok := workspace.Remembered(r.beforeDir()); ok && r.config.Isolation != scheduler.Isolated {
 		return since{dir: dir, env: b.Env, large: b.Large}
 	}
 	return since{dir: dir, base: cmp.Or(r.config.Base, "HEAD")}
 }
 
-func (r *session) beforeDir() string {
+func (r *Session) beforeDir() string {
 	return filepath.Join(r.config.Loop, "runs", r.config.Run, "before")
 }
 
 // remember keeps how the directory that tasks share is before the run, for reviewers and
 // panels: they judge what tasks did, not what the user had not committed yet.
-func (r *session) remember(ctx context.Context) {
-	if r.config.Isolation == scheduler.Isolated || r.config.Base == "" && !inCheckout(ctx, r.config.Dir) || !needsAgent(r.plan) {
+func (r *Session) remember(ctx context.Context) {
+	if r.config.Isolation == scheduler.Isolated || r.config.Base == "" && !inCheckout(ctx, r.config.Dir) || !agent.Needed(r.plan) {
 		return
 	}
 	if err := workspace.Remember(ctx, r.config.Dir, r.beforeDir(), os.Environ()); err != nil {
-		fmt.Fprintln(r.std.Err, "wavex: warning: reviewers will see your uncommitted changes as work of the tasks:", err)
+		fmt.Fprintln(r.opts.Err, "wavex: warning: reviewers will see your uncommitted changes as work of the tasks:", err)
 	}
 }
 

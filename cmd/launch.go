@@ -1,0 +1,250 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/term"
+
+	"wavex/budget"
+	"wavex/internal/agent"
+	"wavex/internal/journal"
+	"wavex/internal/notify"
+	"wavex/internal/plan"
+	"wavex/internal/planfile"
+	"wavex/internal/record"
+	"wavex/internal/refuse"
+	"wavex/internal/report"
+	"wavex/internal/secret"
+	"wavex/internal/session"
+	"wavex/internal/ui"
+	"wavex/scheduler"
+)
+
+// This file leads from flags to a session, and from its end to an exit code. What happens
+// in between is internal/session's.
+
+// launch is a run or resume on its way to a session.
+type launch struct {
+	opts    runOptions
+	std     Stdio
+	plan    *plan.Plan
+	config  scheduler.Config
+	resume  bool // the journal's last run goes on
+	seen    int  // records of the journal when that was decided
+	agent   agent.Agent
+	prices  budget.Prices
+	secrets *secret.Redactor // cleans everything that is kept and shown
+	reports []reportFile
+	hooks   []notify.Hook
+
+	session *session.Session
+	mute    bool             // the last block is somebody else's to print
+	state   *scheduler.State // at the end; nil when the session was left at once
+}
+
+// prepare reads everything, refuses what cannot run, and only then writes: a wrong
+// plan or a missing CLI leaves nothing behind.
+func prepare(ctx context.Context, o runOptions, std Stdio) (*launch, error) {
+	r := &launch{opts: o, std: std, secrets: secret.New(os.Environ())}
+	var err error
+	if r.reports, err = parseReports(o.reports); err != nil {
+		return nil, err
+	}
+	if r.hooks, err = parseHooks(o.webhooks); err != nil {
+		return nil, err
+	}
+	if err := r.load(); err != nil {
+		return nil, err
+	}
+	if r.agent, err = findAgent(ctx, o, r.config.Agent, r.plan); err != nil {
+		return nil, err
+	}
+	if r.prices, err = loadPrices(r.config.Prices); err != nil {
+		return nil, err
+	}
+	if err := errors.Join(r.refuseShort(), r.refuseKeyless(), r.refuseLonely()); err != nil {
+		return nil, err
+	}
+	if err := r.fit(ctx); err != nil {
+		return nil, err
+	}
+	r.session, err = session.Open(ctx, session.Options{
+		Plan: r.plan, Config: r.config, Resume: r.resume, Fresh: r.opts.fresh, Seen: r.seen, Wavex: versionText(), Owner: owner(),
+		Agent: r.agent, Prices: r.prices, Secrets: r.secrets, Guard: guardArgv(),
+		Grace: o.grace, Chair: o.chair, OverAPI: r.overAPI(), AutoLearn: o.autoLearn, Hooks: r.hooks, HookSecret: os.Getenv(webhookSecretVar),
+		Err: std.Err, Text: o.output == "text",
+	})
+	if err != nil {
+		return nil, err
+	}
+	r.config = r.session.Config()
+	return r, nil
+}
+
+// load reads the plan and the journal, and decides between a new run and a resume.
+func (r *launch) load() error {
+	o := r.opts
+	var dir string
+	var past []scheduler.Event
+	var err error
+	if o.planPath == "" {
+		// resume without a plan: the journal of the current directory knows it.
+		if dir, err = os.Getwd(); err != nil {
+			return err
+		}
+		if past, err = record.Read(filepath.Join(dir, ".loop")); err != nil {
+			return err
+		}
+		last := record.Last(past)
+		if last == nil {
+			return usage("there is no run in %s to resume; start one with: wavex run PLAN", filepath.Join(dir, ".loop"))
+		}
+		o.planPath = last.Plan
+	}
+	ours := ""
+	if !o.fresh {
+		ours = runOf(o.planPath, true)
+	}
+	p, diags, err := planfile.Load(o.planPath, ours)
+	if err != nil {
+		return err
+	}
+	if p == nil {
+		return refuse.Plan(diags)
+	}
+	for _, d := range diags {
+		if o.output == "text" {
+			fmt.Fprintln(r.std.Err, d.String())
+		}
+	}
+	r.plan = p
+	if dir == "" {
+		if dir, err = planfile.Project(p); err != nil {
+			return err
+		}
+		// --fresh is the way out of a journal that cannot be read, so it must not be read.
+		if !o.fresh {
+			if past, err = record.Read(filepath.Join(dir, ".loop")); err != nil {
+				return err
+			}
+		}
+	}
+	r.seen = len(past)
+	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
+		return usage("the project directory %s is not there; it is the plan's defaults.dir, relative to the plan", dir)
+	}
+	old, err := r.choose(past, dir)
+	if err != nil {
+		return err
+	}
+	r.resume = old != nil
+	r.config, err = resolve(o, p, dir, old)
+	r.config.Attended = (r.config.Gates != "" || r.config.Mode == scheduler.Interactive) && !o.yes && o.output == "text" && mayAskAnybody(r.std)
+	if err == nil && o.shareList {
+		err = r.sharedList()
+	}
+	return err
+}
+
+// choose gives the configuration of the run to resume, or nil for a new run.
+func (r *launch) choose(past []scheduler.Event, dir string) (*scheduler.Config, error) {
+	o, last := r.opts, record.Last(past)
+	if last == nil || last.Over() {
+		if o.resuming || o.resume {
+			return nil, usage("there is no unfinished run; start one with: wavex run %s", r.plan.Path)
+		}
+		return nil, nil
+	}
+	same := last.Digest == r.plan.Digest || planfile.Same(last.Plan, r.plan.Path)
+	switch {
+	case o.fresh:
+		return nil, nil
+	case o.ifUnfinished == "fail" && !o.resume:
+		return nil, usage("run %s of %s is unfinished; continue it with: wavex resume, or start over with --fresh", last.Config.Run, last.Plan)
+	case !same && !o.resuming && !o.resume:
+		return nil, usage("an unfinished run of another plan (%s) is here; --resume continues it with this plan, --fresh moves it aside", last.Plan)
+	}
+	return r.unfinished(past, last, dir)
+}
+
+// refuseShort refuses limits that cannot suffice, before anything is spent.
+func (r *launch) refuseShort() error {
+	if r.opts.allowShort || r.opts.resuming {
+		return nil
+	}
+	if w := limitWarnings(r.plan, r.config.Limits); len(w) > 0 {
+		return usage("%s; raise the limit, or go on with --allow-short", w[0].Message)
+	}
+	return nil
+}
+
+// overAPI tells whether experts are asked without the CLI; a rehearsal asks nobody.
+func (r *launch) overAPI() bool { return r.opts.counselVia == "api" && !r.agent.Rehearses() }
+
+// refuseKeyless refuses a panel that could ask nobody, before anything is written.
+func (r *launch) refuseKeyless() error {
+	if r.overAPI() && os.Getenv("ANTHROPIC_API_KEY") == "" {
+		return refuse.Blocked(errors.New("--counsel-via api needs ANTHROPIC_API_KEY; without it, leave the flag out"))
+	}
+	return nil
+}
+
+// run runs the session and tells its end.
+func (r *launch) run(ctx context.Context) error {
+	c := session.Console{View: r.newView(), Judge: r.judge(), Person: r.person()}
+	stop := r.signals(&c)
+	defer stop()
+	out, err := r.session.Run(ctx, c)
+	r.state = out.State
+	end := r.reported(r.finish(out, err))
+	r.close()
+	if end == nil && !r.mute {
+		r.printComplete()
+	}
+	return end
+}
+
+// finish turns the end into an exit code.
+func (r *launch) finish(out session.Outcome, err error) error {
+	var full *journal.WriteError
+	switch {
+	case errors.As(err, &full):
+		return fmt.Errorf("%w\nwhat was under way was stopped; put that right, then continue with: wavex resume %s", err, r.plan.Path)
+	case err != nil:
+		return err
+	case out.Left != 0:
+		return exitCode(out.Left)
+	}
+	return exitOf(out.End.ExitCode)
+}
+
+// printComplete prints the last block, when everything is done and on record.
+func (r *launch) printComplete() {
+	if r.opts.output != "text" {
+		return
+	}
+	if _, err := r.std.Out.Write(r.secrets.Bytes([]byte(report.Completion(r.state, r.opts.ascii)))); err != nil {
+		fmt.Fprintln(r.std.Err, "wavex: writing the last block:", err) // a reader that is gone makes the run no worse
+	}
+}
+
+func (r *launch) newView() ui.View {
+	o := ui.Options{ASCII: r.opts.ascii, Status: r.opts.status}
+	if r.opts.output == "json" {
+		return ui.NDJSON(r.std.Out)
+	}
+	if f, ok := r.std.Err.(*os.File); ok && !r.opts.plain && !r.opts.interactive && !r.config.Attended && ui.Live(term.IsTerminal(int(f.Fd())), os.Getenv) {
+		o.Width = func() int { w, _, _ := term.GetSize(int(f.Fd())); return w }
+		o.Height = func() int { _, h, _ := term.GetSize(int(f.Fd())); return h }
+		o.Color = ui.Color(true, os.Getenv)
+		return ui.Terminal(r.std.Err, o)
+	}
+	return ui.Plain(r.std.Err, o)
+}
+
+// close gives back what prepare took.
+func (r *launch) close() { r.session.Close() }

@@ -1,0 +1,86 @@
+// Package planfile finds and reads what a run is made of, wherever it is kept: a plan file
+// of ours, one of another tool, or a task list of Claude Code. It knows no run, but for
+// the id by which a task list tells whose completed tasks are still part of the plan.
+package planfile
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"wavex/internal/plan"
+	"wavex/internal/plan/foreign"
+	"wavex/internal/refuse"
+	"wavex/internal/tasklist"
+)
+
+// IsList tells whether a path is the folder of a task list.
+func IsList(path string) bool { return tasklist.IsList(path, os.Getenv) }
+
+// Load reads a plan, or a task list by its folder; what cannot be read is the caller's
+// mistake. run is the run that the plan is read for, "" for none: of a task list the
+// tasks that it completed are still part of the plan. The plan is nil where it has
+// mistakes, which are among the diagnostics.
+func Load(path, run string) (*plan.Plan, []plan.Diagnostic, error) {
+	if IsList(path) {
+		l, err := tasklist.At(path)
+		if err != nil {
+			return nil, nil, err
+		}
+		p, diags, err := l.Plan(context.Background(), run)
+		if err != nil {
+			return nil, nil, refuse.Usage("reading the task list: %s", err)
+		}
+		return p, diags, nil
+	}
+	p, diags, err := foreign.Load(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, refuse.Usage("there is no plan %s", path)
+	}
+	if err != nil {
+		return nil, nil, refuse.Usage("reading the plan: %s", err)
+	}
+	return p, diags, nil
+}
+
+// Read is Load where warnings do not matter; a plan with mistakes is a *refuse.PlanError.
+func Read(path, run string) (*plan.Plan, error) {
+	p, diags, err := Load(path, run)
+	if err != nil {
+		return nil, err
+	}
+	if p == nil {
+		return nil, refuse.Plan(diags)
+	}
+	return p, nil
+}
+
+// Project is where tasks work and where .loop lives: the plan's defaults.dir, relative
+// to the plan file, else the current directory, as with make.
+func Project(p *plan.Plan) (string, error) {
+	if d := p.Defaults.Dir; d != "" {
+		abs, err := filepath.Abs(p.Path)
+		if err != nil {
+			return "", err
+		}
+		return filepath.Join(filepath.Dir(abs), filepath.FromSlash(d)), nil
+	}
+	return os.Getwd()
+}
+
+// Path is where the plan is, whatever directory a resume is called from.
+func Path(p *plan.Plan) string {
+	if abs, err := filepath.Abs(p.Path); err == nil {
+		return abs
+	}
+	return p.Path
+}
+
+// Same tells whether two paths lead to one file by their names.
+func Same(a, b string) bool {
+	x, err1 := filepath.Abs(a)
+	y, err2 := filepath.Abs(b)
+	return err1 == nil && err2 == nil && x == y
+}

@@ -1,0 +1,91 @@
+package record
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"wavex/internal/loopdir"
+	"wavex/internal/refuse"
+	"wavex/internal/secret"
+	"wavex/internal/track"
+	"wavex/scheduler"
+)
+
+// This file adds to the record of a run between its sessions: what a person decided, or a
+// verification found.
+
+// Amendment is a run whose record is added to. The caller holds the lock of its loop.
+type Amendment struct {
+	State  *scheduler.State
+	Events []scheduler.Event // all that the journal has
+}
+
+// Add appends bodies that follow from each other, makes them durable, and brings state and
+// files in .loop up to them. What the files lack is told to warn, a line each.
+func (a *Amendment) Add(warn io.Writer, bodies ...func() scheduler.Body) error {
+	loop := a.State.Config.Loop
+	to := &Journal{}
+	defer to.Close()
+	now, err := to.open(loop)
+	if err != nil {
+		return err
+	}
+	if len(now) != len(a.Events) {
+		return refuse.Blocked(errors.New("another wavex has worked here just now; give the command again"))
+	}
+	secrets := secret.New(os.Environ())
+	for _, body := range bodies {
+		e := scheduler.Event{Seq: a.State.Seq + 1, Time: time.Now().UTC(), Body: secrets.Value(body()).(scheduler.Body)}
+		if err := errors.Join(to.Append(e), a.State.Replay([]scheduler.Event{e})); err != nil {
+			return err
+		}
+		a.Events = append(a.Events, e)
+	}
+	if err := to.Sync(); err != nil {
+		return err
+	}
+	if err := loopdir.Rebuild(loop, secrets.Bytes, a.State, a.Events); err != nil {
+		fmt.Fprintln(warn, "wavex: warning:", err)
+	}
+	a.note(warn, a.Events[len(a.Events)-len(bodies):])
+	return nil
+}
+
+// note writes what joined a run between its sessions into its tracking directory, where
+// it has one (LEDGER S3-15). The run itself does not depend on that.
+func (a *Amendment) note(warn io.Writer, events []scheduler.Event) {
+	dir := a.State.Config.Track
+	if dir == "" {
+		return
+	}
+	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
+		return // said when the run went on without it
+	}
+	for _, e := range events {
+		if err := track.Record(dir, secret.New(os.Environ()).Bytes, e, a.State); err != nil {
+			fmt.Fprintln(warn, "wavex: warning:", err)
+			return
+		}
+	}
+}
+
+// Rebuild writes the files in .loop of the last run again. A run under way is refused: it
+// writes them itself.
+func Rebuild(s *scheduler.State, events []scheduler.Event) error {
+	loop := s.Config.Loop
+	lock, err := Hold(loop, s.Config.Run)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = lock.Unlock() }()
+	switch now, err := Read(loop); {
+	case err != nil:
+		return err
+	case len(now) != len(events):
+		return fmt.Errorf("the files in %s are of the last run, and that is another one by now", loop)
+	}
+	return loopdir.Rebuild(loop, secret.New(os.Environ()).Bytes, s, events)
+}

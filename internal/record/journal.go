@@ -1,0 +1,133 @@
+package record
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"wavex/internal/journal"
+	"wavex/internal/loopdir"
+	"wavex/internal/refuse"
+	"wavex/scheduler"
+)
+
+// journalName is the journal in a .loop directory.
+const journalName = "journal.jsonl"
+
+// Read gives the events of a .loop directory, none where it has no journal. Anybody may
+// read, also while a run is under way.
+func Read(loop string) ([]scheduler.Event, error) {
+	records, err := journal.Read(filepath.Join(loop, journalName))
+	if err != nil {
+		return nil, err
+	}
+	return Decode(records)
+}
+
+// Decode reads events from the records of a journal.
+func Decode(records [][]byte) ([]scheduler.Event, error) {
+	events := make([]scheduler.Event, len(records))
+	for i, rec := range records {
+		if err := json.Unmarshal(rec, &events[i]); err != nil {
+			return nil, refuse.Blocked(fmt.Errorf("journal record %d: %w; start over with --fresh, which moves .loop aside", i+1, err))
+		}
+	}
+	return events, nil
+}
+
+// Journal is the open journal of a .loop directory, with the lock that keeps others from
+// writing to it. It is used by one goroutine. It is what scheduler.Loop writes to.
+type Journal struct {
+	log  *journal.Log
+	lock *journal.Lock
+}
+
+// Open takes the lock of a .loop directory for a run, and opens its journal. The
+// directory is made, or with fresh moved aside before. seen is how many records there
+// were when it was decided what to do: where there are others by now, Open refuses.
+func Open(loop, run string, fresh bool, seen int) (*Journal, []scheduler.Event, error) {
+	if fresh {
+		if err := moveAside(loop); err != nil {
+			return nil, nil, err
+		}
+	}
+	if err := os.MkdirAll(loop, 0o755); err != nil {
+		return nil, nil, err
+	}
+	if err := loopdir.Ignore(loop); err != nil {
+		return nil, nil, err
+	}
+	lock, err := Hold(loop, run)
+	if err != nil {
+		return nil, nil, err
+	}
+	j := &Journal{lock: lock}
+	events, err := j.open(loop)
+	if err == nil && len(events) != seen {
+		err = refuse.Blocked(fmt.Errorf("another wavex has worked in %s just now; give the command again", loop))
+	}
+	if err != nil {
+		j.Close()
+		return nil, nil, err
+	}
+	return j, events, nil
+}
+
+func (j *Journal) open(loop string) ([]scheduler.Event, error) {
+	log, records, err := journal.Open(filepath.Join(loop, journalName))
+	if err != nil {
+		return nil, err
+	}
+	j.log = log
+	return Decode(records)
+}
+
+// Append writes an event; Sync makes what was written durable.
+func (j *Journal) Append(e scheduler.Event) error {
+	b, err := e.Encode()
+	if err != nil {
+		return fmt.Errorf("encoding event %d: %w", e.Seq, err)
+	}
+	return j.log.Append(b)
+}
+
+// Sync makes everything that was appended durable.
+func (j *Journal) Sync() error { return j.log.Sync() }
+
+// Close gives journal and lock back. It may be called again.
+func (j *Journal) Close() {
+	if j.log != nil {
+		_ = j.log.Close() // everything that matters was synced
+	}
+	if j.lock != nil {
+		_ = j.lock.Unlock()
+	}
+	j.log, j.lock = nil, nil
+}
+
+// Hold takes the lock of a .loop directory for a run, "" for none. The error is a
+// *journal.LockedError where another wavex has it.
+func Hold(loop, run string) (*journal.Lock, error) {
+	host, _ := os.Hostname() // for people; unknown is ""
+	return journal.TryLock(loop, journal.Holder{PID: os.Getpid(), Host: host, Run: run, Since: time.Now().UTC()})
+}
+
+// moveAside keeps an old .loop under another name. A live run in it is refused.
+func moveAside(loop string) error {
+	if _, err := os.Stat(loop); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	lock, err := Hold(loop, "")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = lock.Unlock() }()
+	to := fmt.Sprintf("%s.bak-%s", loop, NewID(time.Now()))
+	if err := os.Rename(loop, to); err != nil {
+		return fmt.Errorf("moving %s aside: %w", loop, err)
+	}
+	return nil
+}

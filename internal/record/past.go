@@ -1,0 +1,137 @@
+package record
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"wavex/internal/journal"
+	"wavex/internal/planfile"
+	"wavex/internal/refuse"
+	"wavex/internal/stage"
+	"wavex/scheduler"
+)
+
+// Run is the newest run of a journal, as far as it takes to decide what becomes of it.
+type Run struct {
+	Config scheduler.Config
+	Plan   string // its path
+	Digest string // of the plan
+	Ended  *scheduler.RunEnded
+}
+
+// Over tells whether a run cannot be resumed: it is complete, or was cancelled.
+func (r *Run) Over() bool {
+	return r.Ended != nil && (r.Complete() || r.Ended.Status == scheduler.Cancelled)
+}
+
+// Complete tells whether everything was done.
+func (r *Run) Complete() bool { return r.Ended != nil && r.Ended.Status == "complete" }
+
+// Last finds the newest run in a journal; nil when there is none.
+func Last(events []scheduler.Event) *Run {
+	var last *Run
+	for _, e := range events {
+		switch b := e.Body.(type) {
+		case scheduler.RunStarted:
+			last = &Run{Config: b.Config, Plan: b.Plan, Digest: b.Digest}
+		case scheduler.Resumed:
+			last.Config, last.Plan, last.Digest, last.Ended = b.Config, b.Plan, b.Digest, nil
+		case scheduler.TasksAdded: // by `wavex verify`, it may be after the end
+			last.Ended = nil
+		case scheduler.RunEnded:
+			last.Ended = &b
+		}
+	}
+	return last
+}
+
+// Past is a run as its journal tells it, read from outside: by commands that change
+// nothing and may be called while the run is under way.
+type Past struct {
+	Loop   string // the .loop directory
+	State  *scheduler.State
+	Events []scheduler.Event // up to the end of this run
+	Alive  bool              // somebody works at it
+}
+
+// Files is the folder of the run's tasks, with the files of their attempts; nil where
+// there is none.
+func (p *Past) Files() fs.FS {
+	dir := filepath.Join(p.Loop, "runs", p.State.Config.Run, "tasks")
+	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
+		return nil
+	}
+	return os.DirFS(dir)
+}
+
+// Find reads the run with an id, or with "" the last one, from a .loop directory. path
+// names the plan; "" takes the one the run was started with.
+func Find(loop, path, id string) (*Past, error) {
+	events, err := Read(loop)
+	if err != nil {
+		return nil, err
+	}
+	later := false
+	if id != "" {
+		if events, later = upTo(events, id); events == nil {
+			return nil, refuse.Usage("there is no run %s in %s; wavex runs lists them", id, loop)
+		}
+	}
+	last := Last(events)
+	if last == nil {
+		if s, err := stage.Stand(events); err == nil && s != nil && !s.Planned {
+			return nil, refuse.Usage("there is no run in %s yet; the request %q is at the stage %s, %s spent; continue it with: wavex start", loop, s.Opened.Request, s.Stage, s.Spent.Spent())
+		}
+		return nil, refuse.Usage("there is no run in %s; start one with: wavex run PLAN", loop)
+	}
+	if path == "" {
+		path = last.Plan
+	}
+	p, err := planfile.Read(path, last.Config.Run)
+	if err != nil {
+		return nil, err
+	}
+	s := scheduler.NewState(p)
+	if err := s.Replay(events); err != nil {
+		return nil, err
+	}
+	s.Config.Dir, s.Config.Loop = filepath.Dir(loop), loop // the project may have been moved since
+	return &Past{Loop: loop, State: s, Events: events, Alive: !later && journal.Free(loop) != nil}, nil
+}
+
+// upTo gives the events up to the end of the run with an id, and whether a later run
+// follows it; nil when there is no such run.
+func upTo(events []scheduler.Event, id string) (own []scheduler.Event, later bool) {
+	found := false
+	for n, e := range events {
+		if b, ok := e.Body.(scheduler.RunStarted); ok {
+			if found {
+				return events[:n], true
+			}
+			found = b.Config.Run == id
+		}
+	}
+	if !found {
+		return nil, false
+	}
+	return events, false
+}
+
+// Of is the id of the run in a .loop directory that a task list is the plan of, "" when
+// there is none, or for a plan that is no list. With unfinished only an unfinished run
+// counts.
+func Of(loop, path string, unfinished bool) string {
+	if !planfile.IsList(path) {
+		return ""
+	}
+	events, err := Read(loop)
+	last := Last(events)
+	switch {
+	case err != nil || last == nil || !planfile.Same(last.Plan, path): // said where it is read again
+		return ""
+	case unfinished && last.Over():
+		return ""
+	}
+	return last.Config.Run
+}

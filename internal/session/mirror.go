@@ -1,0 +1,66 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"wavex/internal/planfile"
+	"wavex/internal/tasklist"
+	"wavex/scheduler"
+)
+
+// This file shows a run in the task list of Claude Code that it is made of.
+
+// listWait bounds how long the end of a run waits for the list to show it: longer than
+// it takes until the lock of a process that died may be taken over. Who left at once
+// does not wait for that.
+const (
+	listWait    = 20 * time.Second
+	listWaitNot = time.Second
+)
+
+// childEnv is what agents are told beyond their assignment.
+func (r *Session) childEnv() map[string]string {
+	env := r.opts.Agent.Env(r.config.Loop, r.config.Run)
+	if r.config.TaskList != "" {
+		if env == nil {
+			env = map[string]string{}
+		}
+		env[tasklist.EnvVar] = r.config.TaskList
+	}
+	return env
+}
+
+// mirror shows the run in the list that it is made of; done ends that, waits for a
+// while, and says what could not be shown. Without a list there is nothing to do.
+func (r *Session) mirror(ctx context.Context) (view scheduler.View, done func(left bool)) {
+	if !planfile.IsList(r.plan.Path) {
+		return nil, func(bool) {}
+	}
+	l, err := tasklist.At(r.plan.Path)
+	if err != nil {
+		return nil, func(bool) { fmt.Fprintln(r.opts.Err, "wavex:", err) }
+	}
+	var mu sync.Mutex
+	var said []string // the terminal is not ours to write to before the end
+	ctx = context.WithoutCancel(ctx)
+	m := tasklist.NewMirror(ctx, l, r.plan, func(text string) {
+		mu.Lock()
+		defer mu.Unlock()
+		said = append(said, text)
+	})
+	return m, func(left bool) {
+		wait := listWait
+		if left {
+			wait = listWaitNot
+		}
+		ctx, cancel := context.WithTimeout(ctx, wait)
+		defer cancel()
+		m.Close(ctx)
+		for _, text := range said {
+			fmt.Fprintln(r.opts.Err, "wavex: warning:", text)
+		}
+	}
+}

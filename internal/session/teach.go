@@ -1,0 +1,129 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"wavex/internal/learn"
+	"wavex/internal/record"
+	"wavex/internal/report"
+	"wavex/internal/userdata"
+	"wavex/runner"
+	"wavex/scheduler"
+)
+
+// This file finds what a run that has ended could teach.
+
+// propose writes down what the run that has just ended could teach. It changes no exit
+// code: a run is not worse because nothing can be learnt from it.
+func (r *Session) propose(left bool) {
+	if left {
+		return
+	}
+	if err := r.learnt(); err != nil {
+		fmt.Fprintln(r.opts.Err, "wavex: proposing learnings:", err)
+	}
+}
+
+func (r *Session) learnt() error {
+	var events []scheduler.Event
+	var err error
+	// Only what went wrong first teaches anything; a long journal is not read for nothing.
+	if slices.ContainsFunc(r.state.Tasks, func(t scheduler.Task) bool { return t.Tries > 1 }) {
+		if events, err = record.Read(r.config.Loop); err != nil {
+			return err
+		}
+	}
+	found := learn.FromTurns(turns(events, r.config.Run, r.state))
+	context, err := os.ReadFile(filepath.Join(r.config.Loop, "_context.md"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	found = append(found, learn.Deviations(string(context), r.config.Run, time.Now().UTC())...)
+	if len(found) == 0 {
+		return nil
+	}
+	pending := filepath.Join(r.config.Loop, learn.PendingName)
+	known := []learn.Learning{}
+	for _, path := range append(userdata.LearningFiles(r.config.Dir), pending) {
+		list, _, err := learn.Load(path)
+		if err != nil {
+			return err
+		}
+		known = append(known, list...)
+	}
+	found = slices.DeleteFunc(found, func(l learn.Learning) bool {
+		return slices.ContainsFunc(known, func(k learn.Learning) bool { return k.ID == l.ID })
+	})
+	for i := range found {
+		found[i] = r.opts.Secrets.Value(found[i]).(learn.Learning)
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	if r.opts.AutoLearn {
+		pending = filepath.Join(userdata.Project(r.config.Dir), learn.FileName)
+	}
+	if err := learn.Add(pending, found); err != nil {
+		return err
+	}
+	if r.opts.Text {
+		what := "proposed; see and keep them with: wavex learn"
+		if r.opts.AutoLearn {
+			what = "kept in " + pending
+		}
+		fmt.Fprintf(r.opts.Err, "learnt: %s %s\n", report.Plural(len(found), "thing", "things"), what)
+	}
+	return nil
+}
+
+// turns finds the retries of a run that passed with a panel's advice.
+func turns(events []scheduler.Event, run string, s *scheduler.State) []learn.Turn {
+	type task struct {
+		failed  runner.Result
+		cause   string
+		fix     string
+		advised bool
+	}
+	tasks := map[string]*task{}
+	of := func(id string) *task {
+		if tasks[id] == nil {
+			tasks[id] = &task{}
+		}
+		return tasks[id]
+	}
+	var out []learn.Turn
+	ours := false
+	for _, e := range events {
+		switch b := e.Body.(type) {
+		case scheduler.RunStarted:
+			ours = b.Config.Run == run
+		case scheduler.CounselEnded:
+			of(b.Task).cause, of(b.Task).fix = b.Verdict.Analysis, b.Verdict.Fix
+		case scheduler.AttemptStarted:
+			of(b.Task).advised = b.Advised
+		case scheduler.AttemptEnded:
+			t := of(b.Task)
+			switch {
+			case b.Result.Outcome.Stuck():
+				t.failed = b.Result
+			case ours && b.Result.Outcome == runner.Done && t.advised && t.failed.Reason != "":
+				turn := learn.Turn{Run: run, Task: b.Task, Failure: t.failed.Reason, Signature: t.failed.Signature, Cause: t.cause, Fix: t.fix, Time: e.Time}
+				if i, ok := s.Index(b.Task); ok {
+					p := &s.Plan.Tasks[i]
+					turn.Subject = p.Subject
+					for _, f := range p.Files {
+						turn.Files = append(turn.Files, f.Path)
+					}
+				}
+				out = append(out, turn)
+			}
+		}
+	}
+	return out
+}
