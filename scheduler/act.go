@@ -93,11 +93,11 @@ func (r *running) beside(f func() Body) {
 
 func (r *running) verify(b CriteriaStarted) func() Body {
 	if r.Verify == nil {
-		return func() Body { return CriteriaEnded{Round: b.Round} }
+		return func() Body { return CriteriaEnded{Round: b.Round, Wave: b.Wave} }
 	}
 	work := r.Verify(r.s, b)
 	return func() Body {
-		e := CriteriaEnded{Round: b.Round}
+		e := CriteriaEnded{Round: b.Round, Wave: b.Wave}
 		var err error
 		if p := panics.Try(func() { e.Criteria, e.Cost, err = work(r.kill) }); p != nil {
 			e.Criteria, e.Cost = nil, b.Cap // what was not looked at stays an assumption

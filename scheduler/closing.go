@@ -17,12 +17,15 @@ import (
 
 // closing is how far the verdict on the work has come.
 type closing struct {
-	work     int // grows with each completed task: what was shown before says nothing of it
-	checked  int // work at the last verification of the criteria; -1: none in this session
-	reviewed int // work at the last thorough review; -1: none that counts
-	silent   int // thorough reviews in a row that gave no answer, in this session
-	rounds   int // thorough reviews of this session that gave one
-	mended   int // times that tasks were added for unmet criteria, in this session
+	work     int    // grows with each completed task: what was shown before says nothing of it
+	checked  int    // work at the last verification of the criteria; -1: none in this session
+	looked   int    // the same, of those after waves too
+	vain     int    // verifications of all criteria in a row that could not be made, in this session
+	vainly   string // why the last could not
+	reviewed int    // work at the last thorough review; -1: none that counts
+	silent   int    // thorough reviews in a row that gave no answer, in this session
+	rounds   int    // thorough reviews of this session that gave one
+	mended   int    // times that tasks were added for unmet criteria, in this session
 
 	verifications int          // of the run
 	reviews       int          // of the run, of either mode
@@ -36,7 +39,7 @@ type closing struct {
 }
 
 func newClosing(planned int) closing {
-	return closing{checked: -1, reviewed: -1, lit: map[int]bool{}, inWave: map[int]int{}, planned: planned}
+	return closing{checked: -1, looked: -1, reviewed: -1, lit: map[int]bool{}, inWave: map[int]int{}, planned: planned}
 }
 
 // moved counts what a task's move means for reviews.
@@ -56,7 +59,8 @@ func (c *closing) moved(wave int, to Status, agent bool, left int) {
 // begin forgets what only a session may rely on: people work on the files in between. A
 // review that passed stays; one that did not has another chance.
 func (c *closing) begin() {
-	c.checked, c.rounds, c.mended, c.silent, c.lighting = -1, 0, 0, 0, false
+	c.checked, c.looked, c.vain, c.vainly = -1, -1, 0, ""
+	c.rounds, c.mended, c.silent, c.lighting = 0, 0, 0, false
 }
 
 // CutShort lists the reviews that were cut short, by number: some of their answers may
@@ -83,11 +87,18 @@ func (s *State) criteriaEnded(b CriteriaEnded) {
 	} else { // of `wavex verify`, which reserves nothing
 		s.Ledger.Spend(b.Cost, 0)
 	}
-	if b.Error != "" {
+	s.looked = s.work
+	switch {
+	case b.Error != "" && b.Wave == 0:
+		s.vain, s.vainly = s.vain+1, b.Error
 		return
+	case b.Error != "":
+		return // all are verified in the end
 	}
 	s.settle(b.Criteria)
-	s.checked = s.work
+	if b.Wave == 0 {
+		s.checked, s.vain = s.work, 0
+	}
 	for _, c := range s.Criteria {
 		if !c.Met {
 			s.ExitSignal = false

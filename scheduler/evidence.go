@@ -40,9 +40,12 @@ type Criterion struct {
 // Shown tells whether the criterion is met by evidence.
 func (c Criterion) Shown() bool { return c.Met && c.Verification != Assumption }
 
-// CriteriaStarted begins a verification of all criteria.
+// CriteriaStarted begins a verification of all criteria, or, after a wave, of those that
+// its work can have changed.
 type CriteriaStarted struct {
-	Round int        `json:"round"` // from 1, over the whole run
+	Round int        `json:"round"`          // from 1, over the whole run
+	Wave  int        `json:"wave,omitempty"` // that is complete, with more to come; 0: all criteria
+	Only  []string   `json:"only,omitempty"` // ids that are verified after a wave
 	Cap   budget.USD `json:"cap,omitempty"`
 	// Judge says that prose criteria are put to a judge; else they stay assumptions.
 	Judge bool `json:"judge,omitempty"`
@@ -51,6 +54,7 @@ type CriteriaStarted struct {
 // CriteriaEnded settles the criteria it lists; a criterion that was met can be unmet again.
 type CriteriaEnded struct {
 	Round    int         `json:"round"`
+	Wave     int         `json:"wave,omitempty"` // as in CriteriaStarted
 	Criteria []Criterion `json:"criteria"`
 	Cost     budget.USD  `json:"cost"`
 	Error    string      `json:"error,omitempty"` // it was cut off; nothing is settled

@@ -96,8 +96,35 @@ func conclude(s *State, now time.Time) Body {
 	return s.gate(unreviewed(s), assumed)
 }
 
+// between is the verification that is due between two waves (LEDGER S2-03): of the criteria
+// with a check that completed tasks promised, or that were met before, which the work since
+// can have undone. It costs no money, and nothing else runs meanwhile. nil: none is due.
+func between(s *State) Body {
+	if s.Wave == 0 || s.running > 0 || s.looked == s.work {
+		return nil
+	}
+	ev := CriteriaStarted{Round: s.verifications + 1, Wave: s.Wave}
+	for _, c := range s.Criteria {
+		i, ok := s.Index(c.Task)
+		if promised := ok && c.Task != "" && s.Tasks[i].Status == Completed; !promised && !c.Met {
+			continue
+		}
+		if cond := s.Condition(c.ID); cond != nil && cond.Check != nil {
+			ev.Only = append(ev.Only, c.ID)
+		}
+	}
+	if ev.Only == nil {
+		return nil
+	}
+	return ev
+}
+
 // verification puts all criteria to the test.
 func verification(s *State) Body {
+	if s.vain >= maxSilent {
+		return Draining{Stop: Stop{Status: "blocked", ExitCode: 5, Reason: "the criteria could not be verified: " + s.vainly,
+			Advice: "put the cause right, then resume"}}
+	}
 	ev := CriteriaStarted{Round: s.verifications + 1}
 	if s.Config.Judge && prose(s) {
 		limit, ok := s.Ledger.Share(1, judgeCap)

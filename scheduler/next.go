@@ -42,6 +42,9 @@ func next(s *State, now time.Time) Body {
 		return Draining{Stop: atLimit(over)}
 	}
 	if s.Wave == 0 || s.queue.left[s.Wave] == 0 {
+		if body := between(s); body != nil {
+			return body
+		}
 		return openWave(s)
 	}
 	if s.running >= s.Fleet.Limit || now.Before(s.Hold) {

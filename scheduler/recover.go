@@ -40,7 +40,7 @@ func (r *running) recover(ctx context.Context) error {
 			b = PrecheckEnded{Task: o.Task, Key: o.Key, N: o.N, Challenge: counsel.Challenge{Error: "interrupted with the earlier session",
 				Failure: runner.Interrupted, Cost: r.asked(ctx, key, o.Cap)}}
 		case CriteriaStarted:
-			b = CriteriaEnded{Round: o.Round, Cost: r.asked(ctx, key, o.Cap), Error: "interrupted with the earlier session"}
+			b = CriteriaEnded{Round: o.Round, Wave: o.Wave, Cost: r.asked(ctx, key, o.Cap), Error: "interrupted with the earlier session"}
 		case ReviewStarted:
 			b = ReviewEnded{N: o.N, Mode: o.Mode, Wave: o.Wave, Round: o.Round,
 				Review: counsel.Review{Error: "interrupted with the earlier session", Failure: runner.Interrupted, Cost: r.asked(ctx, key, o.Cap)}}

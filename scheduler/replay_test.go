@@ -80,6 +80,9 @@ func genPlan(t *rapid.T) *plan.Plan {
 		if name := rapid.SampledFrom([]string{"", "", "db", "gpu"}).Draw(t, "exclusive"); name != "" {
 			line = strings.TrimSuffix(line, "}") + fmt.Sprintf(`,"exclusive":[%q]}`, name)
 		}
+		if rapid.IntRange(0, 3).Draw(t, "promises") == 0 {
+			line = strings.TrimSuffix(line, "}") + `,"criteria":[{"text":"it does its part","verify":"true"}]}`
+		}
 		tasks = append(tasks, line)
 	}
 	text := planText(tasks...)

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"wavex/budget"
@@ -33,11 +34,14 @@ type item struct {
 	mean  bool   // the plan calls what its command prints a measurement
 }
 
-// verifyCriteria prepares a verification of all criteria. It is called by the loop's
+// verifyCriteria prepares a verification of all criteria, or of some. It is called by the loop's
 // goroutine; what it returns is not.
 func (v *reviews) verifyCriteria(s *scheduler.State, e scheduler.CriteriaStarted) func(ctx context.Context) ([]scheduler.Criterion, budget.USD, error) {
 	items := make([]item, 0, len(s.Criteria))
 	for _, k := range s.Criteria {
+		if e.Wave > 0 && !slices.Contains(e.Only, k.ID) {
+			continue
+		}
 		it := item{Criterion: scheduler.Criterion{ID: k.ID, Task: k.Task, Text: k.Text, Verification: scheduler.Assumption, Round: e.Round}}
 		if c := s.Condition(k.ID); c != nil {
 			it.check, it.mean = c.Check, c.Verification == scheduler.Measurement

@@ -17,6 +17,9 @@ import (
 func concluded(b scheduler.Body, s *scheduler.State) (lines []string, m mark) {
 	switch b := b.(type) {
 	case scheduler.CriteriaStarted:
+		if b.Wave > 0 {
+			return []string{fmt.Sprintf("criteria after wave %d: verifying %d", b.Wave, len(b.Only))}, none
+		}
 		l := fmt.Sprintf("criteria: verifying %d", len(s.Criteria))
 		if b.Judge {
 			l += ", what is in prose by a judge"
@@ -67,6 +70,9 @@ func criteriaEnded(b scheduler.CriteriaEnded) ([]string, mark) {
 		m = warn
 	}
 	l := fmt.Sprintf("criteria: %d of %d met by evidence", met, len(b.Criteria))
+	if b.Wave > 0 {
+		l = fmt.Sprintf("criteria after wave %d: %d of %d met by evidence", b.Wave, met, len(b.Criteria))
+	}
 	if b.Cost > 0 {
 		l += " | " + b.Cost.Spent()
 	}

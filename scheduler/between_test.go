@@ -1,0 +1,77 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"wavex/budget"
+)
+
+// promising is a task with a criterion that a command shows.
+func promising(id string, blockedBy ...string) string {
+	return strings.TrimSuffix(task(id, blockedBy...), "}") + fmt.Sprintf(`,"criteria":[{"text":"%s works","verify":"true"},"%s is nice"]}`, id, id)
+}
+
+// After each wave the criteria are verified that its work can have changed; one that was met
+// and is undone is known to be, and all are verified in the end.
+func TestCriteriaAreVerifiedAfterEachWave(t *testing.T) {
+	t.Parallel()
+	c := testConfig()
+	c.AcceptAssumptions = true
+	text := `{"criteria":[{"text":"all works","verify":"true"}],` + planText(promising("a"), promising("b", "a"), promising("d", "b"))[1:]
+	b := newBundle(t, mustPlan(t, text), c)
+	b.Verify = func(s *State, e CriteriaStarted) func(context.Context) ([]Criterion, budget.USD, error) {
+		var out []Criterion
+		for _, k := range s.Criteria {
+			if e.Wave > 0 && !slices.Contains(e.Only, k.ID) {
+				continue
+			}
+			if cond := s.Condition(k.ID); cond.Check != nil {
+				k.Met, k.Verification, k.Round = !(k.ID == "a/C-1" && e.Wave == 2), ExecutionOutput, e.Round
+			}
+			out = append(out, k)
+		}
+		return func(context.Context) ([]Criterion, budget.USD, error) { return out, 0, nil }
+	}
+	if end := b.run(t); end.Status != "complete" || !b.State.ExitSignal {
+		t.Fatalf("ended as %+v", end)
+	}
+	var begun, ended []string
+	for _, e := range of[CriteriaStarted](b.journal) {
+		begun = append(begun, fmt.Sprint(e.Round, e.Wave, e.Only, e.Judge))
+	}
+	for _, e := range of[CriteriaEnded](b.journal) {
+		for _, k := range e.Criteria {
+			if k.ID == "a/C-1" {
+				ended = append(ended, fmt.Sprint(e.Wave, k.Met))
+			}
+		}
+	}
+	if want := []string{"1 1 [a/C-1] false", "2 2 [a/C-1 b/C-1] false", "3 0 [] true"}; !slices.Equal(begun, want) {
+		t.Errorf("verified %q, want %q", begun, want)
+	}
+	if want := []string{"1 true", "2 false", "0 true"}; !slices.Equal(ended, want) {
+		t.Errorf("a's criterion went %q, want %q", ended, want)
+	}
+}
+
+// A verification that cannot be made is not tried for ever.
+func TestCriteriaThatCannotBeVerifiedStopTheRun(t *testing.T) {
+	t.Parallel()
+	text := `{"criteria":[{"text":"all works","verify":"true"}],` + planText(promising("a"), promising("b", "a"))[1:]
+	b := newBundle(t, mustPlan(t, text), testConfig())
+	b.Verify = func(*State, CriteriaStarted) func(context.Context) ([]Criterion, budget.USD, error) {
+		return func(context.Context) ([]Criterion, budget.USD, error) { return nil, 0, errors.New("the tree is gone") }
+	}
+	end := b.run(t)
+	if end.Status != "blocked" || end.ExitCode != 5 || !strings.Contains(end.Reason, "the criteria could not be verified: the tree is gone") {
+		t.Errorf("ended as %+v", end)
+	}
+	if got := of[CriteriaStarted](b.journal); len(got) != 1+maxSilent {
+		t.Errorf("tried %d times: %+v", len(got), got)
+	}
+}
