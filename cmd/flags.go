@@ -1,7 +1,9 @@
 package cmd
 
 import (
+	"errors"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -60,4 +62,14 @@ func noArgs(c *cobra.Command, args []string) error {
 		return usage("%s takes no arguments\nsee: %s --help", c.CommandPath(), c.CommandPath())
 	}
 	return nil
+}
+
+// flagWords says what is wrong with a flag, in the words of people where the library has
+// those of its parser.
+func flagWords(err error) string {
+	var number *strconv.NumError
+	if errors.As(err, &number) {
+		return strings.TrimSuffix(err.Error(), number.Error()) + "it takes a number"
+	}
+	return err.Error()
 }

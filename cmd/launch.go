@@ -10,6 +10,7 @@ import (
 	"golang.org/x/term"
 
 	"wavex/budget"
+	"wavex/counsel"
 	"wavex/internal/agent"
 	"wavex/internal/journal"
 	"wavex/internal/notify"
@@ -66,7 +67,7 @@ func prepare(ctx context.Context, o runOptions, std Stdio) (*launch, error) {
 	if r.prices, err = loadPrices(r.config.Prices); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(r.refuseShort(), r.refuseKeyless(), r.refuseLonely()); err != nil {
+	if err := errors.Join(r.refuseShort(), r.refuseKeyless(), r.refuseLonely(), r.refuseRoster()); err != nil {
 		return nil, err
 	}
 	if err := r.fit(ctx); err != nil {
@@ -189,6 +190,14 @@ func (r *launch) overAPI() bool { return r.opts.counselVia == "api" && !r.agent.
 func (r *launch) refuseKeyless() error {
 	if r.overAPI() && os.Getenv("ANTHROPIC_API_KEY") == "" {
 		return refuse.Blocked(errors.New("--counsel-via api needs ANTHROPIC_API_KEY; without it, leave the flag out"))
+	}
+	return nil
+}
+
+// refuseRoster refuses wrong profiles and names of experts, before anything is written.
+func (r *launch) refuseRoster() error {
+	if _, err := counsel.LoadRoster(filepath.Join(r.config.Loop, "experts"), r.config.Blocked); err != nil {
+		return usage("%s", err)
 	}
 	return nil
 }

@@ -50,7 +50,7 @@ itself, and stops with everything on record.`,
 	root.SetUsageFunc(tellUsage)
 	root.SetHelpCommand(newHelp())
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usage("%s\nsee: %s --help", err, c.CommandPath())
+		return usage("%s\nsee: %s --help", flagWords(err), c.CommandPath())
 	})
 	root.AddCommand(
 		newStart(std), newPlan(std), newLearn(std), newRun(std), newResume(std), newStatus(std), newReport(std), newRollback(std),

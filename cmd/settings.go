@@ -36,6 +36,9 @@ func resolve(o runOptions, p *plan.Plan, dir string, old *scheduler.Config) (sch
 	}
 	c.Dir, c.Loop = dir, filepath.Join(dir, ".loop")
 	given := o.changed
+	if o.grace < 0 {
+		return c, usage("--grace takes a duration like 10s, not %s", o.grace)
+	}
 	if old == nil || given("agent") {
 		c.Agent = o.agent
 	}

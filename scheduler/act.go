@@ -35,7 +35,7 @@ func (r *running) act(e Event) {
 		r.work(0, func() message {
 			d, err := r.Trees.Deliver(r.kill, b.Complete)
 			if err != nil {
-				d = DeliveryEnded{How: "none", Why: err.Error()}
+				d = DeliveryEnded{How: "none", Why: err.Error(), Failed: true}
 			}
 			return message{event: d}
 		})

@@ -101,7 +101,10 @@ func (s *State) apply(e Event) error {
 	case IntegrationEnded:
 		s.integrationEnded(b)
 	case DeliveryEnded:
-		s.busy, s.delivered = false, true
+		s.busy, s.delivered, s.undelivered = false, true, ""
+		if b.Failed {
+			s.undelivered = b.Why
+		}
 	case CriteriaStarted:
 		return s.criteriaStarted(b)
 	case CriteriaEnded:
@@ -143,7 +146,7 @@ func (s *State) apply(e Event) error {
 // begin starts a session of the run.
 func (s *State) begin(c Config, at time.Time) {
 	s.Config, s.Began, s.Wave = c, at, 0
-	s.busy, s.delivered, s.cold = false, false, false
+	s.busy, s.delivered, s.cold, s.undelivered = false, false, false, ""
 	s.closing.begin()
 	s.consent = consent{}
 	s.Gate, s.ExitSignal = nil, false

@@ -58,10 +58,15 @@ func follow(s *State, i int, r runner.Result, now time.Time, luck float64) Attem
 			Reason: fmt.Sprintf("after task %s this is true and must not be: %s", id, strings.Join(r.Violated, "; ")),
 			Advice: "undo it or change the plan's mustNot; resume closes the breaker"}
 	}
-	if e.Status == Failed && s.Config.FailFast && e.Stop == nil {
-		e.Stop = &Stop{Status: "failed", ExitCode: 1, Reason: fmt.Sprintf("task %s failed and --fail-fast was given", id)}
-	}
+	failedFast(s, &e)
 	return e
+}
+
+// failedFast stops the run at the first task that has failed, where that was asked for.
+func failedFast(s *State, e *AttemptEnded) {
+	if e.Status == Failed && s.Config.FailFast && e.Stop == nil {
+		e.Stop = &Stop{Status: "failed", ExitCode: 1, Reason: fmt.Sprintf("task %s failed and --fail-fast was given", e.Task)}
+	}
 }
 
 func followStuck(s *State, i int, r runner.Result, e *AttemptEnded) {

@@ -52,6 +52,8 @@ type DeliveryEnded struct {
 	Commit  string `json:"commit,omitempty"`
 	Command string `json:"command,omitempty"` // what a person runs to take the work over; "" when nothing is left to do
 	Why     string `json:"why,omitempty"`
+	// Failed says that the work is not where it was asked to be: the run is not over.
+	Failed bool `json:"failed,omitempty"`
 }
 
 // Type names the event.
@@ -131,9 +133,9 @@ func afterIntegration(s *State, wave int, r Integrated, err error) IntegrationEn
 		}
 		res := runner.Result{Outcome: runner.Wrong, Reason: fmt.Sprintf("%s: %s", c.Kind, c.Reason), Detail: c.Detail,
 			Signature: "integration " + c.Kind + ": " + c.Reason, Session: s.Tasks[i].Session, Contained: true}
-		var a AttemptEnded
-		a.Status, a.Stuck = Pending, s.Tasks[i].Stuck
+		a := AttemptEnded{Task: c.Task, Status: Pending, Stuck: s.Tasks[i].Stuck}
 		followStuck(s, i, res, &a)
+		failedFast(s, &a)
 		if a.Stop != nil && e.Stop == nil {
 			e.Stop = a.Stop
 		}

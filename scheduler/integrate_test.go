@@ -15,6 +15,7 @@ type trees struct {
 	calls     [][]string
 	delivered []bool
 	err       error
+	lost      error // of the first delivery
 }
 
 func (f *trees) Integrate(_ context.Context, _ int, tasks []string) (Integrated, error) {
@@ -38,6 +39,11 @@ func (f *trees) Integrate(_ context.Context, _ int, tasks []string) (Integrated,
 
 func (f *trees) Deliver(_ context.Context, complete bool) (DeliveryEnded, error) {
 	f.delivered = append(f.delivered, complete)
+	if f.lost != nil {
+		err := f.lost
+		f.lost = nil
+		return DeliveryEnded{}, err
+	}
 	return DeliveryEnded{How: "ff"}, nil
 }
 
@@ -123,5 +129,41 @@ func TestVerifiedIsNotCompleted(t *testing.T) {
 	ends := of[AttemptEnded](b.journal)
 	if len(ends) != 1 || ends[0].Status != Verified || ends[0].Result.Outcome != runner.Done {
 		t.Fatalf("the attempt led to %+v", ends)
+	}
+}
+
+// Work that is not where it was asked to be is no complete run; a resume delivers it.
+func TestWhatIsNotDeliveredIsNotOver(t *testing.T) {
+	t.Parallel()
+	f := &trees{lost: errors.New("no remote")}
+	b := isolated(t, f, nil, task("a"))
+	end := b.run(t)
+	if end.Status != "blocked" || end.ExitCode != 5 || end.Reason != "everything is done, but not delivered: no remote" || end.Resume == "" {
+		t.Fatalf("ended as %+v", end)
+	}
+	again := isolated(t, f, nil, task("a"))
+	if err := again.State.Replay(b.journal.events); err != nil {
+		t.Fatal(err)
+	}
+	again.Open = Resumed{Config: again.Open.(RunStarted).Config}
+	if end = again.run(t); end.Status != "complete" || end.ExitCode != 0 {
+		t.Fatalf("the resume ended as %+v", end)
+	}
+	if !slices.Equal(f.delivered, []bool{true, true}) {
+		t.Fatalf("delivered %v", f.delivered)
+	}
+}
+
+// A task that fails because its work does not stand with the rest has failed like any
+// other: --fail-fast stops for it.
+func TestFailFastAfterAnIntegration(t *testing.T) {
+	t.Parallel()
+	for _, fast := range []bool{true, false} {
+		f := &trees{blame: map[string]int{"b": 1}}
+		b := isolated(t, f, func(c *Config) { c.FailFast, c.MaxRetries = fast, 0 }, task("a"), task("b"), task("c", "a"))
+		end := b.run(t)
+		if started := slices.Contains(b.runner.order(), "c"); started == fast || end.ExitCode != 1 {
+			t.Errorf("fail fast %v: ended as %+v after %v", fast, end, b.runner.order())
+		}
 	}
 }

@@ -221,6 +221,8 @@ func end(s *State) RunEnded {
 		if s.Gate != nil {
 			e.Reason = "the gate refused: " + strings.Join(s.Gate.Reasons, "; ")
 		}
+	case s.undelivered != "":
+		e.Status, e.ExitCode, e.Reason = "blocked", 5, "everything is done, but not delivered: "+s.undelivered
 	default:
 		e.Status = "complete"
 		return e

@@ -99,7 +99,9 @@ type State struct {
 	hard      []int32 // tasks of reversibility 1
 	busy      bool    // an integration or the delivery is under way
 	delivered bool
-	cold      bool // the wave's first response is still to come, and the rest waits for it
+	// undelivered says why the work is not where it was asked to be; "": it is.
+	undelivered string
+	cold        bool // the wave's first response is still to come, and the rest waits for it
 
 	index    map[string]int32 // task id to node
 	frontier *dag.Frontier

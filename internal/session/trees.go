@@ -196,6 +196,11 @@ func (t *trees) Deliver(ctx context.Context, complete bool) (scheduler.DeliveryE
 		}
 	}
 	d, err := t.space.Deliver(ctx, how, complete)
+	var obstacle *workspace.Error
+	if errors.As(err, &obstacle) {
+		// It was asked for by name, and cannot be. The work has a name all the same.
+		return scheduler.DeliveryEnded{How: "none", Ref: d.Ref, Commit: d.Commit, Command: d.Command, Why: obstacle.Error(), Failed: true}, nil
+	}
 	if err != nil {
 		return scheduler.DeliveryEnded{}, err
 	}

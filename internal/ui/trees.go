@@ -35,7 +35,12 @@ func integrated(b scheduler.IntegrationEnded, s *scheduler.State) []string {
 
 func delivered(b scheduler.DeliveryEnded) []string {
 	line := "delivered: " + text(b.How)
-	if b.Ref != "" {
+	if b.Failed {
+		line = "not delivered"
+	}
+	if b.Failed && b.Ref != "" {
+		line += ", it is on " + text(b.Ref)
+	} else if b.Ref != "" {
 		line += " " + text(b.Ref)
 	}
 	if b.Why != "" {
