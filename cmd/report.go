@@ -70,7 +70,11 @@ func runReport(args []string, o reportOptions, std Stdio) error {
 		out, err = counselReport(report.CounselOf(past.Events, past.State.Plan), o.format)
 	} else {
 		sum := report.Of(past.State, past.Events)
-		out, err = render(past, &sum, o.format)
+		if o.format == "table" {
+			out = []byte(sum.Table(columns(std.Out), false))
+		} else {
+			out, err = render(past, &sum, o.format)
+		}
 	}
 	if err == nil {
 		_, err = std.Out.Write(secret.New(os.Environ()).Bytes(out))

@@ -44,7 +44,7 @@ func runRuns(args []string, output string, std Stdio) error {
 	if len(list) == 0 {
 		return usage("there is no run in %s; start one with: wavex run PLAN", loop)
 	}
-	out := []byte(report.RunsTable(list))
+	out := []byte(report.RunsTable(list, columns(std.Out)))
 	if output == "json" {
 		if out, err = report.RunsJSON(list); err != nil {
 			return err

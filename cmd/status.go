@@ -2,7 +2,9 @@ package cmd
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
+	"io"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -43,13 +45,8 @@ Exit status: 0 shown, 2 there is no run here, 5 --rebuild could not write.`,
 }
 
 func runStatus(args []string, output string, again, ascii, plain bool, std Stdio) error {
-	columns := 100
-	if out, ok := std.Out.(*os.File); ok {
-		if w, _, err := term.GetSize(int(out.Fd())); err == nil && w > 0 {
-			columns = w
-		}
-	}
-	look := ui.Options{ASCII: ascii, Width: func() int { return columns }}
+	wide := columns(std.Out)
+	look := ui.Options{ASCII: ascii, Width: func() int { return cmp.Or(wide, 100) }}
 	p, err := pastRun(args)
 	if loop, _, lerr := loopOf(args); err != nil && lerr == nil && output == "text" && !again {
 		if shown, serr := requestStatus(loop, look, plain, std); shown {
@@ -75,8 +72,24 @@ func runStatus(args []string, output string, again, ascii, plain bool, std Stdio
 	st := standing(p)
 	st.Plain = plain
 	box := ui.Box(st, look)
-	_, err = fmt.Fprint(std.Out, box+"\n"+sum.Table(0, ascii))
+	if plain {
+		wide = 0
+	}
+	_, err = fmt.Fprint(std.Out, box+"\n"+sum.Table(wide, ascii))
 	return err
+}
+
+// columns is how wide out is when it is a terminal, else 0.
+func columns(out io.Writer) int {
+	f, ok := out.(*os.File)
+	if !ok {
+		return 0
+	}
+	w, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return max(w, 0)
 }
 
 // requestStatus shows a request that no run was made of yet; false when there is none.

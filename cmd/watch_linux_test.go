@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
 )
@@ -123,7 +124,7 @@ func TestWatchOnATerminal(t *testing.T) {
 	})
 	watch.resize(40, 10)
 	watch.shows(at, func(s string) bool {
-		i := strings.LastIndex(s, "\x1b[J")                                                       // the last frame
+		i := strings.LastIndex(s, "\r\x1b[2K")                                                    // the last frame
 		return i >= 0 && strings.Contains(s[i:], "A subject") && !strings.Contains(s[i:], "Bash") // no room for it
 	})
 	f, err := os.OpenFile(gate, os.O_WRONLY, 0) // the agent's cat is its other end
@@ -139,5 +140,40 @@ func TestWatchOnATerminal(t *testing.T) {
 	watch.shows(at, func(s string) bool { return strings.Contains(s, "complete: 1 of 1 task completed") })
 	if err := watching.Wait(); err != nil {
 		t.Errorf("watch: %v", err)
+	}
+}
+
+// Tables are cut to the terminal; where there is none, and for screen readers, they are
+// whole.
+func TestTablesFit(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	plan := `{"name": "narrow", "tasks": [{"id": "a", "subject": "A subject that fits on no such terminal", "verify": ["test -e x"], "rehearse": {"duration": "0s", "runs": ["touch x"]}}]}`
+	if err := os.WriteFile(filepath.Join(dir, "plan.json"), []byte(plan), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, running := onTerminal(t, dir, 80, 30, "run", "plan.json", "--agent", "rehearse", "--plain", "--review", "off")
+	if err := running.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args []string
+		cut  bool
+	}{{[]string{"status"}, true}, {[]string{"report"}, true}, {[]string{"runs"}, true}, {[]string{"status", "--plain"}, false}} {
+		v, cmd := onTerminal(t, dir, 40, 30, c.args...)
+		var text string
+		v.shows(0, func(s string) bool {
+			text = s
+			return strings.Contains(s, "Time: ") || c.args[0] == "runs" && strings.Count(s, "\n") == 2
+		})
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("%s: %v", c.args, err)
+		}
+		for line := range strings.Lines(text) {
+			line = strings.TrimRight(line, "\r\n")
+			if row := strings.HasPrefix(line, "a ") || strings.HasPrefix(line, "20"); row && (utf8.RuneCountInString(line) <= 40) != c.cut {
+				t.Errorf("%s: %q", c.args, line)
+			}
+		}
 	}
 }

@@ -103,8 +103,8 @@ func Runs(events []scheduler.Event, alive bool) []Past {
 	return all
 }
 
-// RunsTable lists runs for people, the newest first.
-func RunsTable(list []Past) string {
+// RunsTable lists runs for people, the newest first; lines are cut at columns (0: never).
+func RunsTable(list []Past, columns int) string {
 	rows := [][]string{{"run", "status", "tasks", "sessions", "cost", "time", "began", "plan"}}
 	for i := len(list) - 1; i >= 0; i-- {
 		p := &list[i]
@@ -116,7 +116,7 @@ func RunsTable(list []Past) string {
 			cost, Took(p.Worked), p.Began.UTC().Format(time.RFC3339), strings.TrimPrefix(safe.Line(p.Name)+": "+safe.Line(p.Plan), ": ")})
 	}
 	var b strings.Builder
-	grid(&b, rows, 0, false)
+	grid(&b, rows, columns, false)
 	return b.String()
 }
 

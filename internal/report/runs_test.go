@@ -54,7 +54,7 @@ func TestRuns(t *testing.T) {
 	if report.Runs(nil, false) != nil {
 		t.Error("runs of an empty journal")
 	}
-	table := report.RunsTable(got)
+	table := report.RunsTable(got, 0)
 	lines := strings.Split(table, "\n")
 	if len(lines) != 5 || !strings.HasPrefix(lines[1], "r-3  running") || !strings.Contains(lines[2], "$1.66") {
 		t.Errorf("\n%s", table)

@@ -12,7 +12,7 @@ import (
 
 // emulator is the small part of a terminal that the view uses: rows that wrap at
 // the width (late, as terminals do) and scroll away, carriage return, new line, up,
-// erase below, colours. Anything else fails the test.
+// erase a row, erase below, colours. Anything else fails the test.
 type emulator struct {
 	t             *testing.T
 	width, height int
@@ -89,6 +89,14 @@ func (e *emulator) do(command string, n int) {
 		if e.x != 0 {
 			e.t.Errorf("erased from column %d", e.x)
 		}
+		if e.y == e.top { // tmux and others keep a screen that is erased whole as history
+			e.t.Error("the whole screen is erased")
+		}
+		e.rows[e.y] = ""
+	case "K":
+		if n != 2 {
+			e.t.Errorf("erase of kind %d", n)
+		}
 		e.rows[e.y] = ""
 	case "m":
 		e.colors++
@@ -103,7 +111,7 @@ func (e *emulator) resize(width int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	var rows []string
-	for _, r := range e.rows {
+	for _, r := range e.rows[:e.y+1] { // nothing of ours is below the cursor
 		line, w := "", 0
 		for g := uniseg.NewGraphemes(r); g.Next(); {
 			if w+g.Width() > width {

@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"fmt"
 	"io"
 	"regexp"
 	"slices"
@@ -24,12 +23,10 @@ func (s *screen) show(above, live []string, columns, height int) error {
 		return nil
 	}
 	var b strings.Builder
+	// Row by row: a screen that is erased as a whole goes into the history of some terminals
+	// (tmux, VTE), which would be full of frames after an hour.
 	if n := min(s.rows(columns), height); n > 0 {
-		b.WriteByte('\r')
-		if n > 1 {
-			fmt.Fprintf(&b, "\x1b[%dA", n-1)
-		}
-		b.WriteString("\x1b[J")
+		b.WriteString("\r\x1b[2K" + strings.Repeat("\x1b[A\x1b[2K", n-1))
 	}
 	for _, l := range above {
 		b.WriteString(l + "\r\n")
