@@ -58,6 +58,10 @@ type Agent struct {
 	StopWait StopWait
 	// Now is the clock of Started and Duration; nil: time.Now.
 	Now func() time.Time
+
+	// expiry ends an agent's turn in place of the clock: tests want the time to be up when
+	// the agent is where they want it. Its context ends with ErrTimeout. nil: the clock.
+	expiry func(context.Context) (context.Context, context.CancelFunc)
 }
 
 // StopWait says how long each step of stopping an attempt may take before the next,
@@ -276,6 +280,14 @@ func (a *Agent) environ(add map[string]string) []string {
 		}
 	}
 	return proc.EnvironPass(a.Env, a.Pass, add)
+}
+
+// within is ctx for as long as an agent's turn may take.
+func (a *Agent) within(ctx context.Context, wall time.Duration) (context.Context, context.CancelFunc) {
+	if a.expiry != nil {
+		return a.expiry(ctx)
+	}
+	return context.WithTimeoutCause(ctx, wall, ErrTimeout)
 }
 
 func (a *Agent) now() time.Time {

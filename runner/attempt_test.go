@@ -47,6 +47,21 @@ func TestTraps(t *testing.T) {
 		b.agent.Grace = 100 * time.Millisecond
 		b.agent.StopWait = StopWait{Interrupt: 200 * time.Millisecond, Close: 100 * time.Millisecond, Terminate: 200 * time.Millisecond}
 	}
+	// The time is up when the agent has said its first words, and not before.
+	upAtText := func(b *bench) {
+		quick(b)
+		var up func()
+		b.agent.expiry = func(ctx context.Context) (context.Context, context.CancelFunc) {
+			ctx, cancel := context.WithCancelCause(ctx)
+			up = func() { cancel(ErrTimeout) }
+			return ctx, func() { cancel(nil) }
+		}
+		b.agent.Observe = func(o Observation) {
+			if o.Kind == "text" {
+				up()
+			}
+		}
+	}
 	passing := []plan.Check{{File: "made.txt", Contains: "made"}}
 	promise := []plan.File{{Path: "made.txt", Action: "create"}}
 	for _, tc := range []struct {
@@ -127,7 +142,7 @@ func TestTraps(t *testing.T) {
 			adjust: func(b *bench) {
 				b.req.Settings.IdleTimeout = time.Hour
 				b.req.Settings.Timeout = 300 * time.Millisecond
-				quick(b)
+				b.agent.StopWait.Interrupt = 200 * time.Millisecond // it does not answer; then it hears the end of its input
 			}, reason: "not finished", priced: "cap"},
 		{name: "split runes, long lines", steps: then(prints(initLine), step{Raw: []byte(textLine[:200])}, step{Raw: []byte(textLine[200:] + "\n" + `{"type":"assistant","message":{"content":[{"type":"text","text":"` + "\xe4\xb8")}, step{Raw: []byte("\x96" + `"}]}}` + "\n")}, step{Big: "user"}, step{Big: "assistant"}, step{Print: resultGood}, step{EOF: true}), want: Done, priced: "result"},
 		{name: "success, but exit 3", steps: then(prints(initLine, resultGood), step{EOF: true}, step{Exit: code(3)}), want: Truncated, reason: "exit code is 3", priced: "result"},
@@ -138,10 +153,10 @@ func TestTraps(t *testing.T) {
 			adjust: func(b *bench) { b.req.Settings.IdleTimeout = 300 * time.Millisecond }, want: Stalled, priced: "result"},
 		{name: "wall clock, and it ends like a success", steps: then(prints(initLine, textLine), step{Await: "interrupt"}, step{Print: resultGood}, step{EOF: true}),
 			adjust: func(b *bench) { b.req.Settings.Timeout = 300 * time.Millisecond }, want: TimedOut, reason: "not finished after 300ms", priced: "result"},
-		{name: "wall clock, ignores everything", steps: then(prints(initLine, textLine), step{Term: code(-1)}, step{Hang: true}),
-			adjust: func(b *bench) { quick(b); b.req.Settings.Timeout = 300 * time.Millisecond }, want: TimedOut, priced: "stream"},
-		{name: "wall clock, SIGTERM answered with exit 0", steps: then(prints(initLine, textLine), step{Term: code(0)}, step{Hang: true}),
-			adjust: func(b *bench) { quick(b); b.req.Settings.Timeout = 300 * time.Millisecond }, want: TimedOut, priced: "stream"},
+		{name: "wall clock, ignores everything", steps: then([]step{{Term: code(-1)}}, then(prints(initLine, textLine), step{Hang: true})...),
+			adjust: upAtText, want: TimedOut, priced: "stream"},
+		{name: "wall clock, SIGTERM answered with exit 0", steps: then([]step{{Term: code(0)}}, then(prints(initLine, textLine), step{Hang: true})...),
+			adjust: upAtText, want: TimedOut, priced: "stream"},
 		{name: "wall clock, but something useful was done", steps: then(prints(initLine, textLine), step{Write: map[string]string{"made.txt": "x"}}, step{Await: "interrupt"}, step{Print: aborted}, step{EOF: true}),
 			adjust: func(b *bench) { b.req.Settings.Timeout = 300 * time.Millisecond; b.req.Files = promise }, want: TimedOut, priced: "result",
 			check: func(t *testing.T, r Result) {

@@ -27,7 +27,7 @@ type talk struct {
 	logDir string
 	prompt string
 	wall   time.Duration
-	idle   time.Duration
+	idle   time.Duration // 0: it may be quiet for as long as it likes
 	facts  *facts
 
 	p      *proc.Process
@@ -61,7 +61,7 @@ func (t *talk) run(ctx context.Context) {
 		return
 	}
 
-	ctx, cancel := context.WithTimeoutCause(ctx, t.wall, ErrTimeout)
+	ctx, cancel := t.agent.within(ctx, t.wall)
 	defer cancel()
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
@@ -103,6 +103,9 @@ func (t *talk) run(ctx context.Context) {
 func (t *talk) watch(ctx context.Context, giveUp context.CancelCauseFunc, say chan<- []byte) {
 	idle := time.NewTimer(t.idle)
 	defer idle.Stop()
+	if t.idle == 0 {
+		idle.Stop()
+	}
 	grace := time.NewTimer(time.Hour)
 	grace.Stop()
 	defer grace.Stop()

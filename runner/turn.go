@@ -162,7 +162,6 @@ func (a *Agent) ask(ctx context.Context, q Question) Answer {
 	// must not be of another.
 	k := &talk{agent: a, dir: q.Dir, mark: a.Run + "/" + q.Name + "/" + uuid.NewString(), logDir: q.LogDir, prompt: q.Prompt,
 		wall: orDefault(q.Timeout, DefaultAskTimeout), facts: &facts{prices: a.Prices}}
-	k.idle = k.wall
 	args, err := a.prepareAsk(q, add)
 	if err != nil {
 		return Answer{Outcome: Broken, Reason: err.Error()}
