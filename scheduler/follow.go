@@ -132,10 +132,17 @@ func followThrottled(t *Task, r runner.Result, now time.Time, luck float64, e *A
 // the reset even where clocks differ a little.
 const resetJitter = 30 * time.Second
 
+// resetPast is how long ago a reset may be to be believed: the attempt that was told of
+// it took a while to end. An older one says nothing of the limit that is met now.
+const resetPast = time.Minute
+
 func followLimited(s *State, r runner.Result, now time.Time, luck float64, e *AttemptEnded) {
 	at := r.ResetsAt
-	if at.IsZero() || at.Before(now) {
+	switch {
+	case now.Sub(at) > resetPast:
 		at = now.Add(5 * time.Minute) // no time was given: ask again, not at once
+	case at.Before(now):
+		at = now
 	}
 	at = at.Add(time.Second + time.Duration(luck*float64(resetJitter)))
 	if at.Sub(now) <= s.Config.WaitForReset {

@@ -419,22 +419,37 @@ func TestBreakers(t *testing.T) {
 
 func TestUsageLimitIsWaitedFor(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		c := testConfig()
-		c.WaitForReset = 6 * time.Hour
-		b := newBundle(t, mustPlan(t, planText(task("a"), task("b", "a"))), c)
-		start := time.Now()
-		hit := outcome(runner.Limited)
-		hit.ResetsAt = start.Add(3 * time.Hour)
-		b.runner.results["a"] = []runner.Result{hit, {Outcome: runner.Done}}
-		end := b.run(t)
-		if end.Status != "complete" || end.Iterations != 2 {
-			t.Fatalf("ended as %+v", end)
-		}
-		if waited := time.Since(start); waited < 3*time.Hour || waited > 3*time.Hour+time.Minute {
-			t.Fatalf("waited %s for a reset in 3h", waited)
-		}
-	})
+	for _, c := range []struct {
+		name  string
+		reset time.Duration // from the start of the run, which takes no time; 0: not told
+		least time.Duration // the wait, and up to a minute more
+	}{
+		{"in three hours", 3 * time.Hour, 3 * time.Hour},
+		{"over while the attempt was ending", -2 * time.Second, 0},
+		{"long over", -2 * time.Minute, 5 * time.Minute},
+		{"not told", 0, 5 * time.Minute},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				config := testConfig()
+				config.WaitForReset = 6 * time.Hour
+				b := newBundle(t, mustPlan(t, planText(task("a"), task("b", "a"))), config)
+				start := time.Now()
+				hit := outcome(runner.Limited)
+				if c.reset != 0 {
+					hit.ResetsAt = start.Add(c.reset)
+				}
+				b.runner.results["a"] = []runner.Result{hit, {Outcome: runner.Done}}
+				end := b.run(t)
+				if end.Status != "complete" || end.Iterations != 2 {
+					t.Fatalf("ended as %+v", end)
+				}
+				if waited := time.Since(start); waited < c.least || waited > c.least+time.Minute {
+					t.Fatalf("waited %s, want %s and a little", waited, c.least)
+				}
+			})
+		})
+	}
 }
 
 func TestFirstSignalDrainsSecondInterrupts(t *testing.T) {
