@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -61,12 +62,13 @@ func TestScripts(t *testing.T) {
 		t.Fatal(err)
 	}
 	schema := eventSchema(t)
-	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+	scripts, err := filepath.Glob("testdata/script/*.txtar")
+	if err != nil || len(scripts) == 0 {
+		t.Fatalf("no scripts: %v", err)
+	}
+	params := testscript.Params{
 		RequireUniqueNames:  true,
 		RequireExplicitExec: true,
-		// A run that does not end is a defect too: it shall fail here, and not hang.
-		Deadline: time.Now().Add(6 * time.Minute),
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("SCENARIOS", scenarios)
 			e.Setenv("BIN", filepath.Dir(self)) // wavex and nothing else
@@ -91,5 +93,26 @@ func TestScripts(t *testing.T) {
 			"outcomes": outcomes,
 			"events":   func(ts *testscript.TestScript, neg bool, args []string) { events(ts, neg, args, schema) },
 		},
-	})
+	}
+	for _, script := range scripts {
+		t.Run(strings.TrimSuffix(filepath.Base(script), ".txtar"), func(t *testing.T) {
+			t.Parallel()
+			p := params
+			p.Files = []string{script}
+			// A run that does not end is a defect too: it shall fail here, and not hang. The
+			// time is each script's own, from when it begins.
+			p.Deadline = time.Now().Add(scriptTime)
+			testscript.RunT(alone{t}, p)
+		})
+	}
 }
+
+// scriptTime is far more than any script takes, on the slowest of machines.
+const scriptTime = 5 * time.Minute
+
+// alone runs the one script of a RunT as the test that it is called from.
+type alone struct{ *testing.T }
+
+func (a alone) Run(_ string, script func(testscript.T)) { script(a) }
+func (alone) Parallel()                                 {} // it is so already
+func (alone) Verbose() bool                             { return testing.Verbose() }

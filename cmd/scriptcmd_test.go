@@ -126,13 +126,16 @@ func named(ts *testscript.TestScript, name string) *process {
 	return p
 }
 
+// patience is how long a script waits for a program to say something, or to end.
+const patience = 3 * time.Minute
+
 // shows NAME REGEXP waits until the program has said so on stderr.
 func shows(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: shows NAME REGEXP")
 	}
 	p, re := named(ts, args[0]), regexp.MustCompile("(?m)"+args[1])
-	late := time.NewTimer(time.Minute)
+	late := time.NewTimer(patience)
 	defer late.Stop()
 	for over := false; ; {
 		said, more := p.words()
@@ -147,7 +150,7 @@ func shows(ts *testscript.TestScript, neg bool, args []string) {
 		case <-p.ended:
 			over = true
 		case <-late.C:
-			ts.Fatalf("%s did not say %q in a minute, but:\n%s", args[0], args[1], said)
+			ts.Fatalf("%s did not say %q within %s, but:\n%s", args[0], args[1], patience, said)
 		}
 	}
 }
@@ -165,14 +168,14 @@ func signal(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // ends NAME CODE waits for the end, wants the exit code (-1: a signal), and leaves what it
-// said in NAME.out and NAME.err. A program that does not end within a minute shows
-// its goroutines, and fails.
+// said in NAME.out and NAME.err. A program that does not end in time shows its
+// goroutines, and fails.
 func ends(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: ends NAME CODE")
 	}
 	p := named(ts, args[0])
-	late := time.AfterFunc(time.Minute, func() { _ = p.cmd.Process.Signal(syscall.SIGQUIT) })
+	late := time.AfterFunc(patience, func() { _ = p.cmd.Process.Signal(syscall.SIGQUIT) })
 	<-p.ended
 	late.Stop()
 	err := p.cmd.Wait()

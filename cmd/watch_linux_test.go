@@ -88,7 +88,7 @@ func (v *screen) listen() {
 // shows waits until what was written from a place on fits, and gives where it ends.
 func (v *screen) shows(from int, fits func(string) bool) int {
 	v.t.Helper()
-	late := time.NewTimer(time.Minute)
+	late := time.NewTimer(patience)
 	defer late.Stop()
 	for {
 		v.mu.Lock()
