@@ -39,8 +39,8 @@ func (s *State) clear() {
 	s.Counts = Counts{Pending: len(p.Tasks)}
 	s.running, s.Same, s.Unmet = 0, 0, nil
 	s.Stop, s.Ended, s.Hold = nil, nil, time.Time{}
-	for i := range s.Tasks {
-		s.Tasks[i] = Task{Status: Pending, Key: p.Key(i), Wave: waves[i], Slot: -1, Next: "first"}
+	for i, key := range p.Keys() {
+		s.Tasks[i] = Task{Status: Pending, Key: key, Wave: waves[i], Slot: -1, Next: "first"}
 		s.queue.left[waves[i]]++
 		s.queue.members[waves[i]] = append(s.queue.members[waves[i]], int32(i))
 	}

@@ -222,9 +222,9 @@ func (s *State) grow(before int) {
 			s.files.take(i)
 		}
 	}
-	for i := before; i < len(p.Tasks); i++ {
+	for i, keys := before, p.Keys(); i < len(p.Tasks); i++ {
 		s.index[p.Tasks[i].ID] = int32(i)
-		s.Tasks = append(s.Tasks, Task{Status: Pending, Key: p.Key(i), Wave: waves[i], Slot: -1, Next: "first"})
+		s.Tasks = append(s.Tasks, Task{Status: Pending, Key: keys[i], Wave: waves[i], Slot: -1, Next: "first"})
 		s.queue.left[waves[i]]++
 		s.queue.members[waves[i]] = append(s.queue.members[waves[i]], int32(i))
 		s.Counts.Pending++

@@ -40,3 +40,17 @@ func TestPlansGrow(t *testing.T) {
 		}
 	}
 }
+
+func TestPlansMadeByHandHaveTheirKeys(t *testing.T) {
+	t.Parallel()
+	p, diags := Parse("plan.json", []byte(`{"version":1,"tasks":[{"id":"a","subject":"a","verify":["true"]},{"id":"b","subject":"b","verify":["true"],"blockedBy":["a"]}]}`), Options{})
+	if p == nil {
+		t.Fatal(diags)
+	}
+	hand := &Plan{Schedule: p.Schedule, Tasks: p.Tasks, Graph: p.Graph}
+	for i, key := range hand.Keys() {
+		if key != p.Key(i) || key != hand.Key(i) {
+			t.Errorf("task %d: %s, by hand %s, read %s", i, key, hand.Key(i), p.Key(i))
+		}
+	}
+}

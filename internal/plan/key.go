@@ -24,14 +24,26 @@ type keys struct {
 // keys of its blockers. Formatting, the order of tasks and of blockers, limits of time,
 // turns, retries and money, declared waves, metadata and rehearse blocks do not change
 // it; where waves are barriers, the edges they stand for do. All keys are
-// computed when the first is asked for; Key is safe for concurrent use.
-func (p *Plan) Key(i int) string {
+// computed when the first is asked for; Key is safe for concurrent use. A plan made by
+// hand has nowhere to keep them: who wants many of its keys asks for Keys.
+func (p *Plan) Key(i int) string { return hex.EncodeToString(p.sums()[i][:]) }
+
+// Keys are the keys of all tasks, in plan order.
+func (p *Plan) Keys() []string {
+	sums := p.sums()
+	out := make([]string, len(sums))
+	for i := range sums {
+		out[i] = hex.EncodeToString(sums[i][:])
+	}
+	return out
+}
+
+func (p *Plan) sums() []digest {
 	if p.keys == nil { // made by hand, which only tests do
-		sum := p.digests()[i]
-		return hex.EncodeToString(sum[:])
+		return p.digests()
 	}
 	p.keys.once.Do(func() { p.keys.sums = p.digests() })
-	return hex.EncodeToString(p.keys.sums[i][:])
+	return p.keys.sums
 }
 
 // digests goes through the tasks wave by wave, so that blockers come first.

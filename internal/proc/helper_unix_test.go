@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // helper runs one of the programs that the tests start.
@@ -24,7 +25,7 @@ func helper(name string, args []string) int {
 		signal.Ignore(syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT)
 		fmt.Println(os.Getpid())
 		_, _ = io.Copy(io.Discard, os.Stdin)
-		select {}
+		<-time.After(time.Hour) // a mere select {} the runtime calls a deadlock
 	case "leave":
 		// leave HOW: starts a hold that outlives it, prints its pid, and exits.
 		return leave(args[0])
@@ -38,7 +39,7 @@ func helper(name string, args []string) int {
 	case "stay":
 		// Starts a hold in a session of its own, as claude does with its tools, and stays.
 		fmt.Println(spawn(&syscall.SysProcAttr{Setsid: true}, os.Environ(), os.Stderr, "hold"))
-		select {}
+		<-time.After(time.Hour)
 	case "guard":
 		return GuardMain(os.Stdin, args[0])
 	case "wavex":

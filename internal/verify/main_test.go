@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 )
@@ -23,7 +24,7 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	case "hang":
 		fmt.Println("ready")
-		select {}
+		<-time.After(time.Hour) // a mere select {} the runtime calls a deadlock
 	}
 	goleak.VerifyTestMain(m)
 }
