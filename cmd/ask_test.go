@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"wavex/internal/forecast"
 	"wavex/internal/journal"
 	"wavex/internal/plan"
 	"wavex/internal/refuse"
@@ -24,7 +25,7 @@ func halfway(t *testing.T, in io.Reader, out io.Writer) (*launch, []scheduler.Ev
 		t.Fatal(diags)
 	}
 	c := scheduler.DefaultConfig()
-	c.Run, c.Limits = "r-1", planLimits(p)
+	c.Run, c.Limits = "r-1", forecast.Limits(p)
 	var past []scheduler.Event
 	for i, b := range []scheduler.Body{
 		scheduler.RunStarted{Config: c, Plan: "plan.json", Digest: p.Digest},

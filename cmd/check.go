@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"wavex/budget"
+	"wavex/internal/forecast"
 	"wavex/internal/plan"
 	"wavex/internal/planfile"
 	"wavex/internal/refuse"
@@ -40,13 +40,13 @@ Exit status: 0 the plan can run, 2 it cannot.`,
 
 // checkReport is the JSON of `wavex check`.
 type checkReport struct {
-	OK           bool              `json:"ok"`
-	Tasks        int               `json:"tasks"`
-	Edges        int               `json:"edges"`
-	Waves        [][]string        `json:"waves"`
-	CriticalPath []string          `json:"criticalPath"`
-	Makespan     *makespan         `json:"makespan,omitempty"`
-	Diagnostics  []plan.Diagnostic `json:"diagnostics"`
+	OK           bool               `json:"ok"`
+	Tasks        int                `json:"tasks"`
+	Edges        int                `json:"edges"`
+	Waves        [][]string         `json:"waves"`
+	CriticalPath []string           `json:"criticalPath"`
+	Makespan     *forecast.Makespan `json:"makespan,omitempty"`
+	Diagnostics  []plan.Diagnostic  `json:"diagnostics"`
 }
 
 func runCheck(path string, o checkOptions, std Stdio) error {
@@ -56,14 +56,14 @@ func runCheck(path string, o checkOptions, std Stdio) error {
 	}
 	r := checkReport{OK: p != nil, Waves: [][]string{}, CriticalPath: []string{}, Diagnostics: diags}
 	if p != nil {
-		r.Diagnostics = append(diags, limitWarnings(p, planLimits(p))...)
+		r.Diagnostics = append(diags, forecast.Short(p, forecast.Limits(p))...)
 		r.Tasks, r.Edges = len(p.Tasks), p.Graph.Edges()
 		r.Waves = waveIDs(p)
-		path, _ := p.Graph.CriticalPath(seconds(p))
+		path, _ := p.Graph.CriticalPath(forecast.Seconds(p))
 		for _, i := range path {
 			r.CriticalPath = append(r.CriticalPath, p.Tasks[i].ID)
 		}
-		if r.Makespan, err = simulate(p); err != nil {
+		if r.Makespan, err = forecast.Simulate(p); err != nil {
 			return err
 		}
 	}
@@ -123,52 +123,6 @@ func waveIDs(p *plan.Plan) [][]string {
 	out := make([][]string, total)
 	for i, w := range wave {
 		out[w-1] = append(out[w-1], p.Tasks[i].ID)
-	}
-	return out
-}
-
-// seconds weighs tasks by their estimate; without any estimate each counts alike.
-func seconds(p *plan.Plan) func(int) float64 {
-	if !slices.ContainsFunc(p.Tasks, func(t plan.Task) bool { return t.Estimate.Seconds > 0 }) {
-		return nil
-	}
-	return func(i int) float64 { return max(p.Tasks[i].Estimate.Seconds, 1) }
-}
-
-// planLimits are the limits a plain `wavex run` of the plan would have.
-func planLimits(p *plan.Plan) budget.Limits {
-	l := budget.Limits{USD: budget.DefaultUSD, Iterations: budget.DefaultIterations(len(p.Tasks)), Wall: p.Budget.WallClock, Wave: p.Budget.Wave}
-	if p.Budget.USD != nil {
-		l.USD, l.NoUSD = *p.Budget.USD, *p.Budget.USD == plan.NoLimit
-	}
-	if n := p.Budget.Iterations; n != nil {
-		l.Iterations, l.NoIterations = *n, *n == 0
-	}
-	return l
-}
-
-// limitWarnings names limits that cannot suffice however well everything goes.
-func limitWarnings(p *plan.Plan, l budget.Limits) []plan.Diagnostic {
-	var out []plan.Diagnostic
-	warn := func(code, format string, args ...any) {
-		out = append(out, plan.Diagnostic{Severity: plan.SeverityWarning, Code: code, Message: fmt.Sprintf(format, args...), File: p.Path, Line: 1, Column: 1})
-	}
-	if n := len(p.Tasks); !l.NoIterations && n > l.Iterations {
-		warn("short-iterations", "%d tasks need at least %d iterations, and the limit is %d", n, n, l.Iterations)
-	}
-	var need budget.USD
-	var secs float64
-	for i := range p.Tasks {
-		need += p.Tasks[i].Estimate.USD
-	}
-	if !l.NoUSD && need > l.USD {
-		warn("short-budget", "the tasks' estimates add up to %s, and the budget is %s", need, l.USD)
-	}
-	if w := seconds(p); w != nil {
-		_, secs = p.Graph.CriticalPath(func(i int) float64 { return p.Tasks[i].Estimate.Seconds })
-	}
-	if l.Wall > 0 && secs > l.Wall.Seconds() {
-		warn("short-time", "the critical path is estimated at %.0f s, and the limit is %s", secs, l.Wall)
 	}
 	return out
 }

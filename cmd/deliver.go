@@ -126,12 +126,9 @@ func recall(project, run string) (*pastSession, error) {
 		}
 		return nil, usage("there is no run%s in %s", run, filepath.Join(dir, ".loop"))
 	}
-	p, diags, err := planfile.Load(last.Plan, last.Config.Run)
+	p, err := planfile.Read(last.Plan, last.Config.Run)
 	if err != nil {
 		return nil, err
-	}
-	if p == nil {
-		return nil, refuse.Plan(diags)
 	}
 	r := &pastSession{plan: p, config: last.Config, events: events[:end]}
 	r.complete = last.Complete()

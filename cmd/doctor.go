@@ -16,6 +16,7 @@ import (
 	"wavex/budget"
 	"wavex/internal/agent"
 	"wavex/internal/doctor"
+	"wavex/internal/forecast"
 	"wavex/internal/plan"
 	"wavex/internal/planfile"
 	"wavex/internal/proc"
@@ -134,7 +135,7 @@ func (d *examination) readPlan(path string) error {
 		good.Status, good.Text, good.Fix = doctor.Warn, strings.TrimSpace(b.String()), "see `wavex check`"
 	}
 	d.planned = append(d.planned, good)
-	if w := limitWarnings(p, planLimits(p)); len(w) > 0 {
+	if w := forecast.Short(p, forecast.Limits(p)); len(w) > 0 {
 		d.planned = append(d.planned, doctor.Check{Name: "limits", Status: doctor.Fail, Text: w[0].Message,
 			Fix: "raise the limit; run refuses this without --allow-short"})
 	}

@@ -12,7 +12,6 @@ import (
 
 	"wavex/internal/plan"
 	"wavex/internal/planfile"
-	"wavex/internal/refuse"
 )
 
 type graphOptions struct{ format string }
@@ -35,12 +34,9 @@ Exit status: 0 printed, 2 the plan has mistakes.`,
 }
 
 func runGraph(path string, o graphOptions, std Stdio) error {
-	p, diags, err := planfile.Load(path, "")
+	p, err := planfile.Read(path, "")
 	if err != nil {
 		return err
-	}
-	if p == nil {
-		return refuse.Plan(diags)
 	}
 	w := bufio.NewWriter(std.Out)
 	switch o.format {

@@ -12,6 +12,7 @@ import (
 	"wavex/budget"
 	"wavex/counsel"
 	"wavex/internal/agent"
+	"wavex/internal/forecast"
 	"wavex/internal/journal"
 	"wavex/internal/notify"
 	"wavex/internal/plan"
@@ -177,7 +178,7 @@ func (r *launch) refuseShort() error {
 	if r.opts.allowShort || r.opts.resuming {
 		return nil
 	}
-	if w := limitWarnings(r.plan, r.config.Limits); len(w) > 0 {
+	if w := forecast.Short(r.plan, r.config.Limits); len(w) > 0 {
 		return usage("%s; raise the limit, or go on with --allow-short", w[0].Message)
 	}
 	return nil

@@ -59,16 +59,9 @@ Exit status: 0 shown, 2 there is no such task or attempt.`,
 }
 
 func runLogs(ctx context.Context, id string, o logsOptions, std Stdio) error {
-	loop, _, err := loopOf(nil)
+	f, err := follow(nil)
 	if err != nil {
 		return err
-	}
-	f := newFollower(loop, "")
-	if _, err := f.poll(nil); err != nil {
-		return err
-	}
-	if f.state == nil {
-		return f.nothingHere()
 	}
 	l := &log{f: f, raw: o.raw, out: bufio.NewWriter(std.Out), view: ui.Options{ASCII: o.ascii}}
 	if l.task, err = f.task(id); err != nil {
@@ -96,13 +89,13 @@ func runLogs(ctx context.Context, id string, o logsOptions, std Stdio) error {
 }
 
 // task finds a task by its id, or by the id that lists for people have.
-func (f *follower) task(id string) (string, error) {
-	if _, ok := f.state.Index(id); ok {
+func (f follower) task(id string) (string, error) {
+	if _, ok := f.State.Index(id); ok {
 		return id, nil
 	}
 	var near []string
-	for i := range f.state.Plan.Tasks {
-		own := f.state.Plan.Tasks[i].ID
+	for i := range f.State.Plan.Tasks {
+		own := f.State.Plan.Tasks[i].ID
 		if strings.EqualFold(own, id) || report.DisplayID(own) == report.DisplayID(id) {
 			return own, nil
 		}
@@ -113,12 +106,12 @@ func (f *follower) task(id string) (string, error) {
 	if len(near) > 0 {
 		return "", usage("there is no task %s; there is %s", safe.Line(id), strings.Join(near, ", "))
 	}
-	return "", usage("there is no task %s in run %s; wavex status lists them", safe.Line(id), f.state.Config.Run)
+	return "", usage("there is no task %s in run %s; wavex status lists them", safe.Line(id), f.State.Config.Run)
 }
 
 // log shows the attempts at one task.
 type log struct {
-	f    *follower
+	f    follower
 	task string
 	raw  bool
 	tty  bool
@@ -129,11 +122,11 @@ type log struct {
 
 // last is the number of the last attempt that was started; 0: none.
 func (l *log) last() int {
-	i, ok := l.f.state.Index(l.task)
+	i, ok := l.f.State.Index(l.task)
 	if !ok {
 		return 0
 	}
-	return l.f.state.Tasks[i].Attempts
+	return l.f.State.Tasks[i].Attempts
 }
 
 // attempts shows attempt n and, following, those after it.
@@ -163,8 +156,8 @@ func (l *log) attempts(ctx context.Context, n int, o logsOptions) error {
 
 // settled tells whether no further attempt will come without a resume.
 func (l *log) settled() bool {
-	i, ok := l.f.state.Index(l.task)
-	return !ok || l.f.over() || l.f.state.Tasks[i].Status.Settled()
+	i, ok := l.f.State.Index(l.task)
+	return !ok || l.f.Over() || l.f.State.Tasks[i].Status.Settled()
 }
 
 // wait waits a moment and looks at the journal again; again is false when there is
@@ -180,14 +173,14 @@ func (l *log) wait(ctx context.Context) (again bool, err error) {
 		return false, nil
 	case <-t.C:
 	}
-	_, err = l.f.poll(nil)
-	return err == nil && l.f.state != nil, err
+	_, err = l.f.Poll(nil)
+	return err == nil && l.f.State != nil, err
 }
 
 // records finds the start and the end of attempt n in the journal; nil where there is
 // none yet.
 func (l *log) records(n int) (start *scheduler.AttemptStarted, at time.Time, end *scheduler.AttemptEnded) {
-	for _, e := range l.f.events {
+	for _, e := range l.f.Events {
 		switch b := e.Body.(type) {
 		case scheduler.RunStarted:
 			start, end = nil, nil
@@ -206,10 +199,10 @@ func (l *log) records(n int) (start *scheduler.AttemptStarted, at time.Time, end
 
 // one shows one attempt; following, until it has ended.
 func (l *log) one(ctx context.Context, n int, follow bool) (again bool, err error) {
-	dir := filepath.Join(l.f.tasks(), l.task, "attempt-"+strconv.Itoa(n))
+	dir := filepath.Join(l.f.Tasks(), l.task, "attempt-"+strconv.Itoa(n))
 	if !l.raw {
 		if start, at, _ := l.records(n); start != nil {
-			fmt.Fprintln(l.out, ui.LogStart(l.f.state, *start, at))
+			fmt.Fprintln(l.out, ui.LogStart(l.f.State, *start, at))
 		}
 	}
 	g := &growing{paths: []string{filepath.Join(dir, "stream.jsonl"), filepath.Join(dir, "output.txt")}}
@@ -218,7 +211,7 @@ func (l *log) one(ctx context.Context, n int, follow bool) (again bool, err erro
 		if err := g.next(l.line); err != nil {
 			return false, err
 		}
-		if end != nil || !follow || l.f.over() {
+		if end != nil || !follow || l.f.Over() {
 			if err := g.rest(l.line); err != nil {
 				return false, err
 			}

@@ -11,6 +11,7 @@ import (
 
 	"wavex/budget"
 	"wavex/internal/agent"
+	"wavex/internal/forecast"
 	"wavex/internal/plan"
 	"wavex/internal/record"
 	"wavex/scheduler"
@@ -25,7 +26,7 @@ func resolve(o runOptions, p *plan.Plan, dir string, old *scheduler.Config) (sch
 		c = *old
 	} else {
 		c.Run = record.NewID(time.Now())
-		c.Limits, c.BudgetGiven = planLimits(p), p.Budget.USD != nil
+		c.Limits, c.BudgetGiven = forecast.Limits(p), p.Budget.USD != nil
 		c.Parallel = p.Parallel
 		if p.Schedule != "" {
 			c.Schedule = p.Schedule

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"wavex/internal/forecast"
 	"wavex/internal/intent"
 	"wavex/internal/plan"
 	"wavex/internal/planfile"
@@ -125,7 +126,7 @@ func (q *request) tellPlan(res stage.Result) error {
 	for _, n := range res.Plan.Notes {
 		q.say("  doubt: " + n)
 	}
-	q.say(expect(q.past, p, q.parallel(p)).String())
+	q.say(forecast.Expect(q.past, p, q.parallel(p)).String())
 	if q.planOnly {
 		q.say("read and change it, then: wavex run " + q.shown(res.Path))
 	}
@@ -153,12 +154,9 @@ func (q *request) shown(path string) string {
 // ready prints the checklist and asks at gate G1 where the shape wants it. Nothing has
 // been started when it refuses.
 func (q *request) ready(res stage.Result) (*plan.Plan, error) {
-	p, diags, err := planfile.Load(res.Path, "")
+	p, err := planfile.Read(res.Path, "")
 	if err != nil {
 		return nil, err
-	}
-	if p == nil {
-		return nil, refuse.Plan(diags)
 	}
 	_, waves := p.Waves()
 	facts := intent.Facts{Decision: &res.Intent.Decision, Undo: &res.Intent.Undo, Kind: &res.Intent.Kind,

@@ -63,16 +63,9 @@ func runWatch(ctx context.Context, args []string, o watchOptions, std Stdio) err
 	if o.port != 0 && !o.web {
 		return usage("--port is for --web")
 	}
-	loop, path, err := loopOf(args)
+	f, err := follow(args)
 	if err != nil {
 		return err
-	}
-	f := newFollower(loop, path)
-	if _, err := f.poll(nil); err != nil {
-		return err
-	}
-	if f.state == nil {
-		return f.nothingHere()
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -87,11 +80,8 @@ func runWatch(ctx context.Context, args []string, o watchOptions, std Stdio) err
 	return f.lines(ctx, o, std)
 }
 
-// over tells whether nothing more will happen without a resume.
-func (f *follower) over() bool { return f.state.Ended != nil || !f.alive }
-
 // watch redraws the board until the run is over.
-func (f *follower) watch(ctx context.Context, out *os.File, o ui.Options) error {
+func (f follower) watch(ctx context.Context, out *os.File, o ui.Options) error {
 	v := ui.NewWatch(out, o)
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
@@ -99,7 +89,7 @@ func (f *follower) watch(ctx context.Context, out *os.File, o ui.Options) error 
 		if err := v.Show(f.board()); err != nil {
 			return errors.Join(err, v.Close())
 		}
-		if f.over() {
+		if f.Over() {
 			break
 		}
 		select {
@@ -107,10 +97,10 @@ func (f *follower) watch(ctx context.Context, out *os.File, o ui.Options) error 
 			return v.Close()
 		case <-tick.C:
 		}
-		if _, err := f.poll(nil); err != nil {
+		if _, err := f.Poll(nil); err != nil {
 			return errors.Join(err, v.Close())
 		}
-		if f.state == nil { // moved aside
+		if f.State == nil { // moved aside
 			return v.Close()
 		}
 	}
@@ -120,39 +110,39 @@ func (f *follower) watch(ctx context.Context, out *os.File, o ui.Options) error 
 }
 
 // lines writes what happens from now on.
-func (f *follower) lines(ctx context.Context, o watchOptions, std Stdio) error {
+func (f follower) lines(ctx context.Context, o watchOptions, std Stdio) error {
 	b := f.board()
 	for _, l := range b.Lines(time.Now(), ui.Options{ASCII: o.ascii, Width: func() int { return 200 }, Height: func() int { return 200 }}) {
 		fmt.Fprintln(std.Out, l)
 	}
-	if f.over() {
+	if f.Over() {
 		return nil
 	}
 	v := ui.Plain(std.Out, ui.Options{ASCII: o.ascii})
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
-	for !f.over() {
+	for !f.Over() {
 		select {
 		case <-ctx.Done():
 			return v.Close()
 		case <-tick.C:
 		}
-		if _, err := f.poll(v.Event); err != nil {
+		if _, err := f.Poll(v.Event); err != nil {
 			return errors.Join(err, v.Close())
 		}
-		if f.state == nil {
+		if f.State == nil {
 			break
 		}
 	}
 	err := v.Close()
-	if err == nil && f.state != nil && f.state.Ended == nil {
+	if err == nil && f.State != nil && f.State.Ended == nil {
 		_, err = fmt.Fprintln(std.Out, "the run was cut off: nobody works at it; continue with: wavex resume")
 	}
 	return err
 }
 
 // serve serves the page until ctx ends.
-func (f *follower) serve(ctx context.Context, o watchOptions, std Stdio) error {
+func (f follower) serve(ctx context.Context, o watchOptions, std Stdio) error {
 	srv, l, err := web.Listen(ctx, o.port, secret.New(os.Environ()).Bytes)
 	if err != nil {
 		return refuse.Blocked(err)
@@ -169,7 +159,7 @@ func (f *follower) serve(ctx context.Context, o watchOptions, std Stdio) error {
 }
 
 // publish keeps the page up to date.
-func (f *follower) publish(ctx context.Context, srv *web.Server) error {
+func (f follower) publish(ctx context.Context, srv *web.Server) error {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	last := time.Now()
@@ -179,11 +169,11 @@ func (f *follower) publish(ctx context.Context, srv *web.Server) error {
 			return nil
 		case <-tick.C:
 		}
-		changed, err := f.poll(nil)
+		changed, err := f.Poll(nil)
 		if err != nil {
 			return err
 		}
-		if now := time.Now(); f.state != nil && (changed || f.alive && now.Sub(last) >= signEvery) {
+		if now := time.Now(); f.State != nil && (changed || f.Alive && now.Sub(last) >= signEvery) {
 			if err := f.show(srv, now); err != nil {
 				return err
 			}
@@ -192,7 +182,7 @@ func (f *follower) publish(ctx context.Context, srv *web.Server) error {
 	}
 }
 
-func (f *follower) show(srv *web.Server, now time.Time) error {
+func (f follower) show(srv *web.Server, now time.Time) error {
 	run, details := f.page(now)
 	return srv.Publish(web.Snapshot{Run: run, Details: details})
 }

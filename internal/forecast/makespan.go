@@ -1,4 +1,4 @@
-package cmd
+package forecast
 
 import (
 	"cmp"
@@ -10,9 +10,9 @@ import (
 	"wavex/scheduler"
 )
 
-// makespan is what a plan is expected to take, one attempt for each task and nothing
+// Makespan is what a plan is expected to take, one attempt for each task and nothing
 // else counted.
-type makespan struct {
+type Makespan struct {
 	Parallel int     `json:"parallel"`
 	Unit     string  `json:"unit"` // "s"; "tasks" when the plan has no estimate and each task counts as 1
 	Waves    float64 `json:"waves"`
@@ -24,14 +24,14 @@ type makespan struct {
 // would take longer than the check.
 const simulated = 10_000
 
-// simulate runs both schedules in thought. It is nil for an empty or a very large plan.
-func simulate(p *plan.Plan) (*makespan, error) {
+// Simulate runs both schedules in thought. It is nil for an empty or a very large plan.
+func Simulate(p *plan.Plan) (*Makespan, error) {
 	if len(p.Tasks) == 0 || len(p.Tasks) > simulated {
 		return nil, nil
 	}
 	seconds, known := scheduler.NewState(p).Expected()
 	each := func(i int) float64 { return seconds[i] }
-	m := &makespan{Parallel: cmp.Or(p.Parallel, 4), Unit: "tasks"}
+	m := &Makespan{Parallel: cmp.Or(p.Parallel, 4), Unit: "tasks"}
 	if known {
 		m.Unit = "s"
 	}
@@ -47,7 +47,7 @@ func simulate(p *plan.Plan) (*makespan, error) {
 }
 
 // String is the line of check; "" for nil.
-func (m *makespan) String() string {
+func (m *Makespan) String() string {
 	if m == nil {
 		return ""
 	}

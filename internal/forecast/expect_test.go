@@ -1,4 +1,4 @@
-package cmd
+package forecast
 
 import (
 	"fmt"
@@ -50,7 +50,7 @@ func TestExpect(t *testing.T) {
 		{"with its spread", four, true, 4, "expected: $0.60 (80 % interval $0.18 to $1.02) and 4m0s (52s to 7m8s), by 4 tasks completed here before"},
 		{"one after the other", four, true, 1, "expected: $0.60 (80 % interval $0.18 to $1.02) and 6m0s"},
 	} {
-		if got := expect(c.events, chain(t, c.guess), c.parallel).String(); !strings.HasPrefix(got, c.want) {
+		if got := Expect(c.events, chain(t, c.guess), c.parallel).String(); !strings.HasPrefix(got, c.want) {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 	}

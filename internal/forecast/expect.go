@@ -1,4 +1,4 @@
-package cmd
+package forecast
 
 import (
 	"fmt"
@@ -14,8 +14,8 @@ import (
 // This file says what a plan is expected to cost and take: by what tasks have cost here
 // before, with the spread that they had, else by the plan's own estimates. It is pure.
 
-// expectation is a forecast; a zero Spread says that there is none.
-type expectation struct {
+// Expectation is a forecast; a zero Spread says that there is none.
+type Expectation struct {
 	Tasks   int
 	History int // completed tasks it rests on; 0: the plan's own estimates
 	Cost    budget.USD
@@ -31,14 +31,14 @@ const enough = 4
 // z80 bounds 80 % of a normal distribution, in standard deviations.
 const z80 = 1.2816
 
-// expect forecasts a run of p with that many attempts side by side.
-func expect(events []scheduler.Event, p *plan.Plan, parallel int) expectation {
+// Expect forecasts a run of p with that many attempts side by side.
+func Expect(events []scheduler.Event, p *plan.Plan, parallel int) Expectation {
 	costs, times := history(events)
 	_, waves := p.Waves()
 	n := len(p.Tasks)
 	// As many rounds as the longest chain, or as the tasks make side by side.
 	rounds := max(waves, (n+max(1, parallel)-1)/max(1, parallel))
-	e := expectation{Tasks: n, History: len(costs)}
+	e := Expectation{Tasks: n, History: len(costs)}
 	if len(costs) == 0 {
 		for i := range p.Tasks {
 			e.Cost += p.Tasks[i].Estimate.USD
@@ -105,7 +105,7 @@ func sum(seen []float64, n int) (mid, low, high float64) {
 }
 
 // String is the forecast in words. What it rests on is always said.
-func (e expectation) String() string {
+func (e Expectation) String() string {
 	took := func(d time.Duration) string { return d.Round(time.Second).String() }
 	switch {
 	case e.History == 0 && e.Cost == 0 && e.Time == 0:

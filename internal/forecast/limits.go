@@ -1,0 +1,56 @@
+package forecast
+
+import (
+	"fmt"
+	"slices"
+	"wavex/budget"
+	"wavex/internal/plan"
+)
+
+// This file holds a plan's limits against what the plan must take at least.
+
+// Seconds weighs tasks by their estimate; without any estimate each counts alike.
+func Seconds(p *plan.Plan) func(int) float64 {
+	if !slices.ContainsFunc(p.Tasks, func(t plan.Task) bool { return t.Estimate.Seconds > 0 }) {
+		return nil
+	}
+	return func(i int) float64 { return max(p.Tasks[i].Estimate.Seconds, 1) }
+}
+
+// Limits are the limits a plain `wavex run` of the plan would have.
+func Limits(p *plan.Plan) budget.Limits {
+	l := budget.Limits{USD: budget.DefaultUSD, Iterations: budget.DefaultIterations(len(p.Tasks)), Wall: p.Budget.WallClock, Wave: p.Budget.Wave}
+	if p.Budget.USD != nil {
+		l.USD, l.NoUSD = *p.Budget.USD, *p.Budget.USD == plan.NoLimit
+	}
+	if n := p.Budget.Iterations; n != nil {
+		l.Iterations, l.NoIterations = *n, *n == 0
+	}
+	return l
+}
+
+// Short names limits that cannot suffice however well everything goes.
+func Short(p *plan.Plan, l budget.Limits) []plan.Diagnostic {
+	var out []plan.Diagnostic
+	warn := func(code, format string, args ...any) {
+		out = append(out, plan.Diagnostic{Severity: plan.SeverityWarning, Code: code, Message: fmt.Sprintf(format, args...), File: p.Path, Line: 1, Column: 1})
+	}
+	if n := len(p.Tasks); !l.NoIterations && n > l.Iterations {
+		warn("short-iterations", "%d tasks need at least %d iterations, and the limit is %d", n, n, l.Iterations)
+	}
+	var need budget.USD
+	var secs float64
+	for i := range p.Tasks {
+		need += p.Tasks[i].Estimate.USD
+	}
+	if !l.NoUSD && need > l.USD {
+		warn("short-budget", "the tasks' estimates add up to %s, and the budget is %s", need, l.USD)
+	}
+	if w := Seconds(p); w != nil {
+		_, secs = p.Graph.CriticalPath(func(i int) float64 { return p.Tasks[i].Estimate.Seconds })
+	}
+	if l.Wall > 0 && secs > l.Wall.Seconds() {
+		warn("short-time", "the critical path is estimated at %.0f s, and the limit is %s", secs, l.Wall)
+	}
+	return out
+}

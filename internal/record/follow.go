@@ -1,0 +1,212 @@
+package record
+
+import (
+	"cmp"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"wavex/internal/journal"
+	"wavex/internal/planfile"
+	"wavex/internal/transcript"
+	"wavex/scheduler"
+)
+
+// Doing is one thing that is under way.
+type Doing struct {
+	Task, Subject string // Task is "" for what is of the whole run
+	Kind          string // "attempt", "counsel", "review", "criteria", "integration", "delivery"
+	Attempt       int
+	Since         time.Time
+	Last          string    // the last sign of life
+	At            time.Time // when it was seen
+}
+
+// Follower is a run that another wavex works at, read from its journal as that grows.
+// It changes nothing. It is used by one goroutine.
+type Follower struct {
+	Events []scheduler.Event
+	State  *scheduler.State // nil: there is no run yet
+	Alive  bool             // somebody works at it
+
+	loop   string // the .loop directory
+	given  string // the plan, where the user named it
+	log    *journal.Follower
+	digest string // of the plan that the state was made with
+	open   map[string]Doing
+}
+
+// Follow follows the runs in a .loop directory. given is the plan where the user named it;
+// "" takes the one that a run was started with.
+func Follow(loop, plan string) *Follower {
+	return &Follower{loop: loop, given: plan, log: journal.Follow(filepath.Join(loop, journalName))}
+}
+
+// Poll reads what is new, brings the state up to it, and tells each event that came
+// while the run was already known to show, which may be nil. changed says that there
+// was something, or that nobody works at the run any more.
+func (f *Follower) Poll(show func(scheduler.Event, *scheduler.State)) (changed bool, err error) {
+	records, fresh, err := f.log.Next()
+	if err != nil {
+		return false, err
+	}
+	events, err := Decode(records)
+	if err != nil {
+		return false, err
+	}
+	if fresh {
+		f.Events, f.State, f.open = nil, nil, map[string]Doing{}
+	}
+	known := f.State != nil
+	for _, e := range events {
+		f.Events = append(f.Events, e)
+		if err := f.apply(e); err != nil {
+			return false, err
+		}
+		if known && show != nil && f.State != nil {
+			show(e, f.State)
+		}
+	}
+	was := f.Alive
+	f.look(len(events) > 0)
+	return fresh || len(events) > 0 || was != f.Alive, nil
+}
+
+// look finds out whether somebody works at the run. Asking takes the lock for an
+// instant when nobody does, so it is asked again only after the journal has grown.
+func (f *Follower) look(news bool) {
+	switch {
+	case f.State == nil || f.State.Ended != nil:
+		f.Alive = false
+	case f.Alive || news:
+		var held *journal.LockedError
+		f.Alive = errors.As(journal.Free(f.loop), &held)
+	}
+}
+
+func (f *Follower) apply(e scheduler.Event) error {
+	path, digest, run := "", "", ""
+	switch b := e.Body.(type) {
+	case scheduler.RunStarted:
+		path, digest, run = b.Plan, b.Digest, b.Config.Run
+	case scheduler.Resumed:
+		path, digest, run = b.Plan, b.Digest, b.Config.Run
+	}
+	if path != "" {
+		clear(f.open)
+	}
+	if path != "" && (f.State == nil || digest != f.digest) { // another plan, or an edited one
+		return f.load(cmp.Or(f.given, path), digest, run)
+	}
+	if f.State == nil {
+		return nil // what stands before the first run
+	}
+	f.track(e)
+	return f.State.Replay([]scheduler.Event{e})
+}
+
+// load makes the state anew, with the plan as it is now.
+func (f *Follower) load(path, digest, run string) error {
+	p, err := planfile.Read(path, run)
+	if err != nil {
+		return err
+	}
+	f.digest = digest
+	f.State = scheduler.NewState(p)
+	return f.State.Replay(f.Events)
+}
+
+// track keeps what is under way.
+func (f *Follower) track(e scheduler.Event) {
+	begin := func(kind, task string, n int) {
+		f.open[kind+"/"+task] = Doing{Task: task, Kind: kind, Attempt: n, Since: e.Time}
+	}
+	end := func(kind, task string) { delete(f.open, kind+"/"+task) }
+	switch b := e.Body.(type) {
+	case scheduler.AttemptStarted:
+		begin("attempt", b.Task, b.Attempt)
+	case scheduler.AttemptEnded:
+		end("attempt", b.Task)
+	case scheduler.CounselStarted:
+		begin("counsel", b.Task, b.Panel)
+	case scheduler.CounselEnded:
+		end("counsel", b.Task)
+	case scheduler.ReviewStarted:
+		begin("review", "", b.N)
+	case scheduler.ReviewEnded:
+		end("review", "")
+	case scheduler.CriteriaStarted:
+		begin("criteria", "", b.Round)
+	case scheduler.CriteriaEnded:
+		end("criteria", "")
+	case scheduler.IntegrationStarted:
+		begin("integration", "", b.Wave)
+	case scheduler.IntegrationEnded:
+		end("integration", "")
+	case scheduler.DeliveryStarted:
+		begin("delivery", "", 0)
+	case scheduler.DeliveryEnded:
+		end("delivery", "")
+	case scheduler.RunEnded:
+		clear(f.open)
+	}
+}
+
+// Running is what is under way, in order of its start, with its last sign of life.
+func (f *Follower) Running() []Doing {
+	if !f.Alive {
+		return nil
+	}
+	out := make([]Doing, 0, len(f.open))
+	for _, d := range f.open {
+		if i, ok := f.State.Index(d.Task); ok && d.Task != "" {
+			d.Subject = f.State.Plan.Tasks[i].Subject
+		}
+		if d.Kind == "attempt" {
+			d.Last, d.At = lastSign(filepath.Join(f.Tasks(), d.Task, "attempt-"+strconv.Itoa(d.Attempt), "stream.jsonl"))
+		}
+		out = append(out, d)
+	}
+	slices.SortFunc(out, func(a, b Doing) int {
+		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Task, b.Task))
+	})
+	return out
+}
+
+// Tasks is the folder of the files of the run's attempts, by task.
+func (f *Follower) Tasks() string {
+	return filepath.Join(f.loop, "runs", f.State.Config.Run, "tasks")
+}
+
+// lastSign is the last thing an agent did, by the end of its stream, and when that
+// last grew.
+func lastSign(stream string) (string, time.Time) {
+	in, err := os.Open(stream)
+	if err != nil {
+		return "", time.Time{} // it has not begun, or is a command
+	}
+	defer func() { _ = in.Close() }() // read only
+	info, err := in.Stat()
+	if err != nil {
+		return "", time.Time{}
+	}
+	e, ok := transcript.Tail(in, info.Size())
+	if !ok {
+		return "", time.Time{}
+	}
+	words := strings.TrimSpace(e.Tool + " " + e.Target)
+	if e.Kind != transcript.Tool {
+		words, _, _ = strings.Cut(strings.TrimSpace(e.Text), "\n")
+	}
+	if e.Kind == transcript.End {
+		words = "checking"
+	}
+	return words, info.ModTime()
+}
+
+// Over tells whether nothing more will happen without a resume.
+func (f *Follower) Over() bool { return f.State.Ended != nil || !f.Alive }
