@@ -1,0 +1,85 @@
+//go:build unix
+
+package e2e
+
+// The life of a task that is hard to undo, with real processes: experts refuse it, then let
+// it go with a condition; its work is lost and made again by `wavex verify --fix`; in the
+// end it is rolled back.
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"wavex/internal/fakeapi"
+)
+
+func TestChallengedFixedAndRolledBack(t *testing.T) {
+	t.Parallel()
+	challenge := system("work takes hours or more to undo")
+	var refused atomic.Bool
+	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: []*fakeapi.Agent{
+		answers("challenge", challenge, func(*fakeapi.Request) map[string]any {
+			if !refused.Load() {
+				return map[string]any{"verdict": "stop", "reason": "nobody kept the old flock"}
+			}
+			return map[string]any{"verdict": "go", "reason": "there is a copy", "conditions": []string{"keep the old flock"}}
+		}),
+		author("T-001", "f0.txt", "sheep\n", "pwd", nil), author("R-001", "f0.txt", "sheep again\n", "pwd", nil),
+	}})
+	r := newRepo(t, `-- .gitignore --
+.tmp
+-- f1.txt --
+mine
+-- plan.json --
+{"name": "flock", "defaults": {"model": "`+model+`"},
+ "tasks": [{"id": "T-001", "subject": "Replace the flock", "reversibility": "1", "files": ["f0.txt"], "verify": [{"file": "f0.txt", "contains": "sheep"}]}]}
+`)
+	gitIn(t, r.dir, "init", "-q", "-b", "main")
+	gitIn(t, r.dir, "add", "-A")
+	gitIn(t, r.dir, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "-m", "first")
+
+	e := r.wavex(srv, "run", "plan.json").end()
+	if e.exit != 5 || !strings.Contains(e.stderr, "nobody kept the old flock") || len(srv.Messages(task("T-001"))) != 0 {
+		t.Fatalf("exit %d, %d requests of a task that was refused\n%s", e.exit, len(srv.Messages(task("T-001"))), e.stderr)
+	}
+	asked := len(srv.Messages(challenge))
+	refused.Store(true)
+	e = r.wavex(srv, "resume").end()
+	if e.exit != 0 || len(srv.Messages(challenge)) != 2*asked || !strings.HasPrefix(e.stdout, "<loop-complete>") {
+		t.Fatalf("exit %d after %d and %d challenges\n%s", e.exit, asked, len(srv.Messages(challenge))-asked, e.stderr)
+	}
+	if got := srv.Messages(task("T-001"))[0].Users(); !strings.Contains(got, "keep the old flock") {
+		t.Error("the agent is not told what the experts ask for")
+	}
+
+	file := filepath.Join(r.dir, "f0.txt")
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	if e = r.wavex(srv, "verify", "--fix").end(); e.exit != 0 || !strings.Contains(e.stdout, "- R-001: ✓") || !strings.Contains(e.stdout, "0 gaps") {
+		t.Fatalf("exit %d\n%s\n%s", e.exit, e.stdout, e.stderr)
+	}
+	if text, err := os.ReadFile(file); err != nil || string(text) != "sheep again\n" {
+		t.Errorf("%q, %v", text, err)
+	}
+	if got := srv.Messages(task("R-001"))[0].Users(); !strings.Contains(got, `<gap type="`) || !strings.Contains(got, "f0.txt") {
+		t.Error("the agent is not told of the gap")
+	}
+
+	if e = r.wavex(srv, "rollback", "run").end(); e.exit != 0 || !strings.Contains(e.stdout, "remove     f0.txt") {
+		t.Fatalf("exit %d\n%s\n%s", e.exit, e.stdout, e.stderr)
+	}
+	mine, err := os.ReadFile(filepath.Join(r.dir, "f1.txt"))
+	if _, gone := os.Stat(file); gone == nil || err != nil || string(mine) != "mine\n" {
+		t.Errorf("f0.txt: %v, f1.txt: %q, %v", gone, mine, err)
+	}
+	if refs := gitIn(t, r.dir, "for-each-ref", "refs/wavex"); !strings.Contains(refs, ".points/undo/") {
+		t.Errorf("what was there is not kept: %s", refs)
+	}
+	if e = r.wavex(srv, "status").end(); e.exit != 0 || !strings.Contains(e.stdout, "0 of 2 tasks completed") {
+		t.Errorf("exit %d\n%s", e.exit, e.stdout)
+	}
+}
