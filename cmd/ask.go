@@ -60,6 +60,7 @@ func (r *launch) ask(past []scheduler.Event, last *record.Run) (resume bool, err
 	}
 	fmt.Fprint(r.std.Err, ".\n[Y]es resumes it, [n]o starts afresh and keeps the old run aside.\n")
 	in := bufio.NewReader(r.std.In)
+	r.std.In, r.std.Terminal = in, func() bool { return true } // later questions go on reading here
 	for {
 		fmt.Fprint(r.std.Err, "Resume the run? [Y/n/status] ")
 		line, err := in.ReadString('\n')

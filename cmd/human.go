@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -19,8 +18,8 @@ import (
 
 // human is the person.
 type human struct {
-	lines chan string // from the terminal; closed at its end
-	out   io.Writer
+	who *person
+	out io.Writer
 }
 
 // refuseLonely refuses to ask where nobody sits, before anything is written.
@@ -46,26 +45,13 @@ func (r *launch) judge() session.Judge {
 	if !r.opts.interactive {
 		return nil
 	}
-	h := &human{lines: make(chan string), out: r.std.Err}
-	// Reading a terminal cannot be called off, so this one is not waited for: it ends with
-	// the process, or with its input.
-	go func() {
-		defer close(h.lines)
-		for in := bufio.NewScanner(r.std.In); in.Scan(); {
-			h.lines <- in.Text()
-		}
-	}()
-	return h
+	return &human{who: r.sitting(), out: r.std.Err}
 }
 
 // read gives the next line; false when there is none, or ctx ended.
 func (h *human) read(ctx context.Context) (string, bool) {
-	select {
-	case line, ok := <-h.lines:
-		return strings.TrimSpace(line), ok
-	case <-ctx.Done():
-		return "", false
-	}
+	line, err := h.who.next(ctx)
+	return line, err == nil
 }
 
 // Judge asks about each blocker that stands and each warning. Where no answer comes, the

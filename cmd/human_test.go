@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"bufio"
 	"context"
 	"strings"
 	"testing"
@@ -35,11 +36,11 @@ func TestAPersonJudgesFindings(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var out strings.Builder
-			h := &human{lines: make(chan string, len(c.lines)), out: &out}
+			typed := ""
 			for _, l := range c.lines {
-				h.lines <- l
+				typed += l + "\n"
 			}
-			close(h.lines)
+			h := &human{who: &person{in: bufio.NewReader(strings.NewReader(typed)), out: &out}, out: &out}
 			r := counsel.Review{Findings: []counsel.Finding{
 				{ID: "F-1", Severity: counsel.Blocker, Confirmed: true, File: "a.go", Line: 3, Text: "it is \x1b[31mlost"},
 				{ID: "F-2", Severity: counsel.Blocker, Refuted: "no", Text: "refuted"},

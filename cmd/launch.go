@@ -44,6 +44,7 @@ type launch struct {
 	hooks   []notify.Hook
 
 	session *session.Session
+	who     *person          // at the terminal; nil before anything was asked
 	mute    bool             // the last block is somebody else's to print
 	state   *scheduler.State // at the end; nil when the session was left at once
 }
@@ -142,6 +143,9 @@ func (r *launch) load() error {
 	old, err := r.choose(past, dir)
 	if err != nil {
 		return err
+	}
+	if r.opts.fresh { // a person said so just now: the journal that was read is moved aside
+		r.seen = 0
 	}
 	r.resume = old != nil
 	r.config, err = resolve(o, p, dir, old)

@@ -53,7 +53,16 @@ func (r *launch) person() scheduler.Person {
 	if !r.config.Attended {
 		return nil
 	}
-	return &person{in: bufio.NewReader(r.std.In), out: r.std.Err}
+	return r.sitting()
+}
+
+// sitting is the person at the terminal: one for all questions of a session, so that no
+// answer goes to another question.
+func (r *launch) sitting() *person {
+	if r.who == nil {
+		r.who = &person{in: bufio.NewReader(r.std.In), out: r.std.Err}
+	}
+	return r.who
 }
 
 // Confirm asks at a gate of a run. It gives up when ctx ends; the line that was waited
@@ -62,29 +71,37 @@ func (r *launch) person() scheduler.Person {
 func (p *person) Confirm(ctx context.Context, question string) (bool, error) {
 	for {
 		fmt.Fprintf(p.out, "\n%s [Y/n] ", question)
-		if p.reading == nil {
-			c := make(chan read, 1)
-			p.reading = c
-			go func() {
-				line, err := p.in.ReadString('\n')
-				c <- read{strings.TrimSpace(line), err}
-			}()
-		}
-		select {
-		case <-ctx.Done():
+		line, err := p.next(ctx)
+		if err != nil {
 			fmt.Fprintln(p.out)
-			return false, context.Cause(ctx)
-		case r := <-p.reading:
-			p.reading = nil
-			if r.err != nil && r.line == "" {
-				fmt.Fprintln(p.out)
-				return false, errNoAnswer
-			}
-			if yes, ok := yesOrNo(r.line); ok {
-				return yes, nil
-			}
-			fmt.Fprintln(p.out, "Please answer yes or no.")
+			return false, err
 		}
+		if yes, ok := yesOrNo(line); ok {
+			return yes, nil
+		}
+		fmt.Fprintln(p.out, "Please answer yes or no.")
+	}
+}
+
+// next waits for a line, without blanks around it, until ctx ends.
+func (p *person) next(ctx context.Context) (string, error) {
+	if p.reading == nil {
+		c := make(chan read, 1)
+		p.reading = c
+		go func() {
+			line, err := p.in.ReadString('\n')
+			c <- read{strings.TrimSpace(line), err}
+		}()
+	}
+	select {
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	case r := <-p.reading:
+		p.reading = nil
+		if r.err != nil && r.line == "" {
+			return "", errNoAnswer
+		}
+		return r.line, nil
 	}
 }
 
