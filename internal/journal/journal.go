@@ -67,6 +67,9 @@ type Log struct {
 	buf    []byte
 	size   int64 // durable bytes
 	broken error // the first write error; nothing is written after it
+
+	known  os.FileInfo // of f
+	amends int         // see Restored
 }
 
 // Open opens or creates the journal at path and gives its records, oldest first. The
@@ -82,6 +85,10 @@ func Open(path string) (*Log, [][]byte, error) {
 		return nil, nil, err
 	}
 	l := &Log{path: path, f: f, size: size}
+	if l.known, err = f.Stat(); err != nil {
+		f.Close()
+		return nil, nil, &WriteError{path, err}
+	}
 	if err := l.prepare(); err != nil {
 		f.Close()
 		return nil, nil, err
@@ -210,7 +217,10 @@ func (l *Log) Sync() error {
 	if len(l.buf) == 0 {
 		return nil
 	}
-	_, err := l.f.Write(l.buf)
+	err := l.hold()
+	if err == nil {
+		_, err = l.f.Write(l.buf)
+	}
 	if err == nil {
 		err = l.f.Sync()
 	}

@@ -162,7 +162,11 @@ func TestWriteErrorStopsTheLog(t *testing.T) {
 		t.Logf("no /dev/full here: %v", err)
 		return
 	}
-	l := &Log{path: "full", f: full}
+	known, err := full.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &Log{path: full.Name(), f: full, known: known}
 	defer l.Close()
 	if err := l.Append([]byte(`{"a":1}`)); err != nil {
 		t.Fatal(err)

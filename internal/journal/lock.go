@@ -65,3 +65,14 @@ func TryLock(dir string, h Holder) (*Lock, error) {
 
 // Unlock gives the lock back.
 func (l *Lock) Unlock() error { return l.f.Unlock() }
+
+// Lost tells whether somebody removed or replaced the lock's file: another wavex could take
+// the lock then.
+func (l *Lock) Lost() bool {
+	held, err := l.f.Stat()
+	if err != nil {
+		return true
+	}
+	now, err := os.Stat(l.f.Path())
+	return err != nil || !os.SameFile(held, now)
+}

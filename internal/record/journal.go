@@ -43,6 +43,8 @@ func Decode(records [][]byte) ([]scheduler.Event, error) {
 type Journal struct {
 	log  *journal.Log
 	lock *journal.Lock
+	loop string
+	run  string
 }
 
 // Open takes the lock of a .loop directory for a run, and opens its journal. The
@@ -64,7 +66,7 @@ func Open(loop, run string, fresh bool, seen int) (*Journal, []scheduler.Event, 
 	if err != nil {
 		return nil, nil, err
 	}
-	j := &Journal{lock: lock}
+	j := &Journal{lock: lock, loop: loop, run: run}
 	events, err := j.open(loop)
 	if err == nil && len(events) != seen {
 		err = refuse.Blocked(fmt.Errorf("another wavex has worked in %s just now; give the command again", loop))
@@ -94,8 +96,32 @@ func (j *Journal) Append(e scheduler.Event) error {
 	return j.log.Append(b)
 }
 
-// Sync makes everything that was appended durable.
-func (j *Journal) Sync() error { return j.log.Sync() }
+// Sync makes everything that was appended durable. Where somebody removed the directory, it
+// is made again with its lock; the error is a *journal.LockedError where another wavex was
+// faster.
+func (j *Journal) Sync() error {
+	before := j.log.Restored()
+	if err := j.log.Sync(); err != nil || j.log.Restored() == before {
+		return err
+	}
+	if j.lock == nil || !j.lock.Lost() {
+		return nil
+	}
+	if err := loopdir.Ignore(j.loop); err != nil {
+		return err
+	}
+	lock, err := Hold(j.loop, j.run)
+	if err != nil {
+		return err
+	}
+	_ = j.lock.Unlock() // nobody can find it
+	j.lock = lock
+	return nil
+}
+
+// Restored counts how often the journal was removed, replaced or lengthened by somebody
+// else, and put right.
+func (j *Journal) Restored() int { return j.log.Restored() }
 
 // Close gives journal and lock back. It may be called again.
 func (j *Journal) Close() {

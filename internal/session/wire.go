@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 	"wavex/internal/plan"
 	"wavex/internal/proc"
 	"wavex/internal/prompt"
+	"wavex/internal/record"
 	"wavex/internal/ui"
 	"wavex/runner"
 	"wavex/scheduler"
@@ -71,7 +73,7 @@ func (r *Session) Run(ctx context.Context, c Console) (Outcome, error) {
 		}
 	}()
 	loop := &scheduler.Loop{
-		State: r.state, Open: r.open, Journal: r.log, Runner: who, Signals: c.Signals, Person: c.Person,
+		State: r.state, Open: r.open, Journal: kept{r.log, r.opts.Err}, Runner: who, Signals: c.Signals, Person: c.Person,
 		Views: []scheduler.View{r.view, card, files}, Responses: r.responses, Request: r.request, Case: r.panelCase,
 		Recover: func(ctx context.Context, e scheduler.AttemptStarted) runner.Result {
 			return r.recover(ctx, r.opts.Prices, e)
@@ -145,6 +147,22 @@ func (r *Session) projections() *loopdir.Writer {
 	return loopdir.NewWriter(r.config.Loop, r.opts.Secrets.Bytes, func(err error) {
 		fmt.Fprintln(r.opts.Err, "wavex: warning: the files in .loop are behind the journal; `wavex status --rebuild` writes them again:", err)
 	})
+}
+
+// kept is a journal that says when somebody else was at it.
+type kept struct {
+	*record.Journal
+	told io.Writer
+}
+
+// Sync makes what was appended durable.
+func (k kept) Sync() error {
+	before := k.Restored()
+	err := k.Journal.Sync()
+	if k.Restored() > before {
+		fmt.Fprintln(k.told, "wavex: warning: the journal in .loop was removed or written to by somebody else, for example by git clean -fdx; it is written again, and nothing of it is lost. Prompts and streams of attempts may be.")
+	}
+	return err
 }
 
 func luck() float64 { return rand.Float64() }

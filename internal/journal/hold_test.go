@@ -1,0 +1,116 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Whatever somebody does to the journal's file while it is written to, no record is lost
+// silently: all are there afterwards, or the log says what is wrong and takes no more.
+func TestSomebodyElseAtTheJournal(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		harm     func(path string) error
+		restored int
+		says     string // "": every record is there
+	}{
+		"nobody":      {func(string) error { return nil }, 0, ""},
+		"removed":     {os.Remove, 1, ""},
+		"folder gone": {func(path string) error { return os.RemoveAll(filepath.Dir(path)) }, 1, ""},
+		"moved":       {func(path string) error { return os.Rename(path, path+".elsewhere") }, 1, ""},
+		"replaced": {func(path string) error {
+			return errors.Join(os.Remove(path), os.WriteFile(path, []byte("mine\n"), 0o600))
+		}, 1, ""},
+		"written over": {func(path string) error { return os.Rename(other(path), path) }, 1, ""},
+		"lengthened":   {func(path string) error { return appendTo(path, "more\n{\"x\":1}\n") }, 1, ""},
+		"cut":          {func(path string) error { return os.Truncate(path, 40) }, 0, "somebody has cut it from"},
+		"a folder":     {func(path string) error { return errors.Join(os.Remove(path), os.Mkdir(path, 0o700)) }, 1, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "loop", "journal.jsonl")
+			if err := os.Mkdir(filepath.Dir(path), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			l, _, err := Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			put := func(n int) error {
+				return errors.Join(l.Append(fmt.Appendf(nil, `{"n":%d}`, n)), l.Sync())
+			}
+			if err := put(1); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.harm(path); err != nil {
+				t.Fatal(err)
+			}
+			err = errors.Join(put(2), put(3))
+			if l.Restored() != c.restored {
+				t.Errorf("restored %d times, want %d", l.Restored(), c.restored)
+			}
+			if cerr := l.Close(); cerr != nil {
+				t.Error(cerr)
+			}
+			if c.says != "" {
+				var write *WriteError
+				if !errors.As(err, &write) || !strings.Contains(err.Error(), c.says) {
+					t.Errorf("it says %v, want %q", err, c.says)
+				}
+				return
+			}
+			records, rerr := Read(path)
+			if err != nil || rerr != nil || len(records) != 3 || string(records[2]) != `{"n":3}` {
+				t.Errorf("%q on disk; written: %v, read: %v", records, err, rerr)
+			}
+			if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), ".journal-*")); len(left) > 0 {
+				t.Errorf("left %q", left)
+			}
+		})
+	}
+}
+
+// other makes a file beside path, as sed -i does.
+func other(path string) string {
+	at := path + ".other"
+	_ = os.WriteFile(at, []byte("{\"wavex_journal\":1}\n"), 0o600) // a rename of nothing fails the test
+	return at
+}
+
+func appendTo(path, text string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	return errors.Join(err, f.Close())
+}
+
+func TestALockCanBeLost(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	l, err := TryLock(dir, Holder{PID: 1})
+	if err != nil || l.Lost() {
+		t.Fatalf("taken: %v, and lost: %v", err, l.Lost())
+	}
+	if err := os.Remove(filepath.Join(dir, "lock")); err != nil {
+		t.Fatal(err)
+	}
+	if !l.Lost() {
+		t.Error("a lock whose file is gone is not lost")
+	}
+	again, err := TryLock(dir, Holder{PID: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !l.Lost() || again.Lost() {
+		t.Error("the lock that counts is the one whose file is there")
+	}
+	if err := errors.Join(l.Unlock(), again.Unlock()); err != nil {
+		t.Error(err)
+	}
+}
