@@ -27,6 +27,26 @@ func pastRun(args []string) (*record.Past, error) {
 	return record.Find(loop, path, id)
 }
 
+// shownRun is pastRun for what only shows: an id may also be that of a run in a .loop that
+// was moved aside.
+func shownRun(args []string) (*record.Past, error) {
+	past, err := pastRun(args)
+	if err == nil || len(args) != 1 || !record.IsID(args[0]) {
+		return past, err
+	}
+	loop, _, wrong := loopOf(nil)
+	if wrong != nil {
+		return nil, err
+	}
+	for _, dir := range record.Aside(loop) {
+		if past, wrong := record.Find(dir, "", args[0]); wrong == nil {
+			past.State.Config.Loop = dir
+			return past, nil
+		}
+	}
+	return nil, err
+}
+
 // loopOf finds the .loop directory: in the current directory, or, where args names a
 // plan file, in its project directory.
 func loopOf(args []string) (loop, plan string, err error) {

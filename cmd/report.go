@@ -61,7 +61,7 @@ func runReport(args []string, o reportOptions, std Stdio) error {
 	if o.counsel && o.format != "table" && o.format != "json" {
 		return usage("--counsel has the formats table and json, not %s", o.format)
 	}
-	past, err := pastRun(args)
+	past, err := shownRun(args)
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,9 @@
 package cmd
 
 import (
+	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -17,9 +19,9 @@ func newRuns(std Stdio) *cobra.Command {
 		Use:   "runs [PLAN]",
 		Short: "List the runs of the journal",
 		Long: `runs lists the runs in the journal in .loop/ of the current directory (or of the
-plan's project directory), the newest first: how each ended, tasks completed,
-cost, time worked. wavex report RUN tells more about one of them. (* after a
-cost: a subscription, nobody is billed it.)
+plan's project directory) and those that --fresh moved aside, the newest first:
+how each ended, tasks completed, cost, time worked. wavex report RUN tells more
+about one of them. (* after a cost: a subscription, nobody is billed it.)
 
 Exit status: 0 listed, 2 there is no run here.`,
 		Example:           "  wavex runs\n  wavex runs --output json\n  wavex report 20260102-030405-k3j5 --html > report.html",
@@ -40,7 +42,19 @@ func runRuns(args []string, output string, std Stdio) error {
 	if err != nil {
 		return err
 	}
-	list := report.Runs(events, journal.Free(loop) != nil)
+	var list []report.Past
+	for _, dir := range record.Aside(loop) {
+		old, err := record.Read(dir)
+		if err != nil {
+			fmt.Fprintln(std.Err, "wavex: warning:", err)
+			continue
+		}
+		for _, p := range report.Runs(old, journal.Free(dir) != nil) {
+			p.Aside = filepath.Base(dir)
+			list = append(list, p)
+		}
+	}
+	list = append(list, report.Runs(events, journal.Free(loop) != nil)...)
 	if len(list) == 0 {
 		return usage("there is no run in %s; start one with: wavex run PLAN", loop)
 	}

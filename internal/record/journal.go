@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"wavex/internal/journal"
@@ -141,6 +142,24 @@ func Hold(loop, run string) (*journal.Lock, error) {
 	return journal.TryLock(loop, journal.Holder{PID: os.Getpid(), Host: host, Run: run, Since: time.Now().UTC()})
 }
 
+// aside marks what moveAside made.
+const aside = ".bak-"
+
+// Aside lists what was moved aside of a .loop directory, the oldest first.
+func Aside(loop string) []string {
+	entries, err := os.ReadDir(filepath.Dir(loop))
+	if err != nil {
+		return nil // then there is no .loop either
+	}
+	var out []string
+	for _, e := range entries {
+		if e.IsDir() && strings.HasPrefix(e.Name(), filepath.Base(loop)+aside) {
+			out = append(out, filepath.Join(filepath.Dir(loop), e.Name()))
+		}
+	}
+	return out // by name, which begins with the time
+}
+
 // moveAside keeps an old .loop under another name. A live run in it is refused.
 func moveAside(loop string) error {
 	if _, err := os.Stat(loop); errors.Is(err, os.ErrNotExist) {
@@ -151,7 +170,7 @@ func moveAside(loop string) error {
 		return err
 	}
 	defer func() { _ = lock.Unlock() }()
-	to := fmt.Sprintf("%s.bak-%s", loop, NewID(time.Now()))
+	to := loop + aside + NewID(time.Now())
 	if err := os.Rename(loop, to); err != nil {
 		return fmt.Errorf("moving %s aside: %w", loop, err)
 	}

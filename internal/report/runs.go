@@ -25,6 +25,7 @@ type Past struct {
 	Cost            budget.USD
 	Notional        bool
 	Iterations      int
+	Aside           string // the directory that it was moved to, beside .loop; "": it is in .loop
 }
 
 // Runs lists the runs of a journal, oldest first. alive tells whether somebody works at
@@ -112,8 +113,12 @@ func RunsTable(list []Past, columns int) string {
 		if p.Notional {
 			cost += "*"
 		}
+		plan := strings.TrimPrefix(safe.Line(p.Name)+": "+safe.Line(p.Plan), ": ")
+		if p.Aside != "" {
+			plan += " (in " + safe.Line(p.Aside) + ")"
+		}
 		rows = append(rows, []string{safe.Line(p.Run), p.Status, strconv.Itoa(p.Completed) + "/" + strconv.Itoa(p.Tasks), strconv.Itoa(p.Sessions),
-			cost, Took(p.Worked), p.Began.UTC().Format(time.RFC3339), strings.TrimPrefix(safe.Line(p.Name)+": "+safe.Line(p.Plan), ": ")})
+			cost, Took(p.Worked), p.Began.UTC().Format(time.RFC3339), plan})
 	}
 	var b strings.Builder
 	grid(&b, rows, columns, false)
@@ -138,6 +143,7 @@ func RunsJSON(list []Past) ([]byte, error) {
 		CostUSD    float64   `json:"cost_usd"`
 		Notional   bool      `json:"notional,omitempty"`
 		Iterations int       `json:"iterations"`
+		Aside      string    `json:"aside,omitempty"`
 	}
 	out := struct {
 		V    int    `json:"v"`
@@ -145,7 +151,7 @@ func RunsJSON(list []Past) ([]byte, error) {
 	}{Version, make([]wire, 0, len(list))}
 	for _, p := range list {
 		out.Runs = append(out.Runs, wire{p.Run, p.Name, p.Plan, p.Status, p.ExitCode, p.Reason, p.Began.UTC(), p.Ended.UTC(), p.Worked.Seconds(),
-			p.Sessions, p.Tasks, p.Completed, p.Cost.Float(), p.Notional, p.Iterations})
+			p.Sessions, p.Tasks, p.Completed, p.Cost.Float(), p.Notional, p.Iterations, p.Aside})
 	}
 	b, err := json.MarshalIndent(out, "", "  ")
 	return append(safe.JSON(b), '\n'), err
