@@ -15,7 +15,7 @@ import (
 	"wavex/internal/proc"
 	"wavex/internal/record"
 	"wavex/internal/refuse"
-	"wavex/internal/session"
+	"wavex/internal/site"
 	"wavex/scheduler"
 )
 
@@ -70,7 +70,7 @@ func runDeliver(ctx context.Context, o deliverOptions, std Stdio) error {
 	if err != nil {
 		return err
 	}
-	d, err := session.Deliver(ctx, r.plan, r.config, r.events, o.how, r.complete)
+	d, err := site.Deliver(ctx, r.plan, r.config, r.events, o.how, r.complete)
 	if err != nil {
 		return refuse.Blocked(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"wavex/counsel"
-	"wavex/internal/session"
+	"wavex/internal/hearing"
 	"wavex/internal/ui/safe"
 	"wavex/scheduler"
 )
@@ -41,7 +41,7 @@ func (r *launch) refuseLonely() error {
 }
 
 // judge is who judges findings, nil without --interactive.
-func (r *launch) judge() session.Judge {
+func (r *launch) judge() hearing.Judge {
 	if !r.opts.interactive {
 		return nil
 	}

@@ -9,7 +9,7 @@ import (
 	"wavex/internal/gaps"
 	"wavex/internal/record"
 	"wavex/internal/refuse"
-	"wavex/internal/session"
+	"wavex/internal/site"
 	"wavex/internal/workspace"
 	"wavex/scheduler"
 )
@@ -24,7 +24,7 @@ func (v *verification) within(ctx context.Context, std Stdio, look func() error)
 	if s == nil || s.Config.Isolation != scheduler.Isolated || !workspace.Known(s.Config.Loop, s.Config.Run) {
 		return look()
 	}
-	space, err := session.Reattach(ctx, s.Plan, s.Config)
+	space, err := site.Reattach(ctx, s.Plan, s.Config)
 	if err != nil {
 		return refuse.Blocked(err)
 	}

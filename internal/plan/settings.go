@@ -4,6 +4,7 @@ package plan
 // resolves the two. It does not turn settings into flags of the CLI.
 
 import (
+	"path/filepath"
 	"strings"
 
 	"wavex/internal/plan/source"
@@ -109,4 +110,12 @@ func over[T comparable](dst *T, own T) {
 	if own != zero {
 		*dst = own
 	}
+}
+
+// WorkDir is where the task works and is checked, below the directory of its project.
+func (t *Task) WorkDir(project string) string {
+	if s := t.Settings; s != nil && s.Dir != "" {
+		return filepath.Join(project, filepath.FromSlash(s.Dir))
+	}
+	return project
 }

@@ -18,6 +18,11 @@ import (
 // journalName is the journal in a .loop directory.
 const journalName = "journal.jsonl"
 
+// TaskDir is the folder of a task's files in a .loop directory: of its attempts and panels.
+func TaskDir(loop, run, task string) string {
+	return filepath.Join(loop, "runs", run, "tasks", task)
+}
+
 // Read gives the events of a .loop directory, none where it has no journal. Anybody may
 // read, also while a run is under way.
 func Read(loop string) ([]scheduler.Event, error) {

@@ -2,19 +2,20 @@ package session
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"time"
 
 	"wavex/budget"
 	"wavex/internal/agent"
+	"wavex/internal/hearing"
 	"wavex/internal/notify"
 	"wavex/internal/plan"
 	"wavex/internal/planfile"
 	"wavex/internal/record"
 	"wavex/internal/refuse"
 	"wavex/internal/secret"
+	"wavex/internal/site"
 	"wavex/internal/stage"
 	"wavex/internal/telemetry"
 	"wavex/internal/ui"
@@ -60,7 +61,7 @@ type Session struct {
 	log    *record.Journal
 	view   ui.View
 	traces *telemetry.Tracer // nil: nobody asked for traces
-	trees  *trees
+	site   *site.Site
 	last   []func(left bool) // what Close waits for, in this order
 
 	named   []naming // files that checks name; filled once watched
@@ -79,7 +80,7 @@ type Session struct {
 func Open(ctx context.Context, o Options) (*Session, error) {
 	r := &Session{opts: o, plan: o.Plan, config: o.Config}
 	if !o.Resume {
-		r.config.Base = baseCommit(ctx, r.config.Dir)
+		r.config.Base = hearing.Base(ctx, r.config.Dir)
 	}
 	if err := r.openLoop(ctx); err != nil {
 		r.Close()
@@ -98,12 +99,15 @@ func (r *Session) openLoop(ctx context.Context) error {
 		return err
 	}
 	r.log = log
-	if r.trees, err = r.openTrees(ctx); err != nil {
+	if r.site, err = site.Open(ctx, r.plan, r.config, r.say); err != nil {
 		return err
 	}
+	r.config.Isolation = r.site.Mode()
 	r.state = scheduler.NewState(r.plan)
 	if !r.opts.Resume {
-		r.remember(ctx)
+		if err := hearing.Remember(ctx, r.plan, r.config); err != nil {
+			r.warn(fmt.Errorf("reviewers will see your uncommitted changes as work of the tasks: %w", err))
+		}
 		r.state.Seq = int64(len(events)) // a further run in the same journal
 		r.state.Learn(events)
 		r.open = scheduler.RunStarted{Config: r.config, Plan: planfile.Path(r.plan), Digest: r.plan.Digest, Name: r.plan.Name,
@@ -142,14 +146,23 @@ func (r *Session) Close() {
 		end(!r.ran)
 	}
 	r.last = nil
-	if r.trees != nil {
-		// Nothing of a task is lost by a failure here: its work is on its branch.
-		if err := errors.Join(r.trees.release(context.Background()), r.trees.space.Close(context.Background())); err != nil {
+	if r.site != nil {
+		if err := r.site.Close(context.Background()); err != nil {
 			fmt.Fprintln(r.opts.Err, "wavex: leaving the worktrees:", err)
 		}
-		r.trees = nil
+		r.site = nil
 	}
 	if r.log != nil {
 		r.log.Close()
+	}
+}
+
+// warn tells what a person should know, however the output is.
+func (r *Session) warn(err error) { fmt.Fprintln(r.opts.Err, "wavex: warning:", err) }
+
+// say tells what is good to know, where the output is for people.
+func (r *Session) say(text string) {
+	if r.opts.Text {
+		fmt.Fprintln(r.opts.Err, "wavex: "+text)
 	}
 }

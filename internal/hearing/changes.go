@@ -1,4 +1,4 @@
-package session
+package hearing
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"wavex/internal/agent"
+	"wavex/internal/plan"
 	"wavex/internal/proc"
 	"wavex/internal/workspace"
 	"wavex/scheduler"
@@ -31,26 +32,29 @@ type since struct {
 
 // since compares with how the project was before the run, the user's uncommitted changes
 // included; where that is not known, with the commit that it was at.
-func (r *Session) since(dir string) since {
-	if b, ok := workspace.Remembered(r.beforeDir()); ok && r.config.Isolation != scheduler.Isolated {
+func (h *Hearing) since(dir string) since {
+	if b, ok := workspace.Remembered(beforeDir(h.o.Config)); ok && h.o.Config.Isolation != scheduler.Isolated {
 		return since{dir: dir, env: b.Env, large: b.Large}
 	}
-	return since{dir: dir, base: cmp.Or(r.config.Base, "HEAD")}
+	return since{dir: dir, base: cmp.Or(h.o.Config.Base, "HEAD")}
 }
 
-func (r *Session) beforeDir() string {
-	return filepath.Join(r.config.Loop, "runs", r.config.Run, "before")
+// beforeDir is where it is kept how the project was before a run.
+func beforeDir(c scheduler.Config) string { return filepath.Join(c.Loop, "runs", c.Run, "before") }
+
+// Remember keeps how the directory that tasks share is before a run of p, for reviewers
+// and panels: they judge what tasks did, not what the user had not committed yet. That it
+// cannot be kept is for people to know.
+func Remember(ctx context.Context, p *plan.Plan, c scheduler.Config) error {
+	if c.Isolation == scheduler.Isolated || c.Base == "" && !inCheckout(ctx, c.Dir) || !agent.Needed(p) {
+		return nil
+	}
+	return workspace.Remember(ctx, c.Dir, beforeDir(c), os.Environ())
 }
 
-// remember keeps how the directory that tasks share is before the run, for reviewers and
-// panels: they judge what tasks did, not what the user had not committed yet.
-func (r *Session) remember(ctx context.Context) {
-	if r.config.Isolation == scheduler.Isolated || r.config.Base == "" && !inCheckout(ctx, r.config.Dir) || !agent.Needed(r.plan) {
-		return
-	}
-	if err := workspace.Remember(ctx, r.config.Dir, r.beforeDir(), os.Environ()); err != nil {
-		fmt.Fprintln(r.opts.Err, "wavex: warning: reviewers will see your uncommitted changes as work of the tasks:", err)
-	}
+// Base is the commit that a project directory is at, or "".
+func Base(ctx context.Context, dir string) string {
+	return strings.TrimSpace(git(ctx, dir, nil, "rev-parse", "--verify", "--quiet", "HEAD^{commit}"))
 }
 
 func inCheckout(ctx context.Context, dir string) bool {

@@ -1,4 +1,4 @@
-package session
+package site
 
 import (
 	"context"
@@ -32,18 +32,24 @@ func hasHard(p *plan.Plan) bool {
 	return false
 }
 
-// checkpoints gives the run's checkpoints; nil where it needs none, or has no repository,
-// which is told.
-func (r *Session) checkpoints(ctx context.Context) *workspace.Points {
-	if r.config.Isolation == scheduler.Isolated || !hasHard(r.plan) {
-		return nil
+// Checkpoints puts checkpoints around the attempts of a loop that was wired, where the
+// plan needs them and there is a repository; that there is none is told to warn. seal
+// makes the last one, at the end of the run.
+func (t *Site) Checkpoints(ctx context.Context, loop *scheduler.Loop, warn func(error)) (seal func()) {
+	if t.config.Isolation == scheduler.Isolated || !hasHard(t.plan) {
+		return func() {}
 	}
-	points, err := workspace.OpenPoints(ctx, r.config.Dir, r.config.Run, os.Environ())
+	points, err := workspace.OpenPoints(ctx, t.config.Dir, t.config.Run, os.Environ())
 	if err != nil {
-		fmt.Fprintln(r.opts.Err, "wavex: warning: there are tasks that are hard to undo, and no checkpoints of them:", err)
-		return nil
+		warn(fmt.Errorf("there are tasks that are hard to undo, and no checkpoints of them: %w", err))
+		return func() {}
 	}
-	return points
+	p := pointed{Runner: loop.Runner, points: points, plan: t.plan, warn: warn}
+	if t.config.Schedule != "eager" {
+		p.waves, _ = t.plan.Waves()
+	}
+	loop.Runner = p
+	return func() { p.keep(ctx, points.End) }
 }
 
 // pointed is a runner that makes checkpoints before and after what the inner one does.
@@ -53,16 +59,6 @@ type pointed struct {
 	plan   *plan.Plan
 	waves  []int // by task; nil without barriers
 	warn   func(error)
-}
-
-func (r *Session) pointed(inner scheduler.Runner, points *workspace.Points) pointed {
-	p := pointed{Runner: inner, points: points, plan: r.plan, warn: func(err error) {
-		fmt.Fprintln(r.opts.Err, "wavex: warning:", err)
-	}}
-	if r.config.Schedule != "eager" {
-		p.waves, _ = r.plan.Waves()
-	}
-	return p
 }
 
 // Attempt makes no attempt when its checkpoint cannot be made.

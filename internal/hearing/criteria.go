@@ -1,4 +1,4 @@
-package session
+package hearing
 
 import (
 	"cmp"
@@ -36,7 +36,7 @@ type item struct {
 
 // verifyCriteria prepares a verification of all criteria, or of some. It is called by the loop's
 // goroutine; what it returns is not.
-func (v *reviews) verifyCriteria(s *scheduler.State, e scheduler.CriteriaStarted) func(ctx context.Context) ([]scheduler.Criterion, budget.USD, error) {
+func (h *Hearing) verifyCriteria(s *scheduler.State, e scheduler.CriteriaStarted) func(ctx context.Context) ([]scheduler.Criterion, budget.USD, error) {
 	items := make([]item, 0, len(s.Criteria))
 	for _, k := range s.Criteria {
 		if e.Wave > 0 && !slices.Contains(e.Only, k.ID) {
@@ -57,14 +57,14 @@ func (v *reviews) verifyCriteria(s *scheduler.State, e scheduler.CriteriaStarted
 	files := touched(s, 0)
 	request := cmp.Or(s.Plan.Request, s.Plan.Name)
 	return func(ctx context.Context) (out []scheduler.Criterion, cost budget.USD, err error) {
-		err = v.standing(ctx, true, func(dir string) {
+		err = h.standing(ctx, true, func(dir string) {
 			for i := range items {
 				if items[i].check != nil {
-					v.run(ctx, dir, &items[i])
+					h.run(ctx, dir, &items[i])
 				}
 			}
 			if e.Judge {
-				cost = v.judge(ctx, e, dir, request, files, items)
+				cost = h.judge(ctx, e, dir, request, files, items)
 			}
 		})
 		if err == nil {
@@ -78,9 +78,9 @@ func (v *reviews) verifyCriteria(s *scheduler.State, e scheduler.CriteriaStarted
 }
 
 // run obtains evidence by a criterion's own check.
-func (v *reviews) run(ctx context.Context, dir string, it *item) {
-	env := proc.Environ(os.Environ(), map[string]string{proc.RunVar: v.config.Run,
-		proc.AttemptVar: fmt.Sprintf("%s/criteria/%d", v.config.Run, it.Round)})
+func (h *Hearing) run(ctx context.Context, dir string, it *item) {
+	env := proc.Environ(os.Environ(), map[string]string{proc.RunVar: h.o.Config.Run,
+		proc.AttemptVar: fmt.Sprintf("%s/criteria/%d", h.o.Config.Run, it.Round)})
 	at := filepath.Join(dir, filepath.FromSlash(it.dir))
 	got, err := verify.Run(ctx, at, env, []plan.Check{*it.check})
 	if err != nil {
@@ -104,10 +104,10 @@ func (v *reviews) run(ctx context.Context, dir string, it *item) {
 
 // judge puts what is left to a judge. A ruling that something is met counts only with a
 // quote that is really in the file that it names.
-func (v *reviews) judge(ctx context.Context, e scheduler.CriteriaStarted, dir, request string, files []string, items []item) budget.USD {
+func (h *Hearing) judge(ctx context.Context, e scheduler.CriteriaStarted, dir, request string, files []string, items []item) budget.USD {
 	at := map[string]*item{}
 	c := counsel.JudgeCase{Round: e.Round, Request: request, Files: files, Cap: e.Cap, Dir: dir,
-		LogDir: filepath.Join(v.config.Loop, "runs", v.config.Run, fmt.Sprintf("criteria-%d", e.Round), "judge")}
+		LogDir: filepath.Join(h.o.Config.Loop, "runs", h.o.Config.Run, fmt.Sprintf("criteria-%d", e.Round), "judge")}
 	for i := range items {
 		if items[i].prose {
 			at[items[i].ID] = &items[i]
@@ -118,12 +118,12 @@ func (v *reviews) judge(ctx context.Context, e scheduler.CriteriaStarted, dir, r
 		return 0
 	}
 	var more []string
-	c.Diff, more = v.diff(ctx, 0, files)
+	c.Diff, more = h.diff(ctx, 0, files)
 	c.Files = merged(files, more)
-	if v.opts.Agent.Rehearses() {
+	if h.o.Agent.Rehearses() {
 		c.Rehearse = standInRulings(dir, c)
 	}
-	rulings, cost, why := v.panel.Judge(ctx, c)
+	rulings, cost, why := h.panel.Judge(ctx, c)
 	for _, it := range at {
 		it.Evidence = "the judge did not rule on it"
 		if why != "" {

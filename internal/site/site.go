@@ -1,4 +1,4 @@
-package session
+package site
 
 import (
 	"context"
@@ -21,42 +21,63 @@ import (
 	"wavex/scheduler"
 )
 
-// This file wires isolation: where attempts work, how their work comes together, and
-// how it is handed over.
-
-// trees is the workspace of a run as the scheduler sees it: its Runner, its Integrator,
+// Site is the workspace of a run as the scheduler sees it: its Runner, its Integrator,
 // and a View that is told which tasks are given up.
-type trees struct {
-	*Session
-	space *workspace.Manager
-	inner scheduler.Runner
+type Site struct {
+	plan   *plan.Plan
+	config scheduler.Config
+	space  *workspace.Manager
+	inner  scheduler.Runner
 
 	mu     sync.Mutex
 	now    *plan.Plan // with the tasks that joined it
 	failed []string   // given up, and not released yet
 }
 
-// openTrees opens the workspace. The mode it resolves is frozen in the configuration.
-func (r *Session) openTrees(ctx context.Context) (*trees, error) {
-	asked := r.config.Isolation
-	t := &trees{Session: r, now: r.plan}
-	o := treeOptions(r.plan, r.config)
+// Open opens the workspace of a run of p. Where attempts work is settled by it, see Mode,
+// and told to say when that is not as ever. The error is a *refuse.BlockedError.
+func Open(ctx context.Context, p *plan.Plan, c scheduler.Config, say func(string)) (*Site, error) {
+	t := &Site{plan: p, config: c, now: p}
+	o := options(p, c)
 	o.Subject = t.subject
 	space, err := workspace.Open(ctx, o)
 	if err != nil {
 		return nil, refuse.Blocked(err)
 	}
-	r.config.Isolation = space.Mode()
+	t.space, t.config.Isolation = space, space.Mode()
 	// That one task at a time works in the directory as ever needs no words.
-	if asked != workspace.Shared && (space.Mode() != workspace.Shared || o.Width > 1) && r.opts.Text {
-		fmt.Fprintf(r.opts.Err, "wavex: isolation %s: %s\n", space.Mode(), space.Why())
+	if c.Isolation != workspace.Shared && (space.Mode() != workspace.Shared || o.Width > 1) {
+		say(fmt.Sprintf("isolation %s: %s", space.Mode(), space.Why()))
 	}
-	t.space = space
 	return t, nil
 }
 
+// Mode is where attempts work: workspace.Shared or workspace.Worktree.
+func (t *Site) Mode() string { return t.space.Mode() }
+
+// Place is where an attempt at a task works or has worked, and the commit that its work
+// is told against; dir and "" where tasks share dir.
+func (t *Site) Place(task, dir string) (at, base string) { return t.space.Place(task, dir) }
+
+// Standing calls use with a directory that holds the work as it stands together: the
+// project's own, or, where tasks work in trees, one of the integrated tree.
+func (t *Site) Standing(ctx context.Context, use func(dir string) error) error {
+	return t.space.Standing(ctx, use)
+}
+
+// Span is what a wave, or with 0 the run, has integrated: from one commit to another.
+func (t *Site) Span(ctx context.Context, wave int) (from, to string, err error) {
+	return t.space.Span(ctx, wave)
+}
+
+// Close gives the worktrees back. Nothing of a task is lost by a failure here: its work is
+// on its branch.
+func (t *Site) Close(ctx context.Context) error {
+	return errors.Join(t.release(ctx), t.space.Close(ctx))
+}
+
 // subject is what a task's commit is called, also of a task that joined the plan.
-func (t *trees) subject(id string) string {
+func (t *Site) subject(id string) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if i, ok := t.now.Lookup(id); ok && t.now.Tasks[i].Subject != "" {
@@ -65,8 +86,8 @@ func (t *trees) subject(id string) string {
 	return "Task " + id
 }
 
-// treeOptions are those of a run's workspace.
-func treeOptions(p *plan.Plan, c scheduler.Config) workspace.Options {
+// options are those of a run's workspace.
+func options(p *plan.Plan, c scheduler.Config) workspace.Options {
 	width := 0
 	waves, of := p.Waves()
 	sizes := make([]int, of+1)
@@ -97,15 +118,15 @@ func promised(p *plan.Plan) []string {
 	for i := range p.Tasks {
 		for _, f := range p.Tasks[i].Files {
 			if f.Writes() && f.Action != "delete" {
-				out = append(out, filepath.ToSlash(filepath.Join(workDir("", &p.Tasks[i]), filepath.FromSlash(f.Path))))
+				out = append(out, filepath.ToSlash(filepath.Join(p.Tasks[i].WorkDir(""), filepath.FromSlash(f.Path))))
 			}
 		}
 	}
 	return out
 }
 
-// wire puts the workspace between the loop and the runner.
-func (t *trees) wire(loop *scheduler.Loop) {
+// Wire puts the workspace between the loop and the runner.
+func (t *Site) Wire(loop *scheduler.Loop) {
 	t.inner = t.space.Runner(loop.Runner)
 	loop.Runner = t.inner
 	if t.space.Mode() == workspace.Worktree {
@@ -114,7 +135,7 @@ func (t *trees) wire(loop *scheduler.Loop) {
 }
 
 // Event notes what joins the plan and who is given up. It is called by the loop's goroutine.
-func (t *trees) Event(e scheduler.Event, s *scheduler.State) {
+func (t *Site) Event(e scheduler.Event, s *scheduler.State) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.now = s.Plan
@@ -134,7 +155,7 @@ func (t *trees) Event(e scheduler.Event, s *scheduler.State) {
 
 // release gives the worktrees of failed tasks to others; what they left is kept below
 // refs/wavex.
-func (t *trees) release(ctx context.Context) error {
+func (t *Site) release(ctx context.Context) error {
 	t.mu.Lock()
 	ids := t.failed
 	t.failed = nil
@@ -147,7 +168,7 @@ func (t *trees) release(ctx context.Context) error {
 }
 
 // Attempt makes an attempt in a worktree, which may be that of a failed task.
-func (t *trees) Attempt(ctx context.Context, req runner.Request) runner.Result {
+func (t *Site) Attempt(ctx context.Context, req runner.Request) runner.Result {
 	if err := t.release(ctx); err != nil && context.Cause(ctx) == nil {
 		return runner.Result{Outcome: runner.Broken, Reason: "keeping what a failed task left: " + err.Error(), Session: req.Session, Contained: true}
 	}
@@ -155,7 +176,7 @@ func (t *trees) Attempt(ctx context.Context, req runner.Request) runner.Result {
 }
 
 // Integrate brings the work of a wave's tasks together and verifies the whole.
-func (t *trees) Integrate(ctx context.Context, wave int, tasks []string) (scheduler.Integrated, error) {
+func (t *Site) Integrate(ctx context.Context, wave int, tasks []string) (scheduler.Integrated, error) {
 	t.mu.Lock()
 	now := t.now
 	t.mu.Unlock()
@@ -163,7 +184,7 @@ func (t *trees) Integrate(ctx context.Context, wave int, tasks []string) (schedu
 	for _, id := range tasks {
 		if i, ok := now.Lookup(id); ok {
 			p := &now.Tasks[i]
-			done = append(done, workspace.Done{Task: p.ID, Subject: p.Subject, Dir: workDir(t.config.Dir, p), Checks: p.Verify, Files: p.Files})
+			done = append(done, workspace.Done{Task: p.ID, Subject: p.Subject, Dir: p.WorkDir(t.config.Dir), Checks: p.Verify, Files: p.Files})
 		}
 	}
 	got, err := t.space.Integrate(ctx, wave, done)
@@ -181,7 +202,7 @@ func (t *trees) Integrate(ctx context.Context, wave int, tasks []string) (schedu
 }
 
 // Deliver hands the integrated tree over.
-func (t *trees) Deliver(ctx context.Context, complete bool) (scheduler.DeliveryEnded, error) {
+func (t *Site) Deliver(ctx context.Context, complete bool) (scheduler.DeliveryEnded, error) {
 	how := t.config.Deliver
 	if how == "" {
 		how = workspace.Auto
@@ -221,7 +242,7 @@ func writeBody(p *plan.Plan, c scheduler.Config, events []scheduler.Event) error
 			sum.Status = "complete"
 		}
 	}
-	path := treeOptions(p, c).Body
+	path := options(p, c).Body
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
@@ -231,7 +252,7 @@ func writeBody(p *plan.Plan, c scheduler.Config, events []scheduler.Event) error
 // Reattach opens the workspace of a past run of p with the configuration c, for between
 // sessions. The caller closes it.
 func Reattach(ctx context.Context, p *plan.Plan, c scheduler.Config) (*workspace.Manager, error) {
-	return workspace.Reattach(ctx, treeOptions(p, c))
+	return workspace.Reattach(ctx, options(p, c))
 }
 
 // Deliver hands over what a past run has integrated; complete says that the run is. It is

@@ -1,4 +1,4 @@
-package session
+package hearing
 
 import (
 	"cmp"
@@ -20,21 +20,14 @@ import (
 
 // This file wires reviews: what reviewers are shown, and where what they said is kept.
 
-// reviews are the run's reviewers and judge.
-type reviews struct {
-	*Session
-	panel *counsel.Panel
-	human Judge // who judges findings; nil: nobody does
-}
-
-func (r *Session) reviewDir(n int) string {
-	return filepath.Join(r.config.Loop, "runs", r.config.Run, "reviews", fmt.Sprint(n))
+func (h *Hearing) reviewDir(n int) string {
+	return filepath.Join(h.o.Config.Loop, "runs", h.o.Config.Run, "reviews", fmt.Sprint(n))
 }
 
 // review prepares a review. It is called by the loop's goroutine; what it returns is not.
-func (v *reviews) review(s *scheduler.State, e scheduler.ReviewStarted) func(ctx context.Context) counsel.Review {
+func (h *Hearing) review(s *scheduler.State, e scheduler.ReviewStarted) func(ctx context.Context) counsel.Review {
 	c := counsel.ReviewCase{Mode: e.Mode, Name: fmt.Sprintf("round-%d", e.Round), Request: cmp.Or(s.Plan.Request, s.Plan.Name),
-		Cap: e.Cap, Dir: v.config.Dir, LogDir: v.reviewDir(e.N)}
+		Cap: e.Cap, Dir: h.o.Config.Dir, LogDir: h.reviewDir(e.N)}
 	if e.Mode == counsel.Light {
 		c.Name = fmt.Sprintf("wave-%d", e.Wave)
 	}
@@ -65,22 +58,22 @@ func (v *reviews) review(s *scheduler.State, e scheduler.ReviewStarted) func(ctx
 			c.Mended = last.Review.Blockers()
 		}
 	}
-	panel := *v.panel
-	panel.Caller = again{panel.Caller, v.Session, s.CutShort()}
+	panel := *h.panel
+	panel.Caller = again{panel.Caller, h, s.CutShort()}
 	return func(ctx context.Context) counsel.Review {
 		var out counsel.Review
-		err := v.standing(ctx, e.Mode == counsel.Thorough, func(dir string) {
+		err := h.standing(ctx, e.Mode == counsel.Thorough, func(dir string) {
 			c.Dir = dir
 			var known []string
-			c.Diff, known = v.diff(ctx, e.Wave, c.Files)
+			c.Diff, known = h.diff(ctx, e.Wave, c.Files)
 			c.Files = merged(c.Files, known)
 			out = panel.Review(ctx, c)
 		})
 		if err != nil {
 			return counsel.Review{Error: err.Error()}
 		}
-		if e.Mode == counsel.Thorough && v.human != nil && out.Error == "" {
-			v.human.Judge(ctx, &panel, c, &out)
+		if e.Mode == counsel.Thorough && h.o.Judge != nil && out.Error == "" {
+			h.o.Judge.Judge(ctx, &panel, c, &out)
 		}
 		return out
 	}
@@ -133,12 +126,12 @@ func merged(a, b []string) []string {
 // standing calls use with a directory that holds the work as it stands together: the
 // project's own, or, where tasks work in trees, one of the integrated tree. A light review
 // reads no files and does not wait for it.
-func (r *Session) standing(ctx context.Context, files bool, use func(dir string)) error {
-	if r.trees == nil || !files {
-		use(r.config.Dir)
+func (h *Hearing) standing(ctx context.Context, files bool, use func(dir string)) error {
+	if !files {
+		use(h.o.Config.Dir)
 		return nil
 	}
-	return r.trees.space.Standing(ctx, func(dir string) error {
+	return h.o.Site.Standing(ctx, func(dir string) error {
 		use(dir)
 		return nil
 	})
@@ -146,14 +139,14 @@ func (r *Session) standing(ctx context.Context, files bool, use func(dir string)
 
 // asked stops what is left of an earlier session's review or verification, as with a
 // panel, and prices what it had cost by then.
-func (v *reviews) asked(ctx context.Context, name string, limit budget.USD) budget.USD {
+func (h *Hearing) asked(ctx context.Context, name string, limit budget.USD) budget.USD {
 	// This session has started nothing yet, so whatever carries the run's mark is old.
-	_, _ = proc.Sweep(ctx, v.config.Run) // what cannot be ended is found again after each attempt
-	dir := filepath.Join(v.config.Loop, "runs", v.config.Run, name)
+	_, _ = proc.Sweep(ctx, h.o.Config.Run) // what cannot be ended is found again after each attempt
+	dir := filepath.Join(h.o.Config.Loop, "runs", h.o.Config.Run, name)
 	if n, ok := strings.CutPrefix(name, "review-"); ok {
-		dir = filepath.Join(v.config.Loop, "runs", v.config.Run, "reviews", n)
+		dir = filepath.Join(h.o.Config.Loop, "runs", h.o.Config.Run, "reviews", n)
 	}
-	cost, known := counsel.Recall(dir, v.opts.Prices)
+	cost, known := counsel.Recall(dir, h.o.Prices)
 	if !known {
 		return max(cost, limit)
 	}
@@ -164,7 +157,7 @@ func (v *reviews) asked(ctx context.Context, name string, limit budget.USD) budg
 // paid for already; other questions are asked.
 type again struct {
 	counsel.Caller
-	of  *Session
+	of  *Hearing
 	cut []int
 }
 
@@ -173,7 +166,7 @@ func (a again) Ask(ctx context.Context, q runner.Question) runner.Answer {
 	for _, n := range a.cut {
 		old := filepath.Join(a.of.reviewDir(n), filepath.Base(q.LogDir))
 		prompt, err := os.ReadFile(filepath.Join(old, "prompt.md"))
-		if err != nil || string(prompt) != string(a.of.opts.Secrets.Bytes([]byte(q.Prompt))) {
+		if err != nil || string(prompt) != string(a.of.o.Secrets.Bytes([]byte(q.Prompt))) {
 			continue
 		}
 		data, err := os.ReadFile(filepath.Join(old, "result.json"))
@@ -189,30 +182,30 @@ func (a again) Ask(ctx context.Context, q runner.Question) runner.Answer {
 
 // diff is what the run, or one of its waves, changed, and the files it names. Where it
 // cannot be told from before (no git), the files are shown as they are.
-func (r *Session) diff(ctx context.Context, wave int, files []string) (text string, changed []string) {
-	if r.trees != nil && r.trees.space.Mode() == scheduler.Isolated {
-		from, to, err := r.trees.space.Span(ctx, wave)
+func (h *Hearing) diff(ctx context.Context, wave int, files []string) (text string, changed []string) {
+	if h.o.Site.Mode() == scheduler.Isolated {
+		from, to, err := h.o.Site.Span(ctx, wave)
 		if err != nil || from == to {
 			return "", nil
 		}
-		out := since{dir: r.config.Dir, base: from}.diff(ctx, to)
+		out := since{dir: h.o.Config.Dir, base: from}.diff(ctx, to)
 		return out, inDiff(out)
 	}
 	if wave > 0 && len(files) > 0 {
-		return r.since(r.config.Dir).changes(ctx, files), nil
+		return h.since(h.o.Config.Dir).changes(ctx, files), nil
 	}
-	return r.whole(ctx, files)
+	return h.whole(ctx, files)
 }
 
 // whole is everything that differs from when the run began, without wavex's own files.
-func (r *Session) whole(ctx context.Context, files []string) (text string, changed []string) {
-	dir := r.config.Dir
-	before := r.since(dir)
+func (h *Hearing) whole(ctx context.Context, files []string) (text string, changed []string) {
+	dir := h.o.Config.Dir
+	before := h.since(dir)
 	if !inCheckout(ctx, dir) {
 		return before.changes(ctx, files), nil
 	}
 	own := []string{"--", ".", ":(exclude).loop", ":(exclude).loop.*"}
-	if rel, err := filepath.Rel(dir, planfile.Path(r.plan)); err == nil && filepath.IsLocal(rel) {
+	if rel, err := filepath.Rel(dir, planfile.Path(h.o.Plan)); err == nil && filepath.IsLocal(rel) {
 		own = append(own, ":(exclude)"+filepath.ToSlash(rel))
 	}
 	out := before.diff(ctx, append([]string{"--relative"}, own...)...)
@@ -248,9 +241,4 @@ func inDiff(diff string) []string {
 		}
 	}
 	return out
-}
-
-// baseCommit is the commit that a project directory is at, or "".
-func baseCommit(ctx context.Context, dir string) string {
-	return strings.TrimSpace(git(ctx, dir, nil, "rev-parse", "--verify", "--quiet", "HEAD^{commit}"))
 }

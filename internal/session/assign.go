@@ -1,0 +1,126 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"wavex/internal/proc"
+	"wavex/internal/prompt"
+	"wavex/internal/record"
+	"wavex/runner"
+	"wavex/scheduler"
+)
+
+// This file says what an attempt is to do, and what became of one whose end nobody saw.
+
+// taskDir is where the files of a task's attempts are.
+func (r *Session) taskDir(id string) string {
+	return record.TaskDir(r.config.Loop, r.config.Run, id)
+}
+
+// request says what an attempt is to do. It is called by the loop's goroutine.
+func (r *Session) request(s *scheduler.State, i int, e scheduler.AttemptStarted) (runner.Request, error) {
+	t := &s.Plan.Tasks[i]
+	req := runner.Request{
+		Run: r.config.Run, Task: t.ID, Attempt: e.Attempt, Slot: e.Slot,
+		Dir: t.WorkDir(r.config.Dir), LogDir: filepath.Join(r.taskDir(t.ID), "attempt-"+strconv.Itoa(e.Attempt)),
+		Base: filepath.Join(r.taskDir(t.ID), "base.json"), Shell: t.Command,
+		Session: e.Session, Resume: e.Resume, Settings: s.Plan.Settings(i), Cap: e.Cap,
+		Files: t.Files, Checks: t.Verify, MustNot: s.Plan.MustNot, Rehearse: t.Rehearse,
+	}
+	if req.Protect = protect(s.Plan, t); t.Command == "" {
+		req.Guards = r.guards(s.Plan, i)
+	}
+	if r.opts.Agent.Scenario != nil {
+		req.Rehearse = r.opts.Agent.Scenario.Block(t.ID, t.Rehearse)
+	}
+	req.Env = r.traced(req.Env, e)
+	if t.Command != "" {
+		// Its own folder is made when there is something to put into it.
+		return req, r.runsFolder()
+	}
+	b := r.brief(s, i, e)
+	req.Prompt = prompt.Build(s.Plan, i, b)
+	if b.Continues {
+		b.Continues, b.Interrupts = false, b.More || b.Interrupts
+		req.Whole = prompt.Build(s.Plan, i, b)
+	}
+	if err := os.MkdirAll(req.LogDir, 0o755); err != nil {
+		return req, err
+	}
+	return req, nil
+}
+
+// runsFolder makes sure, once, that attempts could keep their files.
+func (r *Session) runsFolder() error {
+	if r.folder {
+		return nil
+	}
+	err := os.MkdirAll(filepath.Join(r.config.Loop, "runs", r.config.Run, "tasks"), 0o755)
+	r.folder = err == nil
+	return err
+}
+
+// brief gathers what the prompt says beyond the plan.
+func (r *Session) brief(s *scheduler.State, i int, e scheduler.AttemptStarted) prompt.Brief {
+	t := &s.Tasks[i]
+	b := prompt.Brief{Loop: r.config.Loop, Conditions: conditions(t), Continues: e.Resume, More: e.Why == "continue"}
+	b.Context, b.Notes = tracked(r.config.Track)
+	for _, j := range s.Plan.Graph.Blockers(i) {
+		done := prompt.Blocker{ID: s.Plan.Tasks[j].ID, Subject: s.Plan.Tasks[j].Subject}
+		if last := s.Tasks[j].Last; last != nil {
+			done.Report = last.Report
+		}
+		b.Blockers = append(b.Blockers, done)
+	}
+	if t.Last == nil {
+		return b
+	}
+	if t.Last.Outcome == runner.Interrupted {
+		b.Interrupts = true
+		return b
+	}
+	if !t.Last.Outcome.Stuck() {
+		return b
+	}
+	b.Previous = &prompt.Previous{Error: t.Last.Reason, Attempt: max(1, e.Try-1), Of: s.Retries(i)}
+	if t.Last.Detail != "" {
+		b.Previous.Error += "\n" + t.Last.Detail
+	}
+	if len(t.Last.Changed) > 0 && t.Last.Outcome != runner.Wrong {
+		// It was stopped at work, which may be good as far as it goes.
+		b.Previous.Error += "\nIt had changed these files by then, look at them before you start over: " + strings.Join(t.Last.Changed, ", ")
+	}
+	if t.Advice != nil {
+		b.Previous.Analysis, b.Previous.Fix, b.Previous.Dissent = t.Advice.Analysis, t.Advice.Fix, t.Advice.Dissent
+	}
+	return b
+}
+
+// recover settles an attempt that an earlier wavex started and did not see end: its
+// processes are found by their mark and stopped first, then its stream is priced.
+func (r *Session) recover(ctx context.Context, prices runner.Pricer, e scheduler.AttemptStarted) runner.Result {
+	mark := fmt.Sprintf("%s/%s/%d", r.config.Run, e.Task, e.Attempt)
+	_, err := proc.Sweep(ctx, mark)
+	res := runner.Result{Outcome: runner.Interrupted, Reason: "wavex ended before the attempt did", Contained: err == nil}
+	spent, err := runner.Recall(filepath.Join(r.taskDir(e.Task), "attempt-"+strconv.Itoa(e.Attempt)), prices, e.Cap)
+	if err != nil {
+		spent.Cost, spent.Priced = e.Cap, "cap"
+	}
+	res.Cost, res.Priced, res.Usage, res.Session = spent.Cost, spent.Priced, spent.Usage, spent.Session
+	if spent.Session != "" {
+		res.Turns = 1 // there is a conversation to go on with
+	}
+	return res
+}
+
+// conditions are what the experts asked for who let a task begin.
+func conditions(t *scheduler.Task) []string {
+	if t.Challenge == nil {
+		return nil
+	}
+	return t.Challenge.Conditions
+}

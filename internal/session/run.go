@@ -1,0 +1,166 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"time"
+
+	"wavex/internal/hearing"
+	"wavex/internal/hook"
+	"wavex/internal/loopdir"
+	"wavex/internal/proc"
+	"wavex/internal/record"
+	"wavex/internal/ui"
+	"wavex/runner"
+	"wavex/scheduler"
+)
+
+// Console is where a session shows itself, and who can be asked there.
+type Console struct {
+	View   ui.View          // closed when the loop has ended
+	Person scheduler.Person // asked at gates; nil: nobody sits there
+	Judge  hearing.Judge    // judges what a thorough review finds; nil: nobody does
+	// Signals are wishes to stop. Leave gives, after them, the exit code of one to leave
+	// at once.
+	Signals <-chan scheduler.Signal
+	Leave   <-chan int
+}
+
+// Outcome is how a session ended.
+type Outcome struct {
+	End   scheduler.RunEnded
+	State *scheduler.State // nil after leaving at once: it belongs to the loop then
+	Left  int              // the exit code of leaving at once; 0: it ended by itself
+}
+
+// Run wires the loop to the world and runs it. An error means that the run has no end on
+// record; a *journal.WriteError among it, that the journal could not be written.
+func (r *Session) Run(ctx context.Context, c Console) (Outcome, error) {
+	defer lazyGC(len(r.plan.Tasks))()
+	r.view = c.View
+	if r.config.Stagger == scheduler.Staggered {
+		r.responses = make(chan string, 16)
+	}
+	who := &runner.Agent{Name: r.opts.Agent.Name, Argv: r.opts.Agent.Argv, Prices: r.opts.Prices, Secrets: r.opts.Secrets, Observe: r.observe,
+		Run: r.config.Run, Env: proc.Environ(os.Environ(), nil), Rehearsal: r.opts.Agent.Rehearses(), Extra: r.childEnv()}
+	if g := r.opts.Grace; g > 0 {
+		who.Grace, who.StopWait = g, runner.StopWait{Interrupt: g, Close: g, Terminate: g}
+	}
+	files := r.projections()
+	defer func() { _ = files.Close() }() // what went wrong it has said itself
+	diary, written := r.diary()
+	defer written()
+	card := hook.NewMirror(r.config.Loop, contextFile(r.config.Track), r.opts.Secrets.Bytes)
+	defer func() {
+		if err := card.Close(); err != nil {
+			fmt.Fprintln(r.opts.Err, "wavex: hooks cannot speak of this run:", err)
+		}
+	}()
+	loop := &scheduler.Loop{
+		State: r.state, Open: r.open, Journal: kept{r.log, r.opts.Err}, Runner: who, Signals: c.Signals, Person: c.Person,
+		Views: []scheduler.View{r.view, card, files}, Responses: r.responses, Request: r.request,
+		Recover: func(ctx context.Context, e scheduler.AttemptStarted) runner.Result {
+			return r.recover(ctx, r.opts.Prices, e)
+		},
+		Clean: r.clean,
+		Now:   time.Now, Luck: luck,
+	}
+	r.site.Wire(loop)
+	seal := r.site.Checkpoints(ctx, loop, r.warn)
+	judges, err := hearing.New(hearing.Options{Plan: r.plan, Config: r.config, Site: r.site, Agent: r.opts.Agent, Who: who,
+		Prices: r.opts.Prices, Secrets: r.opts.Secrets, Chair: r.opts.Chair, OverAPI: r.opts.OverAPI, Judge: c.Judge})
+	if err != nil {
+		return Outcome{}, errors.Join(err, r.view.Close())
+	}
+	judges.Wire(loop)
+	if diary != nil {
+		loop.Views = append(loop.Views, diary)
+	}
+	list, shown := r.mirror(ctx)
+	if list != nil {
+		loop.Views = append(loop.Views, list)
+	}
+	sent := r.trace(ctx, loop)
+	hooks, told := r.notifier(ctx)
+	if hooks != nil {
+		loop.Views = append(loop.Views, hooks)
+	}
+	r.last = []func(left bool){r.propose, shown, told, sent}
+	defer proc.Contain(ctx, r.opts.Guard, r.config.Run, filepath.Join(r.config.Loop, "guard.lock"))()
+
+	type outcome struct {
+		end scheduler.RunEnded
+		err error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		end, err := loop.Run(ctx)
+		done <- outcome{end, err}
+	}()
+	select {
+	case out := <-done:
+		r.ran = true
+		seal()
+		_ = files.Close() // before the end is told
+		if cerr := r.view.Close(); out.err == nil && cerr != nil && !r.opts.Text {
+			fmt.Fprintln(r.opts.Err, "wavex: writing the events:", cerr)
+		}
+		return Outcome{End: out.end, State: r.state}, out.err
+	case code := <-c.Leave:
+		// The third signal: the user wants out now. The journal is whole as it is, and a
+		// resume settles what is left open.
+		_, err := proc.Sweep(context.WithoutCancel(ctx), r.config.Run)
+		if err != nil && !errors.Is(err, proc.ErrUnsupported) {
+			fmt.Fprintln(r.opts.Err, "wavex: sweeping:", err)
+		}
+		return Outcome{Left: code}, nil
+	}
+}
+
+// projections starts to keep the files in .loop up to date. That they cannot be written is
+// a warning; the run has its journal.
+func (r *Session) projections() *loopdir.Writer {
+	return loopdir.NewWriter(r.config.Loop, r.opts.Secrets.Bytes, func(err error) {
+		fmt.Fprintln(r.opts.Err, "wavex: warning: the files in .loop are behind the journal; `wavex status --rebuild` writes them again:", err)
+	})
+}
+
+// kept is a journal that says when somebody else was at it.
+type kept struct {
+	*record.Journal
+	told io.Writer
+}
+
+// Sync makes what was appended durable.
+func (k kept) Sync() error {
+	before := k.Restored()
+	err := k.Journal.Sync()
+	if k.Restored() > before {
+		fmt.Fprintln(k.told, "wavex: warning: the journal in .loop was removed or written to by somebody else, for example by git clean -fdx; it is written again, and nothing of it is lost. Prompts and streams of attempts may be.")
+	}
+	return err
+}
+
+func luck() float64 { return rand.Float64() }
+
+// clean takes the secrets out of an event, before anything is made of it.
+func (r *Session) clean(b scheduler.Body) scheduler.Body {
+	return r.opts.Secrets.Value(b).(scheduler.Body)
+}
+
+// observe shows a sign of life, without secrets: it may quote a command.
+func (r *Session) observe(o runner.Observation) {
+	o.Text = r.opts.Secrets.String(o.Text)
+	r.view.Observe(o)
+	if o.Kind == "text" || o.Kind == "tool" {
+		select {
+		case r.responses <- o.Task:
+		default: // nobody asks, or there are enough of them
+		}
+	}
+}
