@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"wavex/internal/plan"
@@ -26,7 +27,7 @@ const (
 
 // Agent makes attempts with the claude CLI, or with a program that speaks like it. The
 // zero value but Argv is usable; it is not changed by use, and its methods may be called from many
-// goroutines at once.
+// goroutines at once. Env and Pass are read once.
 type Agent struct {
 	// Argv is the program and what precedes the flags: ["claude"], or [self, "agent"].
 	Argv []string
@@ -62,6 +63,9 @@ type Agent struct {
 	// expiry ends an agent's turn in place of the clock: tests want the time to be up when
 	// the agent is where they want it. Its context ends with ErrTimeout. nil: the clock.
 	expiry func(context.Context) (context.Context, context.CancelFunc)
+
+	inherit   sync.Once
+	inherited proc.Inherited // of Env and Pass
 }
 
 // StopWait says how long each step of stopping an attempt may take before the next,
@@ -279,7 +283,8 @@ func (a *Agent) environ(add map[string]string) []string {
 			add[k] = v
 		}
 	}
-	return proc.EnvironPass(a.Env, a.Pass, add)
+	a.inherit.Do(func() { a.inherited = proc.Inherit(a.Env, a.Pass) })
+	return a.inherited.With(add)
 }
 
 // within is ctx for as long as an agent's turn may take.

@@ -24,17 +24,23 @@ func Environ(parent []string, add map[string]string) []string {
 // EnvironPass is Environ with more names allowed: "NAME", or "PREFIX*". Marks of
 // nesting are refused even then; only add can set them.
 func EnvironPass(parent, pass []string, add map[string]string) []string {
-	return environ(parent, pass, add, runtime.GOOS == "windows")
+	return Inherit(parent, pass).With(add)
 }
 
-// environ has the case rule as an argument: names of variables have no case on Windows.
-func environ(parent, pass []string, add map[string]string, fold bool) []string {
-	key := func(name string) string {
-		if fold {
-			return strings.ToUpper(name)
-		}
-		return name
-	}
+// Inherited is what children may have of a parent's environment, worked out once for many
+// of them. It is not changed by use; the zero value has nothing.
+type Inherited struct {
+	vars []string // sorted
+	fold bool     // names of variables have no case
+}
+
+// Inherit works out what passes of a parent's environment, as EnvironPass says.
+func Inherit(parent, pass []string) Inherited {
+	return inherit(parent, pass, runtime.GOOS == "windows")
+}
+
+// inherit has the case rule as an argument: names of variables have no case on Windows.
+func inherit(parent, pass []string, fold bool) Inherited {
 	no, yes := lists()
 	if fold {
 		no, yes = newNames(never, true), newNames(allowed, true)
@@ -46,18 +52,49 @@ func environ(parent, pass []string, add map[string]string, fold bool) []string {
 		if !ok || name == "" {
 			continue
 		}
-		k := key(name)
+		k := folded(name, fold)
 		if no.has(k) || !yes.has(k) && !more.has(k) {
 			continue
 		}
 		vals[k] = kv
 	}
-	for name, v := range add {
-		vals[key(name)] = name + "=" + v
+	return Inherited{vars: slices.Sorted(maps.Values(vals)), fold: fold}
+}
+
+// With is the environment with more variables in it, which win.
+func (i Inherited) With(add map[string]string) []string {
+	names, ours := add, make([]string, 0, len(add))
+	if i.fold { // of two that differ by case one is left
+		names = make(map[string]string, len(add))
+		for name, v := range add {
+			names[folded(name, true)] = name + "=" + v
+		}
+		ours = slices.AppendSeq(ours, maps.Values(names))
+	} else {
+		for name, v := range add {
+			ours = append(ours, name+"="+v)
+		}
 	}
-	out := slices.Collect(maps.Values(vals))
-	slices.Sort(out)
-	return out
+	slices.Sort(ours)
+	out := make([]string, 0, len(i.vars)+len(ours))
+	for _, kv := range i.vars {
+		name, _, _ := strings.Cut(kv, "=")
+		if _, theirs := names[folded(name, i.fold)]; theirs {
+			continue
+		}
+		for len(ours) > 0 && ours[0] < kv {
+			out, ours = append(out, ours[0]), ours[1:]
+		}
+		out = append(out, kv)
+	}
+	return append(out, ours...)
+}
+
+func folded(name string, fold bool) string {
+	if fold {
+		return strings.ToUpper(name)
+	}
+	return name
 }
 
 // lists are never and allowed with the case of their letters, made once: a large plan

@@ -45,7 +45,7 @@ func TestEnviron(t *testing.T) {
 		{"what is added wins", nil, map[string]string{"WAVEX_RUN": "r", "CLAUDE_CODE_TASK_LIST_ID": "l", "IS_SANDBOX": ""},
 			slices.DeleteFunc(with("WAVEX_RUN=r", "CLAUDE_CODE_TASK_LIST_ID=l", "IS_SANDBOX="), func(s string) bool { return s == "IS_SANDBOX=1" })},
 	} {
-		if got := environ(parent, c.pass, c.add, false); !slices.Equal(got, c.want) {
+		if got := inherit(parent, c.pass, false).With(c.add); !slices.Equal(got, c.want) {
 			t.Errorf("%s:\n got %q\nwant %q", c.name, got, c.want)
 		}
 	}
@@ -56,7 +56,7 @@ func TestEnviron(t *testing.T) {
 
 func TestEnvironFolds(t *testing.T) {
 	t.Parallel()
-	got := environ([]string{"Path=C:\\bin", "SYSTEMROOT=C:\\W", "ClaudeCode=1", "secret=x"}, []string{"claudecode"}, map[string]string{"PATH": "D:"}, true)
+	got := inherit([]string{"Path=C:\\bin", "SYSTEMROOT=C:\\W", "ClaudeCode=1", "secret=x"}, []string{"claudecode"}, true).With(map[string]string{"PATH": "D:"})
 	if want := []string{"PATH=D:", "SYSTEMROOT=C:\\W"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -76,7 +76,7 @@ func TestNothingElsePasses(t *testing.T) {
 		parent = append(parent, fmt.Sprintf("%s=v", strings.ReplaceAll(stem, "*", "X")), "X"+strings.TrimSuffix(stem, "*")+"=v")
 		add := map[string]string{name.Draw(t, "added"): "a"}
 		seen := map[string]bool{}
-		for _, kv := range environ(parent, nil, add, false) {
+		for _, kv := range inherit(parent, nil, false).With(add) {
 			k, v, _ := strings.Cut(kv, "=")
 			if seen[k] {
 				t.Fatalf("%s twice", k)
