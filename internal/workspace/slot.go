@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 )
 
 // This file gives each slot what attempts would otherwise fight about: ports, a
@@ -29,14 +31,20 @@ type slots struct {
 	temp string
 
 	mu     sync.Mutex
-	base   map[int]int  // first port by slot
-	made   map[int]bool // its TMPDIR is there, and empty when nothing runs in it
+	base   map[int]int               // first port by slot
+	made   map[int]bool              // its TMPDIR is there, and empty when nothing runs in it
+	told   map[int]map[string]string // what is always the same for it; never changed
 	claims []net.Listener
 }
 
+// untouched is when the TMPDIR of a slot was changed last, as it says itself. Whoever makes
+// or removes something in it sets another time, so that one look at the folder shows that
+// nothing was done there.
+func untouched() time.Time { return time.Unix(1_000_000_000, 0) }
+
 // open makes the folder of the TMPDIRs, or uses the one that the run had.
 func (s *slots) open(run, temp string) (string, error) {
-	s.run, s.base, s.made = run, map[int]int{}, map[int]bool{}
+	s.run, s.base, s.made, s.told = run, map[int]int{}, map[int]bool{}, map[int]map[string]string{}
 	if info, err := os.Lstat(temp); temp == "" || err != nil || !info.IsDir() {
 		var err error
 		// In the system's own folder: the path of a socket has no more than about 100 bytes.
@@ -48,16 +56,11 @@ func (s *slots) open(run, temp string) (string, error) {
 	return temp, nil
 }
 
-// env is what everything in a slot finds in its environment.
+// env is what everything in a slot finds in its environment. It is the caller's.
 func (s *slots) env(slot int) map[string]string {
-	n := strconv.Itoa(slot)
-	env := map[string]string{
-		"WAVEX_SLOT":           n,
-		"WAVEX_DB_SUFFIX":      "_" + letters(s.run, '_') + "_" + n,
-		"COMPOSE_PROJECT_NAME": "wavex-" + letters(s.run, '-') + "-" + n,
-	}
+	env := maps.Clone(s.fixed(slot))
 	if s.temp != "" {
-		dir := filepath.Join(s.temp, n)
+		dir := s.dir(slot)
 		if s.folder(slot, dir) {
 			env["TMPDIR"] = dir
 			if runtime.GOOS == "windows" {
@@ -65,12 +68,32 @@ func (s *slots) env(slot int) map[string]string {
 			}
 		}
 	}
+	return env
+}
+
+// fixed is the part of env that stays.
+func (s *slots) fixed(slot int) map[string]string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if env, ok := s.told[slot]; ok {
+		return env
+	}
+	n := strconv.Itoa(slot)
+	env := map[string]string{
+		"WAVEX_SLOT":           n,
+		"WAVEX_DB_SUFFIX":      "_" + letters(s.run, '_') + "_" + n,
+		"COMPOSE_PROJECT_NAME": "wavex-" + letters(s.run, '-') + "-" + n,
+	}
 	if base := s.ports(slot); base > 0 {
 		env["WAVEX_PORT_BASE"] = strconv.Itoa(base)
 		env["WAVEX_PORT_COUNT"] = strconv.Itoa(portsPerSlot - 1)
+		s.told[slot] = env
 	}
 	return env
 }
+
+// dir is the TMPDIR of a slot.
+func (s *slots) dir(slot int) string { return filepath.Join(s.temp, strconv.Itoa(slot)) }
 
 // over lays what a slot has over what an attempt is told anyway.
 func (s *slots) over(told map[string]string, slot int) map[string]string {
@@ -88,6 +111,9 @@ func (s *slots) folder(slot int, dir string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.made[slot] {
+		if os.Mkdir(dir, 0o700) == nil { // else there may be something in it
+			_ = os.Chtimes(dir, untouched(), untouched()) // without it every look is a long one
+		}
 		s.made[slot] = os.MkdirAll(dir, 0o700) == nil
 	}
 	return s.made[slot]
@@ -99,7 +125,7 @@ func (s *slots) empty(slot int) {
 	if s.temp == "" {
 		return
 	}
-	dir := filepath.Join(s.temp, strconv.Itoa(slot))
+	dir := s.dir(slot)
 	if clean(dir) {
 		return
 	}
@@ -115,20 +141,24 @@ func clean(dir string) bool {
 	if err != nil || !info.IsDir() || runtime.GOOS != "windows" && info.Mode().Perm() != 0o700 {
 		return false
 	}
+	if info.ModTime().Equal(untouched()) {
+		return true
+	}
 	f, err := os.Open(dir)
 	if err != nil {
 		return false
 	}
 	defer func() { _ = f.Close() }() // read only: nothing to lose
-	_, err = f.Readdirnames(1)
-	return errors.Is(err, io.EOF)
+	if _, err = f.Readdirnames(1); !errors.Is(err, io.EOF) {
+		return false
+	}
+	_ = os.Chtimes(dir, untouched(), untouched())
+	return true
 }
 
 // ports finds a range where nothing listens, once for each slot; 0 when there is none.
-// A listener on its last port keeps other runs out of it until close.
+// A listener on its last port keeps other runs out of it until close. The caller holds mu.
 func (s *slots) ports(slot int) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if base, ok := s.base[slot]; ok {
 		return base
 	}
@@ -174,7 +204,7 @@ func (s *slots) close() error {
 	for _, l := range s.claims {
 		errs = append(errs, l.Close())
 	}
-	s.claims, s.base = nil, map[int]int{}
+	s.claims, s.base, s.told = nil, map[int]int{}, map[int]map[string]string{}
 	if s.temp != "" {
 		errs = append(errs, os.RemoveAll(s.temp))
 	}
