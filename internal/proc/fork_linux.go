@@ -29,6 +29,9 @@ func fork(c *exec.Cmd) (pid int, err error) {
 			files[i] = f.Fd()
 		}
 	}
+	for _, f := range c.ExtraFiles {
+		files = append(files, f.Fd())
+	}
 	pid, err = syscall.ForkExec(c.Path, c.Args, &syscall.ProcAttr{Dir: c.Dir, Env: c.Env, Files: files, Sys: c.SysProcAttr})
 	runtime.KeepAlive(c)
 	if err == nil {

@@ -27,8 +27,10 @@ type Guard struct {
 // StartGuard starts self, the arguments with which wavex calls GuardMain (self[0] an
 // absolute path), to watch over mark, which is a run. The guard has a session of its
 // own, so that neither a terminal nor a kill of wavex's group reaches it, and it does
-// not carry the mark itself. The error is a *StartError.
-func StartGuard(self []string, mark string) (*Guard, error) {
+// not carry the mark itself. The files in keep it has open as long as it lives, and with
+// them what is locked through them; on Windows there must be none. The error is a
+// *StartError.
+func StartGuard(self []string, mark string, keep ...*os.File) (*Guard, error) {
 	var env []string
 	if runtime.GOOS == "windows" {
 		env = EnvironPass(nil, nil, map[string]string{"SystemRoot": os.Getenv("SystemRoot")})
@@ -38,7 +40,7 @@ func StartGuard(self []string, mark string) (*Guard, error) {
 		return nil, &StartError{Program: self[0], Err: err}
 	}
 	defer null.Close()
-	p, err := Start(Spec{Argv: self, Dir: os.TempDir(), Env: env, Stdin: true, Combined: null, guard: true})
+	p, err := Start(Spec{Argv: self, Dir: os.TempDir(), Env: env, Stdin: true, Combined: null, guard: true, keep: keep})
 	if err != nil {
 		return nil, err
 	}

@@ -23,15 +23,29 @@ func Contain(ctx context.Context, self []string, run, lock string) func() {
 	if len(self) == 0 {
 		return open
 	}
-	guard, err := StartGuard(append(self[:len(self):len(self)], run, lock), run)
+	guard, err := startGuarded(ctx, append(self[:len(self):len(self)], run), run, lock)
 	if err != nil {
 		return open
 	}
-	guarded(ctx, lock)
 	return func() {
 		_ = guard.Close()
 		open()
 	}
+}
+
+// startGuarded starts a guard and returns when its lock is held: nothing must be started
+// that a successor would not wait for.
+func startGuarded(ctx context.Context, self []string, run, lock string) (*Guard, error) {
+	// A lock that it is born with spares waiting until it is ready.
+	if f := locked(lock); f != nil {
+		defer func() { _ = f.Close() }() // the guard has it open
+		return StartGuard(self, run, f)
+	}
+	g, err := StartGuard(append(self, lock), run)
+	if err == nil {
+		guarded(ctx, lock)
+	}
+	return g, err
 }
 
 // HoldGuard takes the lock of a guard for the guard itself, until the returned function
@@ -55,8 +69,7 @@ func awaitGuard(ctx context.Context, lock string) {
 	}
 }
 
-// guarded waits until the guard that was just started holds its lock, some milliseconds:
-// nothing must be started that a successor would not wait for.
+// guarded waits until the guard that was just started holds its lock, some milliseconds.
 func guarded(ctx context.Context, lock string) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()

@@ -43,7 +43,8 @@ type Spec struct {
 	// way described for Stderr; then Process.Stdout is nil and Stderr is not used.
 	Combined io.Writer
 
-	guard bool // outlives wavex: a session of its own, no parent-death signal
+	guard bool       // outlives wavex: a session of its own, no parent-death signal
+	keep  []*os.File // a guard has them open as long as it lives; not on Windows
 }
 
 // ErrNotFound is in a StartError when the program is not there.
@@ -118,7 +119,7 @@ func Start(s Spec) (*Process, error) {
 		killed: make(chan struct{}),
 		done:   make(chan struct{}),
 		swept:  make(chan struct{}),
-		cmd:    &exec.Cmd{Path: path, Args: s.Argv, Dir: s.Dir, Env: marked(s.Env, s.Mark)},
+		cmd:    &exec.Cmd{Path: path, Args: s.Argv, Dir: s.Dir, Env: marked(s.Env, s.Mark), ExtraFiles: s.keep},
 	}
 	if p.cmd.Env == nil {
 		p.cmd.Env = []string{} // nil would mean wavex's own

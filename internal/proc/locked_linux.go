@@ -1,0 +1,21 @@
+package proc
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// locked opens and locks a file. The lock is there until the last process that inherited the
+// file has ended or closed it. nil: it could not be had at once.
+func locked(path string) *os.File {
+	f, err := os.OpenFile(path, os.O_RDONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil
+	}
+	if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
+		_ = f.Close()
+		return nil
+	}
+	return f
+}
