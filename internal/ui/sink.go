@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 )
@@ -70,8 +71,9 @@ func (s *sink) run() {
 	for range s.wake {
 		for {
 			batch, last := s.take()
-			for _, b := range batch {
-				if !s.write(b) {
+			for rest := batch; len(rest) > 0; {
+				var b []byte
+				if b, rest = join(rest); !s.write(b) {
 					break
 				}
 			}
@@ -84,6 +86,22 @@ func (s *sink) run() {
 			break
 		}
 	}
+}
+
+// atOnce is how many bytes are written at once where there are more pieces than one.
+const atOnce = 32 << 10
+
+// join takes pieces off the front of a batch that is not empty.
+func join(batch [][]byte) (b []byte, rest [][]byte) {
+	n, size := 1, len(batch[0])
+	for n < len(batch) && size+len(batch[n]) <= atOnce {
+		size += len(batch[n])
+		n++
+	}
+	if n == 1 {
+		return batch[0], batch[1:]
+	}
+	return slices.Concat(batch[:n]...), batch[n:]
 }
 
 func (s *sink) take() (batch [][]byte, last bool) {
