@@ -20,6 +20,7 @@ type brood struct {
 	// process.
 	enclosure atomic.Pointer[Enclosure]
 	list      string // the file that lists the children of the first thread
+	listed    int    // the same file, open for good once reaper is set
 
 	mu   sync.Mutex
 	live map[*Process]bool // from before the fork until it is reaped
@@ -39,12 +40,18 @@ var ours = brood{live: map[*Process]bool{}, list: childrenFile()}
 // marks in all of /proc. It fails where the kernel is older than 3.4 or lists no children
 // (CONFIG_PROC_CHILDREN), and with ErrUnsupported outside Linux.
 func Subreaper() error {
-	if _, err := os.Stat(ours.list); err != nil {
+	if ours.reaper.Load() {
+		return nil
+	}
+	fd, err := unix.Open(ours.list, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
 		return fmt.Errorf("reading the list of children: %w", err)
 	}
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		_ = unix.Close(fd)
 		return fmt.Errorf("becoming the reaper of orphans: %w", err)
 	}
+	ours.listed = fd
 	ours.reaper.Store(true)
 	return nil
 }
@@ -86,8 +93,15 @@ func (b *brood) reap(p *Process) Exit {
 // strays returns the children of the first thread: orphans, and what other code in
 // this process started there. In the common case there are none, and this look into
 // one small file is all that the sweep of a process costs. None is exact; of several
-// some may be passed over unless orphans is held.
-func (b *brood) strays() []int { return childrenOfThread(b.list) }
+// some may be passed over unless orphans is held. They are there only with Subreaper.
+func (b *brood) strays() []int {
+	var room [256]byte
+	n, err := unix.Pread(b.listed, room[:], 0)
+	if err != nil || n == len(room) {
+		return childrenOfThread(b.list)
+	}
+	return pidsIn(room[:n])
+}
 
 // verdict is whose an orphan is, seen from the process that is swept.
 type verdict int

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"sync"
 	"syscall"
 	"time"
 
@@ -16,13 +17,15 @@ import (
 // copying of its environment and the looks at its directory cost a fifth of the start
 // of a small program, and thousands are started.
 
+// nothing is the null device, opened once: a child has a copy of it.
+var nothing = sync.OnceValues(func() (int, error) { return unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0) })
+
 // fork starts c, whose streams are files, or nil for the null device.
 func fork(c *exec.Cmd) (pid int, err error) {
-	null, err := unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0)
+	null, err := nothing()
 	if err != nil {
 		return 0, &fs.PathError{Op: "open", Path: os.DevNull, Err: err}
 	}
-	defer unix.Close(null)
 	files := []uintptr{uintptr(null), uintptr(null), uintptr(null)}
 	for i, f := range []any{c.Stdin, c.Stdout, c.Stderr} {
 		if f, ok := f.(*os.File); ok {

@@ -135,7 +135,15 @@ func childrenOf(pid int) []int {
 func childrenOfThread(path string) []int {
 	var room [256]byte // small, because every process that ends looks here from a fresh stack
 	b, err := slurp(path, room[:])
-	if err != nil || len(b) == 0 {
+	if err != nil {
+		return nil
+	}
+	return pidsIn(b)
+}
+
+// pidsIn reads a list of pids.
+func pidsIn(b []byte) []int {
+	if len(b) == 0 {
 		return nil
 	}
 	var out []int
