@@ -23,6 +23,9 @@ const (
 	ProgressFile = "PROGRESS.md"
 )
 
+// Files are the names of all of them.
+func Files() []string { return []string{WorkflowFile, LinearFile, ProgressFile} }
+
 // Ignore makes sure that the folder keeps itself out of version control: its
 // .gitignore says so, unless there is one already.
 func Ignore(dir string) error {
@@ -45,6 +48,7 @@ type store struct {
 	dir    string
 	clean  func([]byte) []byte // takes secrets out: plans may hold some; nil for none
 	before func(name string)   // called before each file is written; nil but in tests
+	wrote  *writings           // what was written lately; nil: nobody asks
 }
 
 // write replaces all files. A file that cannot be read, rendered or replaced does not
@@ -90,6 +94,7 @@ func (s store) replace(name string, render func(old []byte) ([]byte, error)) err
 	if s.clean != nil {
 		text = s.clean(text)
 	}
+	s.wrote.add(name, text)
 	if err := maybe.WriteFile(path, text, 0o600); err != nil { // it may quote an agent
 		return errors.Join(aside, err)
 	}

@@ -1,6 +1,7 @@
 package loopdir
 
 import (
+	"crypto/sha256"
 	"sync"
 	"time"
 
@@ -33,6 +34,8 @@ type Writer struct {
 	book  book
 	dirty bool // the book has more than the files
 	told  bool // the last write failed, and warn knows
+
+	wrote *writings
 }
 
 // NewWriter starts a writer for a folder that exists and whose lock the caller holds.
@@ -40,9 +43,12 @@ type Writer struct {
 // goroutine, when the files can no longer be written, once until they can again; the run
 // never fails for it.
 func NewWriter(dir string, clean func([]byte) []byte, warn func(error)) *Writer {
-	s := store{dir: dir, clean: clean}
+	wrote := &writings{last: map[string][][sha256.Size]byte{}}
+	s := store{dir: dir, clean: clean, wrote: wrote}
 	s.tidy()
-	return newWriter(s.write, pace, warn)
+	w := newWriter(s.write, pace, warn)
+	w.wrote = wrote
+	return w
 }
 
 func newWriter(write func(*book) error, pace time.Duration, warn func(error)) *Writer {

@@ -181,3 +181,7 @@ func moveAside(loop string) error {
 	}
 	return nil
 }
+
+// Sound tells whether a piece of a journal, from the begin of a record on, is nothing but
+// records; the last may still be written.
+func Sound(piece []byte) bool { return journal.Sound(piece) }

@@ -49,9 +49,9 @@ func (r *Session) guards(p *plan.Plan, i int) []runner.Guard {
 	}
 	// A task list is written while the run goes on: by wavex itself.
 	if rel, err := filepath.Rel(r.config.Dir, planfile.Path(p)); err == nil && filepath.IsLocal(rel) && !planfile.IsList(p.Path) {
-		add(filepath.ToSlash(rel), "it is the plan", false, false)
+		add(filepath.ToSlash(rel), whyPlan, false, false)
 	}
-	add(".loop", "it is wavex's own folder", false, true)
+	add(".loop", whyOwn, false, true)
 	for _, n := range r.named {
 		switch {
 		case n.task != t.ID:

@@ -72,6 +72,7 @@ func (r *Session) Run(ctx context.Context, c Console) (Outcome, error) {
 	}
 	r.site.Wire(loop)
 	seal := r.site.Checkpoints(ctx, loop, r.warn)
+	loop.Runner = r.guarded(loop.Runner, files)
 	judges, err := hearing.New(hearing.Options{Plan: r.plan, Config: r.config, Site: r.site, Agent: r.opts.Agent, Who: who,
 		Prices: r.opts.Prices, Secrets: r.opts.Secrets, Chair: r.opts.Chair, OverAPI: r.opts.OverAPI, Judge: c.Judge})
 	if err != nil {
