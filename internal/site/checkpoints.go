@@ -44,6 +44,9 @@ func (t *Site) Checkpoints(ctx context.Context, loop *scheduler.Loop, warn func(
 		warn(fmt.Errorf("there are tasks that are hard to undo, and no checkpoints of them: %w", err))
 		return func() {}
 	}
+	if err := points.Begin(ctx); err != nil {
+		warn(err)
+	}
 	p := pointed{Runner: loop.Runner, points: points, plan: t.plan, warn: warn}
 	if t.config.Schedule != "eager" {
 		p.waves, _ = t.plan.Waves()

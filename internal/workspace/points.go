@@ -138,7 +138,11 @@ func (p *Points) commit(ctx context.Context, g git, subject string) (string, err
 	if head != "" {
 		args = append(args, "-p", head)
 	}
-	return g.feed(ctx, fmt.Sprintf("%s\n\nWavex-Run: %s\n", subject, p.run), args...)
+	refs, err := p.Commits(ctx)
+	if err != nil {
+		return "", err
+	}
+	return g.feed(ctx, fmt.Sprintf("%s\n\nWavex-Run: %s\n%s%d\n", subject, p.run, gapTrailer, gapsIn(p.run, refs)), args...)
 }
 
 // aside is git with an index of its own: a copy of the user's, which saves reading every

@@ -176,6 +176,40 @@ func TestRollbackOfAWave(t *testing.T) {
 	r.look(p, Target{Wave: 1}, "remove one.txt")
 }
 
+// What somebody did between two sessions stays somebody's.
+func TestRollbackKnowsWhatCameBetweenSessions(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, files{"a.txt": "a\n"})
+	p := r.points("run-1")
+	must(t, p.Begin(t.Context()))
+	must(t, p.Wave(t.Context(), 1))
+	r.write(r.dir, files{"one.txt": "1\n"})
+	must(t, p.End(t.Context()))
+	r.write(r.dir, files{"mine.txt": "mine\n", "both.txt": "mine\n", "a.txt": "mine\n"})
+	p = r.points("run-1")
+	must(t, p.Begin(t.Context()))
+	if b := r.look(p, Target{Wave: 1}, "remove one.txt"); b.Unknown == "" {
+		t.Error("a session without an end is taken for one with an end")
+	}
+	must(t, p.Wave(t.Context(), 2))
+	r.write(r.dir, files{"two.txt": "2\n", "both.txt": "ours\n"})
+	must(t, p.End(t.Context()))
+	b := r.look(p, Target{Wave: 1}, "remove both.txt", "remove one.txt", "remove two.txt")
+	if !slices.Equal(b.Theirs, []string{"both.txt"}) {
+		t.Errorf("theirs are %q", b.Theirs)
+	}
+	if b = r.look(p, Target{Wave: 2}, "restore both.txt", "remove two.txt"); len(b.Theirs) > 0 {
+		t.Errorf("theirs are %q", b.Theirs)
+	}
+	must(t, p.Restore(t.Context(), b))
+	if b = r.look(p, Target{Wave: 1}, "remove one.txt"); len(b.Theirs) > 0 { // both.txt is as somebody left it
+		t.Errorf("after a rollback theirs are %q", b.Theirs)
+	}
+	if got, want := r.there(), (files{"a.txt": "mine\n", "one.txt": "1\n", "both.txt": "mine\n", "mine.txt": "mine\n"}); !reflect.DeepEqual(got, want) {
+		t.Errorf("there is %v, want %v", got, want)
+	}
+}
+
 // Links, modes, directories in the place of files, and the other way round.
 func TestRollbackOfKinds(t *testing.T) {
 	t.Parallel()

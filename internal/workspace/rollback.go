@@ -79,7 +79,7 @@ func (p *Points) Rollback(ctx context.Context, t Target) (*Rollback, error) {
 		r.Unknown = "wavex was ended before it could look at the end, so what came after cannot be told apart"
 	}
 	r.end = end
-	done, err := p.diff(ctx, r.Commit, end) // what the target changed
+	done, between, err := p.parted(ctx, r.Commit, end, refs) // what the target changed, and others meanwhile
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +106,8 @@ func (p *Points) Rollback(ctx context.Context, t Target) (*Rollback, error) {
 		}
 		r.Changes = append(r.Changes, Change{path, action})
 		fmt.Fprintf(&r.index, "%s %s\t%s\x00", c.mode, c.id, path)
-		if _, theirs := since[path]; theirs || r.Unknown != "" {
+		_, late := since[path]
+		if _, theirs := between[path]; theirs || late || r.Unknown != "" {
 			r.Theirs = append(r.Theirs, path)
 		}
 	}
