@@ -5,10 +5,10 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"wavex/internal/planfile"
 	"wavex/internal/record"
-
-	"github.com/spf13/cobra"
 )
 
 // This file completes arguments in a shell. It is called for each press of a key, so it

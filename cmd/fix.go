@@ -5,13 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 
+	"wavex/internal/audit"
 	"wavex/internal/gaps"
-	"wavex/internal/plan"
-	"wavex/internal/record"
 	"wavex/internal/report"
-	"wavex/internal/ui/safe"
 	"wavex/scheduler"
 )
 
@@ -37,15 +34,15 @@ func runFix(ctx context.Context, args []string, o verifyOptions, std Stdio) erro
 	idle := 0
 	var last *launch
 	for round := 1; ; round++ {
-		v, err := openVerification(args, o.from)
+		v, err := openAudit(args, o.from, std)
 		if err != nil {
 			return err
 		}
-		if v.state == nil {
-			return usage("there is no run in %s that could get tasks; start one with: wavex run %s", v.loop(), v.plan.Path)
+		if v.State == nil {
+			return usage("there is no run in %s that could get tasks; start one with: wavex run %s", v.Loop(), v.Plan.Path)
 		}
 		var stop error
-		doc, err := v.locked(ctx, std, func(doc *gaps.Document) error {
+		doc, err := v.Make(ctx, func(doc *gaps.Document) error {
 			if round > 1 && !closed(before, doc.Gaps) {
 				idle++
 			} else {
@@ -68,7 +65,7 @@ func runFix(ctx context.Context, args []string, o verifyOptions, std Stdio) erro
 						return err
 					}
 				}
-				return v.grow(doc, round, o.rounds, std)
+				return v.Mend(doc, round, o.rounds)
 			}
 			return nil
 		})
@@ -80,7 +77,7 @@ func runFix(ctx context.Context, args []string, o verifyOptions, std Stdio) erro
 		}
 		before = doc.Gaps
 		fmt.Fprintf(std.Err, "wavex: round %d of %d: %s\n", round, o.rounds, report.Plural(len(doc.Gaps), "gap", "gaps"))
-		inner.planPath = v.plan.Path
+		inner.planPath = v.Plan.Path
 		if last, err = fixSession(ctx, inner, std); err != nil && codeOf(err) != exitFailed {
 			return err // a limit, a breaker, a person: as the session said
 		}
@@ -90,8 +87,8 @@ func runFix(ctx context.Context, args []string, o verifyOptions, std Stdio) erro
 var errDone = errors.New("no gaps")
 
 // fixed tells how fixing ended. A run that is complete by it ends like any other.
-func fixed(v *verification, doc *gaps.Document, o verifyOptions, last *launch, stop error, std Stdio) error {
-	if err := v.print(doc, o.run, std); err != nil {
+func fixed(v *audit.Audit, doc *gaps.Document, o verifyOptions, last *launch, stop error, std Stdio) error {
+	if err := printAudit(v, doc, o.run, std); err != nil {
 		return err
 	}
 	if !errors.Is(stop, errDone) {
@@ -127,39 +124,4 @@ func closed(before, now []gaps.Gap) bool {
 		}
 	}
 	return false
-}
-
-// grow adds a task for each gap. What several tasks ask for is one gap.
-func (v *verification) grow(doc *gaps.Document, round, rounds int, std Stdio) error {
-	var list []scheduler.Mending
-	seen := map[string]bool{}
-	for _, g := range doc.Gaps {
-		c, asked := v.asked[g.Key()]
-		alike := g.Key()
-		if asked {
-			alike = g.Type + g.File + g.Check // whatever it is asked for
-		}
-		if seen[alike] {
-			continue
-		}
-		seen[alike] = true
-		m := scheduler.Mending{For: g.Type + " " + g.File + g.Check,
-			Subject:     safe.Line("Close the gap: " + g.Description),
-			Description: fmt.Sprintf("This was found when the work was verified:\n\n%s\n%s\n", g.Element(strconv.Itoa(round), strconv.Itoa(rounds)), g.Strategy())}
-		if asked {
-			m.Checks = []plan.Check{c}
-			if i, ok := v.plan.Lookup(g.Task); ok && g.Task != "" && v.plan.Tasks[i].Settings != nil {
-				m.Dir = v.plan.Tasks[i].Settings.Dir
-			}
-		} else if g.Type == gaps.Stub {
-			m.Files = []string{g.File} // any other gap can be closed in another file
-		}
-		list = append(list, m)
-	}
-	ev, err := scheduler.Mend(v.state, round, list)
-	if err != nil {
-		return err
-	}
-	a := record.Amendment{State: v.state, Events: v.events}
-	return a.Add(std.Err, func() scheduler.Body { return ev })
 }

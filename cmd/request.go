@@ -4,39 +4,29 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"wavex/budget"
 	"wavex/counsel"
 	"wavex/internal/agent"
-	"wavex/internal/decompose"
+	"wavex/internal/intake"
 	"wavex/internal/intent"
-	"wavex/internal/journal"
-	"wavex/internal/learn"
-	"wavex/internal/loopdir"
 	"wavex/internal/plan"
-	"wavex/internal/proc"
 	"wavex/internal/record"
 	"wavex/internal/refuse"
 	"wavex/internal/secret"
 	"wavex/internal/stage"
 	"wavex/internal/ui"
-	"wavex/internal/userdata"
-	"wavex/internal/verify"
-	"wavex/runner"
 	"wavex/scheduler"
 )
 
-// This file wires the stages from a request to a plan: for start and plan alike. What
-// the stages do is in internal/stage.
+// This file leads from flags to the stages from a request to a plan, for start and plan
+// alike. What the stages do is in internal/stage, and their wiring in internal/intake.
 
 // requestOptions are the flags of start and plan beyond those of a run.
 type requestOptions struct {
@@ -54,7 +44,6 @@ type requestOptions struct {
 // request is one way from a request to a plan, wired and ready.
 type request struct {
 	requestOptions
-	journal  *record.Journal
 	std      Stdio
 	dir      string
 	loop     string
@@ -62,10 +51,9 @@ type request struct {
 	standing *stage.Standing // nil: a new request is opened
 	config   scheduler.RequestConfig
 	id       string
-	agent    agent.Agent
-	prices   budget.Prices
 	secrets  *secret.Redactor
-	person   *person // nil: nobody can be asked
+	person   *person        // nil: nobody can be asked
+	intake   *intake.Intake // nil: it was not opened yet
 }
 
 // load reads the journal of the current directory and decides whether its request is
@@ -159,94 +147,47 @@ func (q *request) given() error {
 	return nil
 }
 
-// open makes everything ready. Only when nothing is wrong it writes.
-func (q *request) open(ctx context.Context) (*stage.Machine, error) {
+// open makes everything ready. Only when nothing is wrong it writes. Events are told to
+// view.
+func (q *request) open(ctx context.Context, view func(scheduler.Event)) error {
 	if err := q.settle(); err != nil {
-		return nil, err
+		return err
 	}
+	var who agent.Agent
 	var err error
 	if !q.config.Offline {
-		if q.agent, err = findAgent(ctx, q.run, q.config.Agent, &plan.Plan{Tasks: make([]plan.Task, 1)}); err != nil {
-			return nil, err
+		if who, err = findAgent(ctx, q.run, q.config.Agent, &plan.Plan{Tasks: make([]plan.Task, 1)}); err != nil {
+			return err
 		}
 	}
-	if q.prices, err = loadPrices(q.run.prices); err != nil {
-		return nil, err
+	prices, err := loadPrices(q.run.prices)
+	if err != nil {
+		return err
 	}
 	roster, err := counsel.LoadRoster(filepath.Join(q.loop, "experts"), q.run.blocked)
 	if err != nil {
-		return nil, usage("%s", err)
+		return usage("%s", err)
 	}
 	if err := q.menu(); err != nil {
-		return nil, err
+		return err
 	}
-	log, past, err := record.Open(q.loop, q.id, q.run.fresh, len(q.past))
-	if err != nil {
-		return nil, err
-	}
-	q.journal = log
-	m := q.machine(past)
-	m.Panel.Experts = roster
-	if q.standing != nil {
-		return m, nil
-	}
-	return m, m.Open(scheduler.RequestOpened{Run: q.id, Request: q.text, Config: q.config})
-}
-
-// machine wires the stages to the world.
-func (q *request) machine(past []scheduler.Event) *stage.Machine {
-	who := &runner.Agent{Name: q.agent.Name, Argv: q.agent.Argv, Prices: q.prices, Secrets: q.secrets, Run: q.mark(), Env: os.Environ(),
-		Rehearsal: q.agent.Rehearses(), Extra: q.agent.Env(q.loop, q.id)}
-	ask := q.agent.Caller(who)
-	m := &stage.Machine{
-		Journal: q.journal, Past: past, Now: time.Now, Caller: ask, Panel: &counsel.Panel{Caller: ask},
-		Dir: q.dir, Loop: q.loop, Limits: q.config.Limits, Rehearsal: who.Rehearsal, Force: q.force, Learnings: q.learnings, Maxims: userdata.Maxims,
-		Done: func(c plan.Check) bool { return looks(q.dir, c) },
-		Mark: q.mark(),
-		Recover: func(c scheduler.CallStarted, logDir string) budget.USD {
-			_, _ = proc.Sweep(context.Background(), c.Mark) // what cannot be ended now is not ours any more
-			cost, known := counsel.Recall(logDir, q.prices)
-			if !known {
-				return max(cost, c.Cap)
-			}
-			return cost
-		},
-		Clean: func(b scheduler.Body) scheduler.Body { return q.secrets.Value(b).(scheduler.Body) },
-		Say:   q.say,
-	}
-	if q.run.changed("budget") {
-		if q.config.Limits.NoUSD {
-			m.PlanBudget = map[string]any{"usd": "none"}
-		} else {
-			m.PlanBudget = map[string]any{"usd": q.config.Limits.USD.Float()}
-		}
+	o := intake.Options{
+		Dir: q.dir, Loop: q.loop, ID: q.id, New: q.standing == nil, Text: q.text, Config: q.config, Fresh: q.run.fresh, Seen: len(q.past),
+		BudgetGiven: q.run.changed("budget"), Force: q.force, Agent: who, Prices: prices, Experts: roster, Secrets: q.secrets,
+		Guard: guardArgv(), Say: q.say, View: view,
 	}
 	if q.person != nil {
-		m.Person = q.person
+		o.Person = q.person
 	}
-	return m
+	q.intake, err = intake.Open(o)
+	return err
 }
-
-// learnings are those of the project and of the user.
-func (q *request) learnings() ([]learn.Learning, error) { return userdata.Learnings(q.dir, q.say) }
 
 // close gives the journal back.
 func (q *request) close() {
-	if q.journal != nil {
-		q.journal.Close()
+	if q.intake != nil {
+		q.intake.Close()
 	}
-}
-
-// mark is what the processes of this session bear.
-func (q *request) mark() string { return fmt.Sprintf("%s-%d", q.id, os.Getpid()) }
-
-// looks tells whether a check of a file is true; it starts nothing.
-func looks(dir string, c plan.Check) bool {
-	if c.Run != "" {
-		return false
-	}
-	seen, err := verify.Run(context.Background(), dir, nil, []plan.Check{c})
-	return err == nil && verify.Passed(seen)
 }
 
 // say tells a person; where the output is for programs nothing is told but the events.
@@ -259,159 +200,22 @@ func (q *request) say(text string) {
 // through goes through the stages, and gives what came of it. What stops them is told,
 // with the command that continues.
 func (q *request) through(ctx context.Context) (stage.Result, error) {
-	m, err := q.open(ctx)
-	if err != nil {
+	var view func(scheduler.Event)
+	if q.run.output == "json" {
+		events := ui.NDJSON(q.std.Out)
+		view = func(e scheduler.Event) { events.Event(e, nil) }
+		defer func() { _ = events.Close() }() // a reader that has gone away does not matter
+	}
+	if err := q.open(ctx, view); err != nil {
 		return stage.Result{}, err
 	}
-	m.View = func(e scheduler.Event) { q.project(m, e) }
-	if q.run.output == "json" {
-		view := ui.NDJSON(q.std.Out)
-		m.View = func(e scheduler.Event) { view.Event(e, nil); q.project(m, e) }
-		defer func() { _ = view.Close() }() // a reader that has gone away does not matter
-		if q.standing == nil {
-			view.Event(scheduler.Event{Seq: int64(len(m.Past)) + 1, Time: time.Now().UTC(), Body: m.Opened()}, nil)
-		}
-	}
 	ctx, stopped := interruptible(ctx)
-	guard := proc.Contain(ctx, guardArgv(), q.mark(), filepath.Join(q.loop, "guard.lock"))
-	res, err := m.Run(ctx)
-	guard()
+	res, err := q.intake.Run(ctx)
 	code := stopped()
 	if err == nil {
 		return res, nil
 	}
-	return res, q.stop(err, code, m)
-}
-
-// project keeps workflow-state.json while there is no run yet. A file that cannot be
-// written stops nothing: the journal has it.
-func (q *request) project(m *stage.Machine, e scheduler.Event) {
-	if _, ok := e.Body.(scheduler.StageEnded); !ok {
-		return
-	}
-	s, err := m.Standing()
-	if err == nil && s.Stage != "executing" {
-		err = loopdir.WriteStage(q.loop, q.secrets.Bytes, loopdir.Stage{Name: s.Stage, Request: s.Opened.Request, Plan: s.Opened.Config.Plan,
-			Run: s.Opened.Run, Scored: s.Origin, Started: s.Since, Updated: s.At, Seq: s.Seq, Spent: s.Spent.Float()})
-	}
-	if err != nil {
-		q.say("warning: " + err.Error())
-	}
-}
-
-// interruptible is ctx until a signal; stopped ends the listening and gives the signal's
-// exit code, 0 for none.
-func interruptible(ctx context.Context) (_ context.Context, stopped func() int) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	in := make(chan os.Signal, 1)
-	quit, done := make(chan struct{}), make(chan int, 1)
-	signal.Notify(in, os.Interrupt, syscall.SIGTERM)
-	go func() {
-		select {
-		case <-quit:
-			done <- 0
-		case s := <-in:
-			cancel(scheduler.ErrInterrupted)
-			if s == syscall.SIGTERM {
-				done <- exitSIGTERM
-			} else {
-				done <- exitSIGINT
-			}
-		}
-	}()
-	return ctx, func() int {
-		signal.Stop(in)
-		close(quit)
-		code := <-done
-		cancel(nil)
-		return code
-	}
-}
-
-// stop tells why the stages ended before the plan, and gives the exit code.
-func (q *request) stop(err error, signalled int, m *stage.Machine) error {
-	var (
-		vague   *stage.NotReady
-		large   *stage.TooLarge
-		call    *stage.CallError
-		refusal *decompose.Refusal
-		limit   *budget.LimitError
-		shape   *stage.ShapeError
-		full    *journal.WriteError
-	)
-	again := "wavex start"
-	if q.config.PlanOnly {
-		again = "wavex plan"
-	}
-	out := q.std.Err
-	spent := fmt.Sprintf("spent so far: %s", m.Spent().Spent())
-	switch {
-	case signalled != 0:
-		fmt.Fprintf(out, "wavex: interrupted; %s; continue with: %s\n", spent, again)
-		return exitCode(signalled)
-	case errors.As(err, &vague):
-		q.tellVague(vague)
-		return exitCode(exitBlocked)
-	case errors.As(err, &large):
-		fmt.Fprintf(out, "wavex: %s; nothing was started. Take them one after the other:\n", err)
-		for i, p := range large.Proposals {
-			fmt.Fprintf(out, "  %d. %s\n     wavex start %q\n", i+1, p.Name, p.Request)
-		}
-		return exitCode(exitBlocked)
-	case errors.As(err, &refusal):
-		fmt.Fprintf(out, "wavex: the planner gave no valid plan in %d rounds (%s); nothing was started. What was wrong with the last one:\n", refusal.Rounds, spent)
-		for _, p := range refusal.Problems {
-			fmt.Fprintln(out, "  - "+q.secrets.String(p))
-		}
-		fmt.Fprintln(out, "Word the request otherwise, or write the plan by hand: wavex schema, wavex check")
-		return exitCode(exitBlocked)
-	case errors.As(err, &limit):
-		st := "wavex: " + limit.Error()
-		fmt.Fprintf(out, "%s; continue with: %s --budget +10\n", st, again)
-		return exitCode(exitLimit)
-	case errors.As(err, &call):
-		return q.stopCall(call, again, spent)
-	case errors.As(err, &shape):
-		return refuse.Blocked(fmt.Errorf("%w; put it right or remove it, then continue with: %s", err, again))
-	case errors.As(err, &full):
-		return fmt.Errorf("%w\nput that right, then continue with: %s", err, again)
-	case errors.Is(err, errNoAnswer):
-		fmt.Fprintf(out, "wavex: no answer, so nothing more was done; %s; continue with: %s\n", spent, again)
-		return exitCode(exitBlocked)
-	}
-	return err
-}
-
-// stopCall maps how a question ended to an exit code, as for attempts.
-func (q *request) stopCall(c *stage.CallError, again, spent string) error {
-	fmt.Fprintf(q.std.Err, "wavex: %s; %s", q.secrets.String(c.Error()), spent)
-	code := exitBlocked
-	switch c.Outcome {
-	case runner.Limited, runner.Throttled:
-		code = exitReset
-		if !c.ResetsAt.IsZero() {
-			fmt.Fprintf(q.std.Err, "; resume_at: %s", c.ResetsAt.UTC().Format(time.RFC3339))
-		}
-	case runner.OverCap:
-		code = exitLimit
-		again += " --budget +10"
-	case runner.Interrupted:
-		code = exitSIGINT
-	}
-	fmt.Fprintf(q.std.Err, "; continue with: %s\n", again)
-	return exitCode(code)
-}
-
-// tellVague prints what is missing, and per dimension a question and two proposals.
-func (q *request) tellVague(e *stage.NotReady) {
-	fmt.Fprintf(q.std.Err, "wavex: %s; nothing was planned.\n", e)
-	for _, a := range e.Asked {
-		fmt.Fprintf(q.std.Err, "  %s: %s\n", a.Dimension, a.Question)
-		for i, p := range a.Proposals {
-			fmt.Fprintf(q.std.Err, "    %c) %s\n", 'a'+i, p)
-		}
-	}
-	fmt.Fprintln(q.std.Err, "Give the request again with the answers in it; --force goes on as it is.")
+	return res, q.stop(err, code)
 }
 
 // requestUnderWay tells whether the journal of the current directory ends in a request

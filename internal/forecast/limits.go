@@ -3,6 +3,7 @@ package forecast
 import (
 	"fmt"
 	"slices"
+
 	"wavex/budget"
 	"wavex/internal/plan"
 )

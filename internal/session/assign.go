@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
 	"wavex/internal/proc"
 	"wavex/internal/prompt"
 	"wavex/internal/record"

@@ -1,4 +1,4 @@
-package cmd
+package audit
 
 import (
 	"context"
@@ -19,8 +19,8 @@ import (
 
 // within calls look where the run's work is: in the project's directory, or, while the work
 // of an isolated run is not part of the project's checkout, in a tree that holds it.
-func (v *verification) within(ctx context.Context, std Stdio, look func() error) (err error) {
-	s := v.state
+func (a *Audit) within(ctx context.Context, look func() error) (err error) {
+	s := a.State
 	if s == nil || s.Config.Isolation != scheduler.Isolated || !workspace.Known(s.Config.Loop, s.Config.Run) {
 		return look()
 	}
@@ -36,10 +36,10 @@ func (v *verification) within(ctx context.Context, std Stdio, look func() error)
 	if taken {
 		return look()
 	}
-	fmt.Fprintf(std.Err, "wavex: the work of run %s is not in the checkout; looking at it on its branch\n", s.Config.Run)
+	fmt.Fprintf(a.Warn, "wavex: the work of run %s is not in the checkout; looking at it on its branch\n", s.Config.Run)
 	return space.Standing(ctx, func(dir string) error {
-		v.at = dir
-		defer func() { v.at = v.dir }()
+		a.at = dir
+		defer func() { a.at = a.Dir }()
 		return look()
 	})
 }
@@ -47,15 +47,15 @@ func (v *verification) within(ctx context.Context, std Stdio, look func() error)
 // settle puts on record which criteria are met now, where that is not what the run knows.
 // A run that is complete and of which anything does not hold any more is not: its exit
 // signal is taken back, and a resume goes on with it.
-func (v *verification) settle(doc *gaps.Document, std Stdio) error {
-	if v.state == nil {
+func (a *Audit) settle(doc *gaps.Document) error {
+	if a.State == nil {
 		return nil
 	}
 	ev := scheduler.CriteriaEnded{Round: 1}
 	changed := false
-	for _, c := range v.state.Criteria {
+	for _, c := range a.State.Criteria {
 		ev.Round = max(ev.Round, c.Round+1)
-		if e, ok := v.shown[c.ID]; ok && e.Passed != c.Met {
+		if e, ok := a.shown[c.ID]; ok && e.Passed != c.Met {
 			changed = true
 			c.Met, c.Verification, c.Check, c.ExitCode, c.Duration, c.Digest = e.Passed, e.Kind, e.Check, e.ExitCode, e.Duration, e.Digest
 			c.Evidence, c.Files = strings.TrimSpace(e.Output+"\n"+e.Reason), nil
@@ -63,7 +63,7 @@ func (v *verification) settle(doc *gaps.Document, std Stdio) error {
 		ev.Criteria = append(ev.Criteria, c)
 	}
 	for i := range ev.Criteria {
-		if _, ok := v.shown[ev.Criteria[i].ID]; ok {
+		if _, ok := a.shown[ev.Criteria[i].ID]; ok {
 			ev.Criteria[i].Round = ev.Round
 		}
 	}
@@ -77,15 +77,15 @@ func (v *verification) settle(doc *gaps.Document, std Stdio) error {
 			against = append(against, strings.TrimSpace(c.Task+" "+c.Check))
 		}
 	}
-	if end := v.state.Ended; end != nil && end.Status == "complete" && against != nil {
-		bodies = append(bodies, func() scheduler.Body { return scheduler.Unsettled(v.state, against) },
-			func() scheduler.Body { return scheduler.AfterVerification(v.state) })
+	if end := a.State.Ended; end != nil && end.Status == "complete" && against != nil {
+		bodies = append(bodies, func() scheduler.Body { return scheduler.Unsettled(a.State, against) },
+			func() scheduler.Body { return scheduler.AfterVerification(a.State) })
 	}
 	if bodies == nil {
 		return nil
 	}
-	a := record.Amendment{State: v.state, Events: v.events}
-	err := a.Add(std.Err, bodies...)
-	v.events = a.Events
+	to := record.Amendment{State: a.State, Events: a.Events}
+	err := to.Add(a.Warn, bodies...)
+	a.Events = to.Events
 	return err
 }

@@ -1,0 +1,137 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"wavex/budget"
+	"wavex/internal/decompose"
+	"wavex/internal/journal"
+	"wavex/internal/refuse"
+	"wavex/internal/stage"
+	"wavex/runner"
+	"wavex/scheduler"
+)
+
+// This file tells how the way from a request to a plan ended before there was a plan, with
+// the command that continues, and gives the exit code.
+
+// interruptible is ctx until a signal; stopped ends the listening and gives the signal's
+// exit code, 0 for none.
+func interruptible(ctx context.Context) (_ context.Context, stopped func() int) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	in := make(chan os.Signal, 1)
+	quit, done := make(chan struct{}), make(chan int, 1)
+	signal.Notify(in, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		select {
+		case <-quit:
+			done <- 0
+		case s := <-in:
+			cancel(scheduler.ErrInterrupted)
+			if s == syscall.SIGTERM {
+				done <- exitSIGTERM
+			} else {
+				done <- exitSIGINT
+			}
+		}
+	}()
+	return ctx, func() int {
+		signal.Stop(in)
+		close(quit)
+		code := <-done
+		cancel(nil)
+		return code
+	}
+}
+
+// stop tells why the stages ended before the plan, and gives the exit code.
+func (q *request) stop(err error, signalled int) error {
+	var (
+		vague   *stage.NotReady
+		large   *stage.TooLarge
+		call    *stage.CallError
+		refusal *decompose.Refusal
+		limit   *budget.LimitError
+		shape   *stage.ShapeError
+		full    *journal.WriteError
+	)
+	again := "wavex start"
+	if q.config.PlanOnly {
+		again = "wavex plan"
+	}
+	out := q.std.Err
+	spent := fmt.Sprintf("spent so far: %s", q.intake.Spent().Spent())
+	switch {
+	case signalled != 0:
+		fmt.Fprintf(out, "wavex: interrupted; %s; continue with: %s\n", spent, again)
+		return exitCode(signalled)
+	case errors.As(err, &vague):
+		q.tellVague(vague)
+		return exitCode(exitBlocked)
+	case errors.As(err, &large):
+		fmt.Fprintf(out, "wavex: %s; nothing was started. Take them one after the other:\n", err)
+		for i, p := range large.Proposals {
+			fmt.Fprintf(out, "  %d. %s\n     wavex start %q\n", i+1, p.Name, p.Request)
+		}
+		return exitCode(exitBlocked)
+	case errors.As(err, &refusal):
+		fmt.Fprintf(out, "wavex: the planner gave no valid plan in %d rounds (%s); nothing was started. What was wrong with the last one:\n", refusal.Rounds, spent)
+		for _, p := range refusal.Problems {
+			fmt.Fprintln(out, "  - "+q.secrets.String(p))
+		}
+		fmt.Fprintln(out, "Word the request otherwise, or write the plan by hand: wavex schema, wavex check")
+		return exitCode(exitBlocked)
+	case errors.As(err, &limit):
+		st := "wavex: " + limit.Error()
+		fmt.Fprintf(out, "%s; continue with: %s --budget +10\n", st, again)
+		return exitCode(exitLimit)
+	case errors.As(err, &call):
+		return q.stopCall(call, again, spent)
+	case errors.As(err, &shape):
+		return refuse.Blocked(fmt.Errorf("%w; put it right or remove it, then continue with: %s", err, again))
+	case errors.As(err, &full):
+		return fmt.Errorf("%w\nput that right, then continue with: %s", err, again)
+	case errors.Is(err, errNoAnswer):
+		fmt.Fprintf(out, "wavex: no answer, so nothing more was done; %s; continue with: %s\n", spent, again)
+		return exitCode(exitBlocked)
+	}
+	return err
+}
+
+// stopCall maps how a question ended to an exit code, as for attempts.
+func (q *request) stopCall(c *stage.CallError, again, spent string) error {
+	fmt.Fprintf(q.std.Err, "wavex: %s; %s", q.secrets.String(c.Error()), spent)
+	code := exitBlocked
+	switch c.Outcome {
+	case runner.Limited, runner.Throttled:
+		code = exitReset
+		if !c.ResetsAt.IsZero() {
+			fmt.Fprintf(q.std.Err, "; resume_at: %s", c.ResetsAt.UTC().Format(time.RFC3339))
+		}
+	case runner.OverCap:
+		code = exitLimit
+		again += " --budget +10"
+	case runner.Interrupted:
+		code = exitSIGINT
+	}
+	fmt.Fprintf(q.std.Err, "; continue with: %s\n", again)
+	return exitCode(code)
+}
+
+// tellVague prints what is missing, and per dimension a question and two proposals.
+func (q *request) tellVague(e *stage.NotReady) {
+	fmt.Fprintf(q.std.Err, "wavex: %s; nothing was planned.\n", e)
+	for _, a := range e.Asked {
+		fmt.Fprintf(q.std.Err, "  %s: %s\n", a.Dimension, a.Question)
+		for i, p := range a.Proposals {
+			fmt.Fprintf(q.std.Err, "    %c) %s\n", 'a'+i, p)
+		}
+	}
+	fmt.Fprintln(q.std.Err, "Give the request again with the answers in it; --force goes on as it is.")
+}

@@ -1,0 +1,49 @@
+package audit
+
+import (
+	"fmt"
+	"strconv"
+
+	"wavex/internal/gaps"
+	"wavex/internal/plan"
+	"wavex/internal/record"
+	"wavex/internal/ui/safe"
+	"wavex/scheduler"
+)
+
+// This file turns gaps into tasks of the run.
+
+// Mend adds a task for each gap. What several tasks ask for is one gap.
+func (a *Audit) Mend(doc *gaps.Document, round, rounds int) error {
+	var list []scheduler.Mending
+	seen := map[string]bool{}
+	for _, g := range doc.Gaps {
+		c, asked := a.asked[g.Key()]
+		alike := g.Key()
+		if asked {
+			alike = g.Type + g.File + g.Check // whatever it is asked for
+		}
+		if seen[alike] {
+			continue
+		}
+		seen[alike] = true
+		m := scheduler.Mending{For: g.Type + " " + g.File + g.Check,
+			Subject:     safe.Line("Close the gap: " + g.Description),
+			Description: fmt.Sprintf("This was found when the work was verified:\n\n%s\n%s\n", g.Element(strconv.Itoa(round), strconv.Itoa(rounds)), g.Strategy())}
+		if asked {
+			m.Checks = []plan.Check{c}
+			if i, ok := a.Plan.Lookup(g.Task); ok && g.Task != "" && a.Plan.Tasks[i].Settings != nil {
+				m.Dir = a.Plan.Tasks[i].Settings.Dir
+			}
+		} else if g.Type == gaps.Stub {
+			m.Files = []string{g.File} // any other gap can be closed in another file
+		}
+		list = append(list, m)
+	}
+	ev, err := scheduler.Mend(a.State, round, list)
+	if err != nil {
+		return err
+	}
+	to := record.Amendment{State: a.State, Events: a.Events}
+	return to.Add(a.Warn, func() scheduler.Body { return ev })
+}
