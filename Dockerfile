@@ -1,6 +1,8 @@
 # wavex, git, node and the claude CLI, for CI jobs that run plans:
 #   docker build -t wavex .
 #   docker run --rm -v "$PWD:/work" -e ANTHROPIC_API_KEY wavex run plan.json
+# The user node has the number 1000; where the work is another's:
+#   docker run --rm -v "$PWD:/work" -e ANTHROPIC_API_KEY --user "$(id -u):$(id -g)" -e HOME=/tmp wavex run plan.json
 FROM golang:1.26-bookworm AS build
 WORKDIR /src
 COPY go.mod go.sum ./
@@ -19,9 +21,9 @@ COPY --from=build /out/wavex /usr/local/bin/wavex
 # Not root: the CLI refuses to bypass permissions as root, unless IS_SANDBOX=1 says that
 # the whole machine is a sandbox. wavex never asks for that by itself, and as this user
 # there is no need. Whoever runs the image as root, and means it, sets IS_SANDBOX=1.
+# The work is mounted, and belongs to somebody else, who may be the user of --user too.
+RUN git config --system --add safe.directory /work
 USER node
-# The work is mounted, and belongs to somebody else.
-RUN git config --global --add safe.directory /work
 WORKDIR /work
 ENTRYPOINT ["wavex"]
 CMD ["--help"]

@@ -1,14 +1,19 @@
 package cmd
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"wavex/internal/plan"
 	"wavex/internal/planfile"
 	"wavex/internal/record"
+	"wavex/internal/report"
+	"wavex/scheduler"
 )
 
 // This file completes arguments in a shell. It is called for each press of a key, so it
@@ -17,20 +22,8 @@ import (
 // completeTask offers the ids of the last run's plan, with their subjects, for the
 // first argument.
 func completeTask(_ *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	dir, err := os.Getwd()
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	events, err := record.Read(filepath.Join(dir, ".loop"))
-	last := record.Last(events)
-	if err != nil || last == nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	p, _, err := planfile.Load(last.Plan, last.Config.Run)
-	if err != nil || p == nil {
+	p := planOfLast(args)
+	if p == nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	var out []cobra.Completion
@@ -40,6 +33,60 @@ func completeTask(_ *cobra.Command, args []string, begun string) ([]cobra.Comple
 		}
 	}
 	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeUndo offers what can be rolled back: tasks, waves, the run.
+func completeUndo(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	out, how := completeTask(c, args, begun)
+	if p := planOfLast(args); p != nil {
+		_, waves := p.Waves()
+		for n := range waves {
+			out = append(out, fmt.Sprintf("wave-%d", n+1))
+		}
+		out = append(out, "run")
+	}
+	return out, how
+}
+
+// completeRun offers the ids of runs, with how they ended, or a plan file.
+func completeRun(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var out []cobra.Completion
+	for _, r := range report.Runs(eventsHere(), true) {
+		out = append(out, cobra.CompletionWithDesc(r.Run, r.Status+", "+r.Began.UTC().Format(time.RFC3339)))
+	}
+	return out, cobra.ShellCompDirectiveDefault
+}
+
+// eventsHere is the journal of the current directory; nil where it cannot be read.
+func eventsHere() []scheduler.Event {
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil
+	}
+	events, err := record.Read(filepath.Join(dir, ".loop"))
+	if err != nil {
+		return nil
+	}
+	return events
+}
+
+// planOfLast is the plan of the last run, for a first argument; nil where there is none.
+func planOfLast(args []string) *plan.Plan {
+	if len(args) > 0 {
+		return nil
+	}
+	last := record.Last(eventsHere())
+	if last == nil {
+		return nil
+	}
+	p, _, err := planfile.Load(last.Plan, last.Config.Run)
+	if err != nil {
+		return nil
+	}
+	return p
 }
 
 // completePlan offers files that can be plans, for the first argument.

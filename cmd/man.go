@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -25,6 +26,8 @@ func newMan(std Stdio) *cobra.Command {
 	}
 }
 
+var flagTag = regexp.MustCompile(`(?m)(^\.SH OPTIONS\n|^\.SH OPTIONS INHERITED FROM PARENT COMMANDS\n|)(?:^\.PP\n)?^(\\fB-.*)\n\t`)
+
 // writeMan writes the pages of a command and of those below it. They have no date of
 // their own, so that two builds of one commit are the same.
 func writeMan(c *cobra.Command, dir string) error {
@@ -39,6 +42,8 @@ func writeMan(c *cobra.Command, dir string) error {
 	}
 	// The zero date would be printed as one.
 	text := strings.Replace(page.String(), `"Jan 0001"`, `""`, 1)
+	// cobra has a flag and a tab and its words in one paragraph; a tagged one is meant.
+	text = flagTag.ReplaceAllString(text, "$1.TP\n$2\n")
 	name := strings.ReplaceAll(c.CommandPath(), " ", "-") + ".1"
 	if err := maybe.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 		return err

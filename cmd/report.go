@@ -43,7 +43,7 @@ Exit status: 0 printed, 2 there is no such run here.`,
   wavex report --html > report.html
   wavex report --format junit > report.xml
   wavex report --counsel`,
-		Args: maybeArg("a plan file or the id of a run"),
+		Args: maybeArg("a plan file or the id of a run"), ValidArgsFunction: completeRun,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if o.html {
 				o.format = "html"

@@ -43,7 +43,7 @@ task that others already build on, is not taken back unless --force is given.
 
 Exit status: 0 done, 2 there is no checkpoint of it, 5 a person must look.`,
 		Example: "  wavex rollback T-003 --dry-run\n  wavex rollback wave-2\n  wavex rollback run --force",
-		Args:    oneArg("a task, wave-N or run"),
+		Args:    oneArg("a task, wave-N or run"), ValidArgsFunction: completeUndo,
 		RunE: func(c *cobra.Command, args []string) error {
 			o.what = args[0]
 			return runRollback(c.Context(), o, std)
