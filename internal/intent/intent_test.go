@@ -255,6 +255,24 @@ func TestPhases(t *testing.T) {
 	}
 }
 
+// Large work gets requirements, in their place; nothing is said twice.
+func TestPhasesOf(t *testing.T) {
+	t.Parallel()
+	plan, req, design := intent.PhasePlan, intent.PhaseRequirements, intent.PhaseDesign
+	for _, c := range []struct {
+		phases []intent.Phase
+		tasks  int
+		want   string
+	}{
+		{nil, 0, "[]"}, {nil, 5, "[]"}, {nil, 6, "[requirements]"}, {[]intent.Phase{plan}, 5, "[plan]"}, {[]intent.Phase{plan}, 6, "[plan requirements]"},
+		{[]intent.Phase{plan, design}, 25, "[plan requirements design]"}, {[]intent.Phase{plan, req, design}, 25, "[plan requirements design]"},
+	} {
+		if got := fmt.Sprint(intent.PhasesOf(c.phases, c.tasks)); got != c.want {
+			t.Errorf("%v and %d tasks: %s, want %s", c.phases, c.tasks, got, c.want)
+		}
+	}
+}
+
 // Any text scores without a panic, in range, and twice the same.
 func FuzzOffline(f *testing.F) {
 	f.Add("Fix /api/auth/token; no new deps; `go test ./...`; done when merged")

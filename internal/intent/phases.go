@@ -2,6 +2,8 @@ package intent
 
 // This file chooses what is written down before tasks are made (LEDGER S3-02).
 
+import "slices"
+
 // Phase is a document that comes before the tasks.
 type Phase string
 
@@ -11,6 +13,23 @@ const (
 	PhaseRequirements Phase = "requirements" // what is wanted, where the request leaves it open
 	PhaseDesign       Phase = "design"       // how it is done, where there is a choice
 )
+
+// Large is the number of tasks from which on requirements are written down, however clear
+// the request is (LEDGER S3-01).
+const Large = 6
+
+// PhasesOf are the phases of work that is estimated at so many tasks: with requirements
+// where it is large.
+func PhasesOf(phases []Phase, tasks int) []Phase {
+	if tasks < Large || slices.Contains(phases, PhaseRequirements) {
+		return phases
+	}
+	at := 0
+	if len(phases) > 0 && phases[0] == PhasePlan {
+		at = 1
+	}
+	return slices.Insert(slices.Clone(phases), at, PhaseRequirements)
+}
 
 // Phases are the documents that a request calls for: none for a clear request with an
 // exact place; plan where the code must be understood; design as well where the work

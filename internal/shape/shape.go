@@ -258,8 +258,17 @@ const Schema = `{"type":"object","properties":{` +
 	`"verification":{"enum":["execution output","measurement","observation","assumption"]},"run":{"type":"string"}},` +
 	`"required":["text","verification"],"additionalProperties":false}},` +
 	`"mustNot":{"type":"array","maxItems":12,"items":{"type":"object","properties":{"text":{"type":"string"},"run":{"type":"string"}},` +
-	`"required":["text"],"additionalProperties":false}}},` +
+	`"required":["text"],"additionalProperties":false}},"tasks":{"type":"integer","minimum":1}},` +
 	`"required":["criteria","mustNot"],"additionalProperties":false}`
+
+// Workload is how many tasks the work would be, by the same answer; 0: it does not say.
+func Workload(answer json.RawMessage) int {
+	var s struct{ Tasks int }
+	if json.Unmarshal(answer, &s) != nil {
+		return 0
+	}
+	return max(s.Tasks, 0)
+}
 
 // Read takes a model's answer of that schema. Errors are *Error.
 func Read(answer json.RawMessage) (Shape, error) {

@@ -156,6 +156,33 @@ func TestForced(t *testing.T) {
 	}
 }
 
+// Work of six tasks and more gets its requirements written down, also when the request is
+// clear.
+func TestLargeWork(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.says("shape/1", `{"criteria":[{"text":"tests pass","verification":"execution output","run":"true"}],"mustNot":[],"tasks":6}`)
+	w.answers["phase/requirements"] = runner.Answer{Outcome: runner.Done, Text: "# What is wanted", Cost: 1000}
+	var b book
+	m := w.machine(&b)
+	if err := m.Open(w.opened()); err != nil {
+		t.Fatal(err)
+	}
+	res, err := m.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(w.asked, " "); got != "score/1 shape/1 phase/plan phase/requirements decompose/1 critic/1" {
+		t.Errorf("asked %s", got)
+	}
+	if _, err := os.Stat(filepath.Join(w.dir, ".loop", "requirements.md")); err != nil {
+		t.Error(err)
+	}
+	if again, err := w.machine(&b).Run(t.Context()); err != nil || again.Path != res.Path || len(w.asked) != 6 {
+		t.Errorf("%v, asked %v", err, w.asked)
+	}
+}
+
 // Killed after any record and continued, nothing that was answered is asked again, and
 // the result is the same.
 func TestKilledAtEveryRecord(t *testing.T) {
