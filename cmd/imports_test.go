@@ -54,7 +54,7 @@ var may = map[string]struct {
 	"internal/decompose":         {[]string{"internal/intent", "internal/plan", "internal/shape", "internal/verify"}, "answers become plans; asking is others' business"},
 	"internal/stage":             {[]string{"budget", "counsel", "internal/decompose", "internal/intent", "internal/learn", "internal/plan", "internal/shape", "runner", "scheduler"}, "the stages before a run; flags and terminals are the command line's"},
 	"internal/refuse":            {[]string{"internal/plan"}, "refusals in words; exit codes are the command line's"},
-	"internal/planfile":          {[]string{"internal/plan", "internal/plan/foreign", "internal/refuse", "internal/tasklist"}, "it reads plans; runs are others' business"},
+	"internal/planfile":          {[]string{"internal/plan", "internal/plan/foreign", "internal/refuse", "internal/rehearse", "internal/tasklist"}, "it reads plans; runs are others' business"},
 	"internal/agent":             {[]string{"counsel", "internal/plan", "internal/rehearse", "runner"}, "who does the work, and nothing of what it is"},
 	"internal/userdata":          {[]string{"internal/decompose", "internal/learn", "internal/refuse"}, "files that are there beyond any run"},
 	"internal/record":            {[]string{"internal/journal", "internal/loopdir", "internal/planfile", "internal/refuse", "internal/secret", "internal/stage", "internal/track", "internal/transcript", "scheduler"}, "what .loop keeps of runs; it starts nothing"},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"golang.org/x/term"
 
@@ -65,6 +66,9 @@ func prepare(ctx context.Context, o runOptions, std Stdio) (*launch, error) {
 	}
 	if r.agent, err = findAgent(ctx, o, r.config.Agent, r.plan); err != nil {
 		return nil, err
+	}
+	if ids := r.agent.Strange(r.plan); len(ids) > 0 {
+		fmt.Fprintf(r.std.Err, "wavex: warning: %s names tasks that the plan does not have, and nothing will come of it: %s\n", o.scenario, strings.Join(ids, ", "))
 	}
 	if r.prices, err = loadPrices(r.config.Prices); err != nil {
 		return nil, err

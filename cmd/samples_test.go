@@ -85,7 +85,7 @@ func TestSamplesAreScheduled(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p, ds, err := foreign.Load(file)
+			p, ds, err := foreign.Load(file, plan.Options{})
 			if p == nil {
 				t.Fatal(ds, err)
 			}

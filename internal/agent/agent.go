@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"wavex/counsel"
@@ -54,6 +55,24 @@ func (a Agent) Env(loop, run string) map[string]string {
 		env[rehearse.SpeedVar] = speed
 	}
 	return env
+}
+
+// Block is what the rehearsal agent is told of a task: the plan's block, the task's over it,
+// and the scenario over both.
+func (a Agent) Block(p *plan.Plan, t *plan.Task) json.RawMessage {
+	return a.Scenario.Block(t.ID, rehearse.Overlay(p.Rehearse, t.Rehearse))
+}
+
+// Strange lists the tasks that the scenario names and the plan does not have. Those of the
+// review's making, R-001 and so on, may come yet.
+func (a Agent) Strange(p *plan.Plan) []string {
+	if a.Scenario == nil {
+		return nil
+	}
+	return slices.DeleteFunc(a.Scenario.Tasks(), func(id string) bool {
+		i, known := p.Lookup(id)
+		return known && p.Tasks[i].ID == id || strings.HasPrefix(id, "R-")
+	})
 }
 
 // Caller puts questions to who; in a rehearsal the scenario says what is answered.

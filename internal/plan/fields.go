@@ -39,7 +39,7 @@ func planFields() []field[Plan] {
 		{"tasks", func(d *decoder, p *Plan, t source.Token) {
 			d.list(t, "a list of tasks", func(i int, e source.Token) { d.readTask(i, e) })
 		}},
-		{"rehearse", func(d *decoder, p *Plan, t source.Token) { p.Rehearse = d.src.Raw(t) }},
+		{"rehearse", func(d *decoder, p *Plan, t source.Token) { p.Rehearse = d.rehearse(t) }},
 	}, isolationFields()...)
 }
 
@@ -124,7 +124,7 @@ func taskFields() []field[Task] {
 		}},
 		field[Task]{"estimate", func(d *decoder, task *Task, t source.Token) { d.guessShape.decode(d, &task.Estimate, t) }},
 		field[Task]{"metadata", func(d *decoder, task *Task, t source.Token) { d.metadata(task, t) }},
-		field[Task]{"rehearse", func(d *decoder, task *Task, t source.Token) { task.Rehearse = d.src.Raw(t) }},
+		field[Task]{"rehearse", func(d *decoder, task *Task, t source.Token) { task.Rehearse = d.rehearse(t) }},
 	)
 	for _, f := range settingsFields() {
 		fields = append(fields, field[Task]{f.name, func(d *decoder, task *Task, t source.Token) {

@@ -6,6 +6,7 @@ package plan
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -40,6 +41,9 @@ type Options struct {
 	// Lenient makes it a warning that an imported file holds another number of tasks or
 	// waves than it says.
 	Lenient bool
+	// Rehearse says what is wrong with a rehearse block, whose format is somebody else's; nil:
+	// nobody is asked.
+	Rehearse func(block json.RawMessage) error
 }
 
 // Load reads a plan file, JSON or YAML by its extension (.json, .yaml, .yml) and else by

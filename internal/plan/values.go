@@ -4,6 +4,7 @@ package plan
 // instead. It does not know which field it reads.
 
 import (
+	"encoding/json"
 	"math"
 	"slices"
 	"strconv"
@@ -203,4 +204,15 @@ func (d *decoder) usd(t source.Token) (budget.USD, bool) {
 	}
 	f, ok := d.number(t, maxUSD)
 	return budget.FromFloat(f), ok
+}
+
+// rehearse reads a block for the rehearsal agent. A mistake in it is told where it begins.
+func (d *decoder) rehearse(t source.Token) json.RawMessage {
+	raw := d.src.Raw(t)
+	if check := d.opts.Rehearse; check != nil && raw != nil {
+		if err := check(raw); err != nil {
+			d.errorf(t.At, CodeBadValue, "in the rehearse block: %s", err)
+		}
+	}
+	return raw
 }

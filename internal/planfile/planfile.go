@@ -5,6 +5,7 @@ package planfile
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"wavex/internal/plan"
 	"wavex/internal/plan/foreign"
 	"wavex/internal/refuse"
+	"wavex/internal/rehearse"
 	"wavex/internal/tasklist"
 )
 
@@ -35,7 +37,7 @@ func Load(path, run string) (*plan.Plan, []plan.Diagnostic, error) {
 		}
 		return p, diags, nil
 	}
-	p, diags, err := foreign.Load(path)
+	p, diags, err := foreign.Load(path, plan.Options{Rehearse: rehearsable})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, refuse.Usage("there is no plan %s", path)
 	}
@@ -43,6 +45,12 @@ func Load(path, run string) (*plan.Plan, []plan.Diagnostic, error) {
 		return nil, nil, refuse.Usage("reading the plan: %s", err)
 	}
 	return p, diags, nil
+}
+
+// rehearsable says what the rehearsal agent would refuse in a block.
+func rehearsable(block json.RawMessage) error {
+	_, err := rehearse.ParseBlock(block)
+	return err
 }
 
 // Read is Load where warnings do not matter; a plan with mistakes is a *refuse.PlanError.

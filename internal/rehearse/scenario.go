@@ -84,7 +84,7 @@ func (s *Scenario) Block(task string, planBlock json.RawMessage) json.RawMessage
 	if s == nil {
 		return planBlock
 	}
-	return overlay(overlay(planBlock, s.def), s.tasks[task])
+	return Overlay(Overlay(planBlock, s.def), s.tasks[task])
 }
 
 // Panel is what the agent is given for a lean call: base, the scenario's panel block
@@ -95,19 +95,19 @@ func (s *Scenario) Panel(question string, base json.RawMessage) json.RawMessage 
 	if s == nil {
 		return base
 	}
-	out := overlay(base, s.panel)
+	out := Overlay(base, s.panel)
 	for i, r := range question + "/" {
 		if r == '/' {
-			out = overlay(out, s.questions[question[:i]])
+			out = Overlay(out, s.questions[question[:i]])
 		}
 	}
 	return out
 }
 
-// overlay lays block over base. A key of block also wins over the same key in the
+// Overlay lays block over base. A key of block also wins over the same key in the
 // attempts of base, which would hide it otherwise. What is no object passes
 // through, for the agent to refuse.
-func overlay(base, block json.RawMessage) json.RawMessage {
+func Overlay(base, block json.RawMessage) json.RawMessage {
 	over, ok := object(block)
 	if !ok || len(over) == 0 {
 		return base

@@ -30,13 +30,10 @@ func (r *Session) request(s *scheduler.State, i int, e scheduler.AttemptStarted)
 		Dir: t.WorkDir(r.config.Dir), LogDir: filepath.Join(r.taskDir(t.ID), "attempt-"+strconv.Itoa(e.Attempt)),
 		Base: filepath.Join(r.taskDir(t.ID), "base.json"), Shell: t.Command,
 		Session: e.Session, Resume: e.Resume, Settings: s.Plan.Settings(i), Cap: e.Cap,
-		Files: t.Files, Checks: t.Verify, MustNot: s.Plan.MustNot, Rehearse: t.Rehearse,
+		Files: t.Files, Checks: t.Verify, MustNot: s.Plan.MustNot, Rehearse: r.opts.Agent.Block(s.Plan, t),
 	}
 	if req.Protect = protect(s.Plan, t); t.Command == "" {
 		req.Guards = r.guards(s.Plan, i)
-	}
-	if r.opts.Agent.Scenario != nil {
-		req.Rehearse = r.opts.Agent.Scenario.Block(t.ID, t.Rehearse)
 	}
 	req.Env = r.traced(req.Env, e)
 	if t.Command != "" {

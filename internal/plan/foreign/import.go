@@ -36,13 +36,15 @@ const (
 // maxForeign bounds a file that is imported, in bytes: it is held as a tree.
 const maxForeign = 16 << 20
 
-// Load is plan.Load for plans of any form.
-func Load(path string) (*plan.Plan, []plan.Diagnostic, error) {
+// Load is plan.Load for plans of any form; opts is as for plan.Parse, with the plan's own
+// folder for Dir.
+func Load(path string, opts plan.Options) (*plan.Plan, []plan.Diagnostic, error) {
 	src, digest, err := plan.ReadFile(path)
 	if err != nil {
 		return nil, nil, &plan.ReadError{Path: path, Err: err}
 	}
-	p, ds := open(path, src, plan.Options{Dir: Beside(path)}).read(digest)
+	opts.Dir = Beside(path)
+	p, ds := open(path, src, opts).read(digest)
 	if p != nil {
 		p.Path = path
 	}

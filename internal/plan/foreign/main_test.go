@@ -18,7 +18,7 @@ func tasks(list ...string) string { return `{"tasks":[` + strings.Join(list, ","
 
 func load(t *testing.T, file string) *plan.Plan {
 	t.Helper()
-	p, ds, err := Load(file)
+	p, ds, err := Load(file, plan.Options{})
 	if p == nil {
 		t.Fatal(ds, err)
 	}

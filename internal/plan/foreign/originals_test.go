@@ -33,7 +33,7 @@ func TestSamplesGiveWhatTheirOriginalsDo(t *testing.T) {
 			paths = append(paths, filepath.Join(dir, c.original))
 		}
 		for _, path := range paths {
-			p, ds, err := Load(path)
+			p, ds, err := Load(path, plan.Options{})
 			if p == nil {
 				t.Errorf("%s: %v %v", path, err, ds)
 				continue
