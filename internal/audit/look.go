@@ -103,6 +103,7 @@ func (a *Audit) look(ctx context.Context) (*gaps.Document, error) {
 	}
 	files, created := a.files()
 	doc.Gaps = append(doc.Gaps, gaps.Scan(os.DirFS(a.at), files, created)...)
+	doc.Gaps = append(doc.Gaps, gaps.Links(os.DirFS(a.at), a.links())...)
 	for _, g := range a.Known {
 		if !slices.ContainsFunc(doc.Gaps, func(have gaps.Gap) bool { return have.Key() == g.Key() }) {
 			doc.Gaps = append(doc.Gaps, g)
@@ -140,6 +141,19 @@ func (a *Audit) files() (all, created []string) {
 		}
 	}
 	return all, created
+}
+
+// links are the plan's key links; of a run only when all tasks are completed, for before
+// that the files are not there yet.
+func (a *Audit) links() []gaps.Link {
+	if a.State != nil && a.State.Counts.Completed < len(a.State.Tasks) {
+		return nil
+	}
+	var out []gaps.Link
+	for _, l := range a.Plan.Links {
+		out = append(out, gaps.Link(l))
+	}
+	return out
 }
 
 // attribute names the task that declared a gap's file, where there is one alone.

@@ -35,6 +35,7 @@ type decoder struct {
 	condShape     *shape[Condition]
 	guessShape    *shape[Estimate]
 	waveShape     *shape[Wave]
+	linkShape     *shape[Link]
 	checks        slab[Check]
 	files         slab[File]
 	prompts       map[string]prompt // by the name after "@"

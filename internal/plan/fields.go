@@ -35,6 +35,7 @@ func planFields() []field[Plan] {
 		{"defaults", func(d *decoder, p *Plan, t source.Token) { d.defaultsShape.decode(d, &p.Defaults, t) }},
 		{"criteria", func(d *decoder, p *Plan, t source.Token) { d.conditions(&p.Criteria, t) }},
 		{"mustNot", func(d *decoder, p *Plan, t source.Token) { d.conditions(&p.MustNot, t) }},
+		{"links", func(d *decoder, p *Plan, t source.Token) { d.links(t) }},
 		{"waves", func(d *decoder, p *Plan, t source.Token) { d.waves(t) }},
 		{"tasks", func(d *decoder, p *Plan, t source.Token) {
 			d.list(t, "a list of tasks", func(i int, e source.Token) { d.readTask(i, e) })

@@ -156,6 +156,7 @@ func newDecoder(opts Options, src string) *decoder {
 		condShape:     newShape("a criterion", conditionFields()...),
 		guessShape:    newShape("estimate", guessFields()...),
 		waveShape:     newShape("a wave", waveFields()...),
+		linkShape:     newShape("a link", linkFields()...),
 		ids:           newIndex(room),
 		places:        make([]source.Place, 0, room),
 		edges:         dag.NewBuilder(room, edges),

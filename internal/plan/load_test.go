@@ -39,6 +39,7 @@ func TestFull(t *testing.T) {
 			DisallowedTools: []string{"WebSearch"}, Timeout: 30 * time.Minute, IdleTimeout: 90 * time.Second, MaxRetries: &two, MaxTurns: 40,
 			Agent: "builder", AppendSystemPrompt: "Be brief.", MCPConfig: "mcp.json", SettingSources: "user,project", Dir: "sub/dir"},
 		Criteria:  []Condition{{Text: "It builds."}, {Text: "It is fast.", Check: &Check{Run: "make bench", Timeout: time.Minute}, Verification: "measurement"}},
+		Links:     []Link{{"a.go", "b.go", "A calls B."}},
 		MustNot:   []Condition{{Text: "No new dependency.", Check: &Check{Run: "git diff --exit-code go.mod"}}},
 		Isolation: "worktree", Share: []string{"node_modules", "copy:.env"}, Setup: "npm ci",
 		ProtectPaths: []string{"go.mod", "testdata/*.golden"}, ProtectBranches: []string{"release/*"},
@@ -66,7 +67,7 @@ func TestFull(t *testing.T) {
 	if wave, total := p.Waves(); total != 4 || !reflect.DeepEqual(wave, []int{1, 2, 3, 4}) {
 		t.Errorf("waves %v of %d", wave, total)
 	}
-	if p.Path != "testdata/full.json" || len(p.Digest) != 64 || p.Tasks[1].Pos != (Pos{Line: 29, Column: 5}) {
+	if p.Path != "testdata/full.json" || len(p.Digest) != 64 || p.Tasks[1].Pos != (Pos{Line: 30, Column: 5}) {
 		t.Errorf("path %q digest %q place %v", p.Path, p.Digest, p.Tasks[1].Pos)
 	}
 	for id, want := range map[string]int{"1": 0, "01": 0, "T1": 0, "t-0001": 0, "2": 1, "T-7": 2, "docs": 3} {
@@ -129,7 +130,7 @@ func TestYAMLIsTheSame(t *testing.T) {
 			t.Errorf("blockers of task %d differ", i)
 		}
 	}
-	if got := y.Tasks[3].Pos; got != (Pos{Line: 76, Column: 5}) {
+	if got := y.Tasks[3].Pos; got != (Pos{Line: 77, Column: 5}) {
 		t.Errorf("place of docs: %v", got)
 	}
 	data, err := os.ReadFile("testdata/full.yaml")

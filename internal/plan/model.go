@@ -27,6 +27,7 @@ type Plan struct {
 	Defaults Settings
 	Criteria []Condition
 	MustNot  []Condition
+	Links    []Link // files that are to be connected in the end
 	// Isolation is where tasks work: "auto", "shared" or "worktree"; "": not given. Share
 	// lists what worktrees need and git does not have, as paths of the project, with "copy:"
 	// before what is copied; Setup is a shell command for each worktree.

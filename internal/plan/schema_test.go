@@ -56,6 +56,7 @@ func TestSchemaHasTheDecodersFields(t *testing.T) {
 		"check":     {parse(top.Defs["checkObject"]), d.checkShape.names()},
 		"file":      {parse(parse(top.Defs["file"]).AnyOf[1]), d.fileShape.names()},
 		"wave":      {parse(top.Defs["wave"]), d.waveShape.names()},
+		"link":      {parse(top.Defs["link"]), d.linkShape.names()},
 		"condition": {parse(top.Defs["condition"]), d.condShape.names()},
 	} {
 		var properties []string

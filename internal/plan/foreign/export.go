@@ -28,6 +28,9 @@ func (l *lost) plan(p *plan.Plan) {
 	l.add(p.Schedule == "eager", "the eager schedule")
 	l.add(!noSettings(p.Defaults), "the defaults")
 	l.add(len(p.MustNot) > 0, "mustNot")
+	for _, k := range p.Links { // imported ones are words of the request too
+		l.add(!strings.Contains(p.Request, k.From) || !strings.Contains(p.Request, k.To), "links")
+	}
 	l.add(p.Rehearse != nil, "rehearse blocks")
 	l.add(p.Isolation+p.Setup != "" || p.Share != nil, "isolation")
 	l.add(p.ProtectPaths != nil || p.ProtectBranches != nil, "what is protected")

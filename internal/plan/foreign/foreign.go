@@ -71,6 +71,7 @@ type foreign struct {
 	name     phrase
 	request  []phrase // paragraphs
 	criteria []phrase
+	links    []link
 	waves    []foreignWave
 	known    map[int]int // index into waves, by number
 	tasks    []*foreignTask
@@ -127,6 +128,9 @@ func (f *foreign) tree() *source.Node {
 			list.Items = append(list.Items, f.condition(c, w))
 		}
 		root.Set("criteria", list)
+	}
+	if len(f.links) > 0 {
+		root.Set("links", f.linkNodes())
 	}
 	var waves []*source.Node
 	for _, w := range f.waves {

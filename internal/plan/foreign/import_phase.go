@@ -126,7 +126,7 @@ func (r *phaseReader) section(i, level int, text string) int {
 	case strings.HasPrefix(low, "key link"):
 		if body = strings.TrimSpace(body); body != "" {
 			r.request = append(r.request, phrase{text + ":\n" + body, head.at})
-			r.warnf(head.at, plan.CodeNotCarried, "the key links became words of the request; nothing checks them")
+			r.linkRows(head.at, body)
 		}
 		return end
 	case strings.HasPrefix(low, "goal"), strings.HasPrefix(low, "objective"):

@@ -1,0 +1,44 @@
+package gaps
+
+import (
+	"io/fs"
+	"path"
+	"strings"
+)
+
+// Link is a connection that somebody asked for: one of two files is to name the other.
+type Link struct{ From, To, Why string }
+
+// Links looks whether files are connected. A link whose files are not there, or which are
+// not read as text, is passed over where neither can tell.
+func Links(root fs.FS, links []Link) []Gap {
+	p := &project{root: root}
+	var out []Gap
+	for _, l := range links {
+		from, here := p.read(path.Clean(l.From))
+		to, there := p.read(path.Clean(l.To))
+		if here && names(from, l.To) || there && names(to, l.From) {
+			continue
+		}
+		g := Gap{Type: BrokenLink, File: path.Clean(l.From), Description: "it is to be connected with " + l.To + ", and neither names the other"}
+		switch {
+		case !here:
+			g.Description = "it is to be connected with " + l.To + ", and is not there"
+		case !there:
+			g.Description = "it is to be connected with " + l.To + ", which is not there"
+		}
+		if l.Why != "" {
+			g.Evidence = "asked for: " + l.Why
+		}
+		out = append(out, g)
+	}
+	return out
+}
+
+// names tells whether a text has the name of a file, or, as imports do, its path without the
+// extension at the end of a string.
+func names(text, file string) bool {
+	base := path.Base(path.Clean(file))
+	stem := strings.TrimSuffix(base, path.Ext(base))
+	return strings.Contains(text, base) || strings.Contains(text, "/"+stem+`"`) || strings.Contains(text, "/"+stem+"'")
+}

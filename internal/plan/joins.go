@@ -1,0 +1,39 @@
+package plan
+
+import (
+	"wavex/internal/plan/source"
+)
+
+// This file reads the key links of a plan: files that are to be connected in the end. It
+// looks at no file; package gaps does.
+
+// Link says that a file is to be connected with another: one of them names the other.
+// Paths are relative to the project, slash-separated and clean.
+type Link struct {
+	From string
+	To   string
+	Why  string // for people; "": not given
+}
+
+func linkFields() []field[Link] {
+	return []field[Link]{
+		{"from", func(d *decoder, l *Link, t source.Token) { d.local(&l.From, t) }},
+		{"to", func(d *decoder, l *Link, t source.Token) { d.local(&l.To, t) }},
+		{"why", func(d *decoder, l *Link, t source.Token) { d.line(&l.Why, t) }},
+	}
+}
+
+func (d *decoder) links(t source.Token) {
+	d.list(t, "a list of links", func(_ int, e source.Token) {
+		var l Link
+		if e.Kind != source.KindObject {
+			d.wrongType(e, "an object with from and to")
+			d.src.Skip(e)
+			return
+		}
+		if set, _ := d.linkShape.decode(d, &l, e); !d.linkShape.had(set, "from") || !d.linkShape.had(set, "to") {
+			d.errorf(e.At, CodeMissingField, `a link needs from and to, like {"from": "hooks.json", "to": "hooks/stop.sh"}`)
+		}
+		d.plan.Links = append(d.plan.Links, l)
+	})
+}
