@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -234,10 +235,33 @@ func (q *request) menu() error {
 			q.config.TaskList = a
 			return nil
 		case a == "resume":
-			return usage("a list that is there is run, not planned: wavex run --task-list NAME")
+			name, err := p.line(fmt.Sprintf("Its name [%s] ", q.ownList()))
+			if err != nil {
+				return err
+			}
+			return &resumeList{cmp.Or(name, q.ownList())}
 		}
 		fmt.Fprintln(p.out, "Please give one of the words.")
 	}
+}
+
+// resumeList is the choice of a task list that is there: its tasks are run, and nothing is
+// planned.
+type resumeList struct{ name string }
+
+func (r *resumeList) Error() string { return "the task list " + r.name + " is run instead" }
+
+// ownList is the name of the project's own task list.
+func (q *request) ownList() string { return filepath.Base(q.dir) + "-loop" }
+
+// runList runs a task list that is there, with what the menu was told.
+func (q *request) runList(ctx context.Context, name string) error {
+	path, err := planOrList(nil, name)
+	if err != nil {
+		return err
+	}
+	q.say("nothing is planned: the tasks are those of the list " + name)
+	return runPlan(ctx, q.handOver(&plan.Plan{Path: path}, ""), q.std)
 }
 
 // shareList puts the plan into a new task list, so that sessions of Claude Code see its
@@ -247,8 +271,7 @@ func (q *request) shareList(ctx context.Context, p *plan.Plan) error {
 	if q.config.TaskList != "new" {
 		return nil
 	}
-	name := filepath.Base(q.dir) + "-loop"
-	err := exportList(ctx, name, p.Path, p, q.std)
+	err := exportList(ctx, q.ownList(), p.Path, p, q.std)
 	var use *refuse.UsageError
 	if errors.As(err, &use) {
 		q.say("task list: " + use.Error())

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -254,6 +255,11 @@ func runRequest(ctx context.Context, o requestOptions, std Stdio) error {
 	}
 	defer q.close()
 	res, err := q.through(ctx)
+	var list *resumeList
+	if errors.As(err, &list) {
+		q.close()
+		return q.runList(ctx, list.name)
+	}
 	if err != nil {
 		return err
 	}
