@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -187,6 +188,7 @@ func (t *Site) Integrate(ctx context.Context, wave int, tasks []string) (schedul
 			done = append(done, workspace.Done{Task: p.ID, Subject: p.Subject, Dir: p.WorkDir(t.config.Dir), Checks: p.Verify, Files: p.Files})
 		}
 	}
+	t.space.Expect(expected(now, t.space.Integrated(), tasks))
 	got, err := t.space.Integrate(ctx, wave, done)
 	if err != nil {
 		return scheduler.Integrated{}, err
@@ -199,6 +201,27 @@ func (t *Site) Integrate(ctx context.Context, wave int, tasks []string) (schedul
 		out.Culprits = append(out.Culprits, scheduler.Culprit{Task: c.Task, Kind: c.Kind, Reason: c.Reason, Detail: c.Detail})
 	}
 	return out, nil
+}
+
+// expected is what must hold of a combined tree beyond its tasks' checks: the plan's criteria
+// where no task is left that could make them true, and mustNot always.
+func expected(p *plan.Plan, before map[string]bool, now []string) (criteria, mustNot []plan.Check) {
+	last := true
+	for i := range p.Tasks {
+		id := p.Tasks[i].ID
+		last = last && (before[id] || slices.Contains(now, id))
+	}
+	for _, c := range p.Criteria {
+		if last && c.Check != nil {
+			criteria = append(criteria, *c.Check)
+		}
+	}
+	for _, c := range p.MustNot {
+		if c.Check != nil {
+			mustNot = append(mustNot, *c.Check)
+		}
+	}
+	return criteria, mustNot
 }
 
 // Deliver hands the integrated tree over.

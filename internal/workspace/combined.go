@@ -17,23 +17,40 @@ import (
 
 // jury checks sets of candidates for one integration.
 type jury struct {
-	m     *Manager
-	rec   *record
-	fixed []Done                     // of the same wave, integrated before
-	seen  map[string]verify.Evidence // by commit and check
-	notes []string
-	why   map[string][]failure // of red sets, by their tasks
+	m      *Manager
+	rec    *record
+	fixed  []Done                     // of the same wave, integrated before
+	common []duty                     // the plan's
+	seen   map[string]verify.Evidence // by commit and check
+	notes  []string
+	why    map[string][]failure // of red sets, by their tasks
 }
 
 // duty is a check and where it runs; several tasks may ask for the same.
 type duty struct {
 	dir   string
 	check plan.Check
+	of    string // the first task that asks for it; "": the plan
+	not   bool   // it must not pass
 }
 
 func (d duty) key() string {
 	b, _ := json.Marshal(d.check) // strings and a number: it cannot fail
-	return d.dir + "\x00" + string(b)
+	return fmt.Sprint(d.dir, "\x00", d.not, string(b))
+}
+
+// Expect says what must hold of combined trees beyond the checks of their tasks: criteria,
+// and what must not be true. What does not hold before a wave either blames nobody.
+func (m *Manager) Expect(criteria, mustNot []plan.Check) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.expected = nil
+	for _, c := range m.relativeChecks(m.o.Project, criteria) {
+		m.expected = append(m.expected, duty{dir: m.o.Project, check: c})
+	}
+	for _, c := range m.relativeChecks(m.o.Project, mustNot) {
+		m.expected = append(m.expected, duty{dir: m.o.Project, check: c, not: true})
+	}
 }
 
 // failure is a duty that is red.
@@ -46,13 +63,15 @@ type failure struct {
 func (j *jury) duties(cs []candidate) []duty {
 	var out []duty
 	have := map[string]bool{}
+	once := func(u duty) {
+		if !have[u.key()] {
+			have[u.key()] = true
+			out = append(out, u)
+		}
+	}
 	add := func(d Done) {
 		for _, c := range j.m.relativeChecks(d.Dir, d.Checks) {
-			u := duty{d.Dir, c}
-			if !have[u.key()] {
-				have[u.key()] = true
-				out = append(out, u)
-			}
+			once(duty{dir: d.Dir, check: c, of: d.Task})
 		}
 	}
 	for _, d := range j.fixed {
@@ -60,6 +79,9 @@ func (j *jury) duties(cs []candidate) []duty {
 	}
 	for _, c := range cs {
 		add(c.Done)
+	}
+	for _, u := range j.common {
+		once(u)
 	}
 	return out
 }
@@ -150,7 +172,14 @@ func (j *jury) obtain(ctx context.Context, t *tree, d duty) (verify.Evidence, er
 	if err != nil {
 		return verify.Evidence{}, err
 	}
-	return got[0], nil
+	e := got[0]
+	if d.not {
+		e.Check, e.Reason = "must not be: "+e.Check, ""
+		if e.Passed = !e.Passed; !e.Passed {
+			e.Reason = "it is true"
+		}
+	}
+	return e, nil
 }
 
 // bench brings the worktree of integrations to a commit.
@@ -187,6 +216,10 @@ func (j *jury) blame(ctx context.Context, cs []candidate, red []failure) ([]blam
 		return nil, err
 	}
 	for _, f := range old {
+		if f.of == "" {
+			red = slices.DeleteFunc(slices.Clone(red), func(g failure) bool { return g.key() == f.key() })
+			continue // it has not come true yet
+		}
 		j.note(fmt.Sprintf("%s is red on what was integrated before, too", verify.OneLine(f.evidence.Check, 100)))
 		own := func(g failure) bool { return g.key() == f.key() }
 		red = slices.DeleteFunc(slices.Clone(red), own)
@@ -227,8 +260,20 @@ func (j *jury) accuse(cs []candidate, b blamed) Culprit {
 		}
 	}
 	fails := j.why[setKey(b.core)]
-	reason, detail := describe("check failed on the combined tree", fails)
+	whose := "check failed"
+	if len(fails) > 0 && fails[0].check != (plan.Check{}) {
+		switch of := fails[0].of; {
+		case fails[0].not:
+			whose = "what must not be is true"
+		case of == "":
+			whose = "a criterion of the plan failed"
+		case of != c.Task:
+			whose = "a check of " + of + " failed"
+		}
+	}
+	reason, detail := describe(whose+" on the combined tree", fails)
 	switch {
+	case whose != "check failed" && len(others) == 0: // its own work breaks what is others'
 	case len(others) > 0:
 		reason += "; together with " + strings.Join(others, ", ")
 	case c.commit == "":

@@ -185,3 +185,55 @@ func asProblem(err error) *Error {
 	}
 	return nil
 }
+
+// What the plan says of the whole holds for combined trees, also where each task by itself
+// keeps to it; what did not hold before blames nobody.
+func TestExpected(t *testing.T) {
+	t.Parallel()
+	run := func(command string) []plan.Check { return []plan.Check{{Run: command}} }
+	for name, c := range map[string]struct {
+		criteria, mustNot []plan.Check
+		culprit, says     string
+	}{
+		"nothing":                    {},
+		"held by both":               {criteria: run("test -e a"), mustNot: run("test -e c")},
+		"not both":                   {mustNot: run("test -e x && test -e y"), culprit: "y", says: "what must not be is true on the combined tree: must not be: test -e x && test -e y: it is true; together with x"},
+		"one breaks a criterion":     {criteria: run("! test -e x"), culprit: "x", says: "a criterion of the plan failed on the combined tree: ! test -e x: exit code 1"},
+		"both break a criterion":     {criteria: run("! test -e x || ! test -e y"), culprit: "y", says: "a criterion of the plan failed on the combined tree: ! test -e x || ! test -e y: exit code 1; together with x"},
+		"not true before either":     {criteria: run("test -e z")},
+		"true before, though it not": {mustNot: run("test -e a")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRepo(t, files{"a": "1\n"})
+			m := r.open(r.options("r1"))
+			r.attempt(m, "x", r.edits(files{"x": "1\n"}))
+			r.attempt(m, "y", r.edits(files{"y": "1\n"}))
+			m.Expect(c.criteria, c.mustNot)
+			in, err := m.Integrate(t.Context(), 1, []Done{{Task: "x", Checks: run("test -e x")}, {Task: "y", Checks: run("test -e y")}})
+			must(t, err)
+			if c.culprit == "" {
+				equal(t, "integrated", in.Integrated, []string{"x", "y"})
+				equal(t, "note", in.Note, "")
+				return
+			}
+			if len(in.Culprits) != 1 || in.Culprits[0].Task != c.culprit || in.Culprits[0].Reason != c.says {
+				t.Errorf("culprits are %+v", in.Culprits)
+			}
+		})
+	}
+}
+
+// Who breaks a check of another task is told whose.
+func TestWhoseCheck(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, files{"a": "1\n"})
+	m := r.open(r.options("r1"))
+	r.attempt(m, "x", r.edits(files{"x": "1\n"}))
+	r.attempt(m, "y", r.edits(files{"a": "2\n"}))
+	in, err := m.Integrate(t.Context(), 1, []Done{{Task: "x", Checks: []plan.Check{{Run: "grep 1 a"}}}, {Task: "y", Checks: []plan.Check{{Run: "grep 2 a"}}}})
+	must(t, err)
+	if len(in.Culprits) != 1 || in.Culprits[0].Task != "y" || !strings.HasPrefix(in.Culprits[0].Reason, "a check of x failed on the combined tree: grep 1 a: exit code 1") {
+		t.Errorf("culprits are %+v", in.Culprits)
+	}
+}

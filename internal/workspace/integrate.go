@@ -185,7 +185,7 @@ func (m *Manager) combine(ctx context.Context, rec *record, cs []candidate) (in 
 	if good, err = m.compatible(ctx, rec.From, good, &in); err != nil {
 		return in, nil, err
 	}
-	j := &jury{m: m, rec: rec, fixed: m.checkedBefore(rec.Wave, good), seen: map[string]verify.Evidence{}}
+	j := &jury{m: m, rec: rec, fixed: m.checkedBefore(rec.Wave, good), common: m.expected, seen: map[string]verify.Evidence{}}
 	for len(good) > 0 {
 		red, err := j.verdict(ctx, good, nil)
 		if err != nil {
@@ -252,6 +252,19 @@ func (m *Manager) integrated() map[string]string {
 			if id != "" {
 				out[task] = id
 			}
+		}
+	}
+	return out
+}
+
+// Integrated tells which tasks are integrated, also those that changed nothing.
+func (m *Manager) Integrated() map[string]bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	out := map[string]bool{}
+	for _, w := range m.s.Waves {
+		for task := range w.Tasks {
+			out[task] = true
 		}
 	}
 	return out

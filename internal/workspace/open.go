@@ -28,6 +28,8 @@ type Manager struct {
 	s    saved
 	busy map[string]bool // tasks with an attempt in their worktree
 
+	expected []duty // of every combined tree; guarded by mu
+
 	integrating sync.Mutex // one integration, delivery or reopening at a time
 }
 
