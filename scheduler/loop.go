@@ -96,6 +96,12 @@ type Loop struct {
 	// journalled, applied and shown. nil: events stay as they are.
 	Clean func(Body) Body
 
+	// Busy is how many attempts keep the machine busy: while more than that run, what a
+	// worker's message decides waits for the next message, at most for Patience, and they
+	// share an fsync. With a Patience of 0 nothing waits.
+	Busy     int
+	Patience time.Duration
+
 	Now  func() time.Time
 	Luck func() float64 // in [0, 1); spreads waits
 }
@@ -195,9 +201,10 @@ func (r *running) loop(ctx context.Context) (RunEnded, error) {
 	}
 }
 
-// react commits what a worker's message decides, together with whatever other
-// messages are there already, so that one fsync serves them all.
+// react stages what a worker's message decides, together with whatever other messages are
+// there already or come soon, so that one fsync serves them all.
 func (r *running) react(m message) error {
+	var patience *time.Timer
 	for {
 		body := r.decide(m)
 		if body != nil {
@@ -207,7 +214,19 @@ func (r *running) react(m message) error {
 		}
 		select {
 		case m = <-r.done:
+			continue
 		default:
+		}
+		if r.Patience <= 0 || r.s.running <= r.Busy {
+			return nil
+		}
+		if patience == nil {
+			patience = time.NewTimer(r.Patience)
+			defer patience.Stop()
+		}
+		select {
+		case m = <-r.done:
+		case <-patience.C:
 			return nil
 		}
 	}

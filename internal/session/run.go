@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"wavex/internal/hearing"
@@ -69,6 +70,8 @@ func (r *Session) Run(ctx context.Context, c Console) (Outcome, error) {
 		},
 		Clean: r.clean,
 		Now:   time.Now, Luck: luck,
+		// One more than there are processors keeps them at work while records are made durable.
+		Busy: runtime.GOMAXPROCS(0) + 1, Patience: 2 * time.Millisecond,
 	}
 	r.site.Wire(loop)
 	seal := r.site.Checkpoints(ctx, loop, r.warn)

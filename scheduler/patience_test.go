@@ -1,0 +1,82 @@
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"wavex/runner"
+)
+
+// While more run than keep the machine busy, what ends waits for what ends soon after it, and
+// no longer than it should; otherwise it is on record at once.
+func TestEndsShareASync(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		ends     []time.Duration // of attempts side by side
+		patience time.Duration
+		want     []string // ends that were made durable together, and when
+	}{
+		"nobody waits":  {ends: []time.Duration{10e6, 11e6, 12e6, 13e6, 14e6}, want: []string{"1 at 10ms", "1 at 11ms", "1 at 12ms", "1 at 13ms", "1 at 14ms"}},
+		"until few run": {ends: []time.Duration{10e6, 11e6, 12e6, 20e6, 20.5e6}, patience: 2.5e6, want: []string{"3 at 12ms", "1 at 20ms", "1 at 20.5ms"}},
+		"not for long":  {ends: []time.Duration{10e6, 15e6, 16e6, 30e6, 31e6}, patience: 2.5e6, want: []string{"1 at 12.5ms", "2 at 16ms", "1 at 30ms", "1 at 31ms"}},
+		"not for all":   {ends: []time.Duration{10e6, 11e6, 40e6, 41e6, 42e6}, patience: 2.5e6, want: []string{"2 at 12.5ms", "1 at 40ms", "1 at 41ms", "1 at 42ms"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var tasks []string
+				last := map[string]time.Duration{}
+				for i, d := range c.ends {
+					id := fmt.Sprintf("t%d", i)
+					tasks, last[id] = append(tasks, task(id)), d
+				}
+				cfg := testConfig()
+				cfg.Parallel = len(c.ends)
+				b := newBundle(t, mustPlan(t, planText(tasks...)), cfg)
+				j := &dated{memory: b.journal, began: time.Now()}
+				b.Journal, b.Runner, b.Busy, b.Patience = j, lasting(last), 2, c.patience
+				if end, err := b.Run(t.Context()); err != nil || end.Status != "complete" {
+					t.Fatal(end, err)
+				}
+				if !slices.Equal(j.syncs, c.want) {
+					t.Errorf("made durable: %q, want %q", j.syncs, c.want)
+				}
+			})
+		})
+	}
+}
+
+// lasting is a Runner of attempts that are done after a time, by task.
+type lasting map[string]time.Duration
+
+func (l lasting) Attempt(ctx context.Context, req runner.Request) runner.Result {
+	select {
+	case <-time.After(l[req.Task]):
+	case <-ctx.Done():
+	}
+	return runner.Result{Outcome: runner.Done, Session: req.Session}
+}
+
+// dated is a journal that keeps when ends of attempts were made durable.
+type dated struct {
+	*memory
+	began time.Time
+	syncs []string
+}
+
+func (d *dated) Sync() error {
+	n := 0
+	for _, e := range d.pending {
+		if _, ok := e.Body.(AttemptEnded); ok {
+			n++
+		}
+	}
+	if n > 0 {
+		d.syncs = append(d.syncs, fmt.Sprintf("%d at %s", n, time.Since(d.began)))
+	}
+	return d.memory.Sync()
+}
