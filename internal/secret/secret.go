@@ -10,13 +10,15 @@ import (
 	"bytes"
 	"cmp"
 	"slices"
+	"sync"
 )
 
 // Redactor replaces secrets by a note of what was there, as in
 // "[redacted: GITHUB_TOKEN]". It is not changed by use; its methods may be called
 // from many goroutines at once. The nil Redactor changes nothing.
 type Redactor struct {
-	values []value // longest first
+	values []value  // longest first
+	types  sync.Map // reflect.Type to []int: what fields has found out
 }
 
 // New makes a Redactor for the values of an environment ("NAME=value") and for the

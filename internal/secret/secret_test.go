@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -212,6 +213,32 @@ func TestValue(t *testing.T) {
 	clean := make("plain")
 	if out := r.Value(&clean); out != any(&clean) {
 		t.Error("a value without secrets was copied")
+	}
+}
+
+// A type that holds itself is looked through, and one without texts is not.
+func TestValueOfTypesThatHoldThemselves(t *testing.T) {
+	t.Parallel()
+	type number struct {
+		N    int
+		Next *number
+	}
+	type node struct {
+		Next *node
+		Kids []node
+		Nums number
+		Text string
+	}
+	r := New([]string{"DEPLOY_TOKEN=hunter22"})
+	for range 2 { // what was found out about the types does not change the answer
+		in := node{Next: &node{Kids: []node{{Text: "plain"}, {Text: "hunter22"}}}, Nums: number{Next: &number{N: 1}}}
+		out := r.Value(in).(node)
+		if got := out.Next.Kids[1].Text; got != "[redacted: DEPLOY_TOKEN]" || in.Next.Kids[1].Text != "hunter22" {
+			t.Errorf("got %q of %q", got, in.Next.Kids[1].Text)
+		}
+	}
+	if got := r.fields(reflect.TypeFor[number]()); len(got) > 0 {
+		t.Errorf("fields %d of numbers hold texts", got)
 	}
 }
 

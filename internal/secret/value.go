@@ -1,6 +1,9 @@
 package secret
 
-import "reflect"
+import (
+	"reflect"
+	"slices"
+)
 
 // Value returns v with the secrets taken out of every string in it, at any depth:
 // fields, elements, map values, raw bytes. What has none is shared with v; what has one
@@ -56,10 +59,7 @@ func (r *Redactor) walk(v reflect.Value) (reflect.Value, bool) {
 		}
 	case reflect.Struct:
 		var out reflect.Value
-		for i := range v.NumField() {
-			if !v.Type().Field(i).IsExported() {
-				continue
-			}
+		for _, i := range r.fields(v.Type()) {
 			if e, changed := r.walk(v.Field(i)); changed {
 				if !out.IsValid() {
 					out = settable(v)
@@ -112,4 +112,44 @@ func settable(v reflect.Value) reflect.Value {
 	c := reflect.New(v.Type()).Elem()
 	c.Set(v)
 	return c
+}
+
+// fields are the fields of a struct that may hold a text. A large run asks thousands of
+// times for the same few types.
+func (r *Redactor) fields(t reflect.Type) []int {
+	if known, ok := r.types.Load(t); ok {
+		return known.([]int)
+	}
+	var out []int
+	for i := range t.NumField() {
+		if f := t.Field(i); f.IsExported() && texts(f.Type, nil) {
+			out = append(out, i)
+		}
+	}
+	r.types.Store(t, out)
+	return out
+}
+
+// texts tells whether a value of a type may hold a text where walk looks. within are the
+// types that it is asked for already: a type holds a text in itself only if it does so elsewhere.
+func texts(t reflect.Type, within []reflect.Type) bool {
+	if slices.Contains(within, t) {
+		return false
+	}
+	within = append(within[:len(within):len(within)], t)
+	switch t.Kind() {
+	case reflect.String, reflect.Interface:
+		return true
+	case reflect.Slice:
+		return t.Elem().Kind() == reflect.Uint8 || texts(t.Elem(), within)
+	case reflect.Array, reflect.Map, reflect.Pointer:
+		return texts(t.Elem(), within)
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if f := t.Field(i); f.IsExported() && texts(f.Type, within) {
+				return true
+			}
+		}
+	}
+	return false
 }
