@@ -1,14 +1,13 @@
 package loopdir
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
-
-	"github.com/google/renameio/v2/maybe"
 
 	"wavex/scheduler"
 )
@@ -33,7 +32,7 @@ func Ignore(dir string) error {
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return maybe.WriteFile(path, []byte("*\n"), 0o644)
+	return write(path, []byte("*\n"), 0o644)
 }
 
 // Rebuild writes the projections of a replayed state again. events are all that led to
@@ -46,59 +45,75 @@ func Rebuild(dir string, clean func([]byte) []byte, s *scheduler.State, events [
 // store is a folder with projections in it.
 type store struct {
 	dir    string
+	last   map[string]last     // what was written last, by name; nil: nothing is remembered
 	clean  func([]byte) []byte // takes secrets out: plans may hold some; nil for none
 	before func(name string)   // called before each file is written; nil but in tests
 	wrote  *writings           // what was written lately; nil: nobody asks
 }
 
+// last is a JSON file as it was written last.
+type last struct{ text, rest []byte }
+
+// render makes the text of a JSON file over what is there, nil for nothing, and tells what
+// of it others may have a part in.
+type render func(old []byte) (text, rest []byte, err error)
+
 // write replaces all files. A file that cannot be read, rendered or replaced does not
 // keep the others from being written.
 func (s store) write(b *book) error {
 	return errors.Join(
-		s.replace(WorkflowFile, b.workflow),
-		s.replace(LinearFile, b.linear),
-		s.replace(ProgressFile, func([]byte) ([]byte, error) { return b.progress(), nil }),
+		s.replace(WorkflowFile, b.workflowOver),
+		s.replace(LinearFile, b.linearOver),
+		s.put(ProgressFile, b.progress()),
 	)
 }
 
 // replace renders a file over what is there, and puts it in its place. What is there and is
 // no JSON object is kept under another name, and told.
-func (s store) replace(name string, render func(old []byte) ([]byte, error)) error {
+func (s store) replace(name string, over render) error {
 	path := filepath.Join(s.dir, name)
-	if s.before != nil {
-		s.before(name)
-	}
 	var old []byte
 	var aside error
-	if filepath.Ext(name) == ".json" {
-		text, err := os.ReadFile(path)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-		case err != nil:
-			return err
-		default:
-			if _, err := members(text); err != nil {
-				aside = fmt.Errorf("%s could not be read (%w) and was written again; the old one is %s.bad", path, err, path)
-				if err := os.Rename(path, path+".bad"); err != nil {
-					return errors.Join(fmt.Errorf("%s could not be read", path), err)
-				}
-			} else {
-				old = text
+	text, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return err
+	default:
+		if was, ok := s.last[name]; ok && bytes.Equal(was.text, text) {
+			old = was.rest // nobody else wrote it, and most of it is ours
+		} else if _, err := members(text); err != nil {
+			aside = fmt.Errorf("%s could not be read (%w) and was written again; the old one is %s.bad", path, err, path)
+			if err := os.Rename(path, path+".bad"); err != nil {
+				return errors.Join(fmt.Errorf("%s could not be read", path), err)
 			}
+		} else {
+			old = text
 		}
 	}
-	text, err := render(old)
+	text, rest, err := over(old)
 	if err != nil {
 		return fmt.Errorf("rendering %s: %w", name, err)
+	}
+	if err := s.put(name, text); err != nil {
+		return errors.Join(aside, err)
+	}
+	if s.last != nil {
+		s.last[name] = last{text, rest} // where secrets were taken out, the file will differ
+	}
+	return aside
+}
+
+// put puts a file in its place.
+func (s store) put(name string, text []byte) error {
+	if s.before != nil {
+		s.before(name)
 	}
 	if s.clean != nil {
 		text = s.clean(text)
 	}
 	s.wrote.add(name, text)
-	if err := maybe.WriteFile(path, text, 0o600); err != nil { // it may quote an agent
-		return errors.Join(aside, err)
-	}
-	return aside
+	return write(filepath.Join(s.dir, name), text, 0o600) // it may quote an agent
 }
 
 // leftover are the temporary files of a wavex that was killed while it wrote.

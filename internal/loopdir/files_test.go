@@ -218,6 +218,54 @@ func TestKeepHoldsEveryKey(t *testing.T) {
 	})
 }
 
+// What others may have a part in is all that the next writing needs of the text, which has
+// the same keys of ours and other values.
+func TestRestIsEnough(t *testing.T) {
+	t.Parallel()
+	value := rapid.OneOf(rapid.Just[any](nil), rapid.Just[any]("x"), rapid.Just[any](7.0), rapid.Just[any]([]any{}), rapid.Just[any](map[string]any{"z": 1.0}), rapid.Just[any](map[string]any{"y": nil}))
+	free := open{"a": number, "b": texts}
+	rapid.Check(t, func(t *rapid.T) {
+		old := rapid.MapOf(rapid.StringMatching(`[a-f]`), value).Draw(t, "old")
+		first, second := map[string]any{}, map[string]any{}
+		for _, k := range []string{"a", "b", "c", "d"} {
+			first[k], second[k] = value.Draw(t, "first "+k), value.Draw(t, "second "+k)
+		}
+		o, _ := json.Marshal(old)
+		a, _ := json.Marshal(first)
+		b, _ := json.Marshal(second)
+		text, rest, err := lay(o, a, free, "d")
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err1 := keep(text, b, free, "d")
+		got, err2 := keep(rest, b, free, "d")
+		if err1 != nil || err2 != nil || !bytes.Equal(got, want) {
+			t.Fatalf("over %s it is\n%s\nand over\n%s\nit is\n%s", rest, got, text, want)
+		}
+	})
+}
+
+// Of what somebody writes while the run goes on nothing is lost.
+func TestKeepsWhatOthersWriteMeanwhile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := store{dir: dir, last: map[string]last{}}
+	w := reporttest.Mixed(t, nil)
+	b := bookOf(w.S, w.Events)
+	for i, extra := range []string{`"x":1`, `"y":2`, ``} {
+		if err := s.write(b); err != nil {
+			t.Fatal(err)
+		}
+		text := read(t, dir)[WorkflowFile]
+		if i > 0 && !strings.Contains(text, `"x": 1`) || i > 1 && !strings.Contains(text, `"y": 2`) {
+			t.Fatalf("after %d writes a key of others is gone:\n%s", i+1, text)
+		}
+		if extra != "" {
+			put(t, dir, WorkflowFile, strings.Replace(text, "{", "{"+extra+",", 1))
+		}
+	}
+}
+
 func FuzzMembers(f *testing.F) {
 	for _, s := range []string{`{}`, `{"a":1,"a":2}`, `[]`, `{"a":{"b":[1e999]}} x`, "\xff", `{"":null}`} {
 		f.Add(s)

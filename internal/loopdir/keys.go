@@ -65,34 +65,47 @@ type open map[string]func(value json.RawMessage) bool
 // that only the old one has. Where a key is open and our value is null or empty, a fit
 // old value stays. Objects that are named in deep are merged in the same way.
 func keep(old, ours []byte, free open, deep ...string) ([]byte, error) {
+	text, _, err := lay(old, ours, free, deep...)
+	return text, err
+}
+
+// lay is keep, and tells in rest what of the new text others may have a part in: laid over
+// rest, our keys make the same as laid over all of text.
+func lay(old, ours []byte, free open, deep ...string) (text, rest []byte, err error) {
 	mine, err := members(ours)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var theirs []member
 	if old != nil {
 		if theirs, err = members(old); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
+	var shared []member
 	for i := range mine {
 		m := &mine[i]
-		at := find(theirs, m.key)
-		if at < 0 {
-			continue
-		}
-		was := theirs[at].value
-		theirs = slices.Delete(theirs, at, at+1)
-		if fit := free[m.key]; fit != nil && nothing(m.value) && fit(was) {
-			m.value = was
-		}
-		if slices.Contains(deep, m.key) {
-			if both, err := keep(was, m.value, nil); err == nil { // else it was no object
-				m.value = both
+		if at := find(theirs, m.key); at >= 0 {
+			was := theirs[at].value
+			theirs = slices.Delete(theirs, at, at+1)
+			if fit := free[m.key]; fit != nil && nothing(m.value) && fit(was) {
+				m.value = was
+			}
+			if slices.Contains(deep, m.key) {
+				if both, err := keep(was, m.value, nil); err == nil { // else it was no object
+					m.value = both
+				}
 			}
 		}
+		if free[m.key] != nil || slices.Contains(deep, m.key) {
+			shared = append(shared, *m)
+		}
 	}
-	return indent(append(mine, theirs...))
+	if rest, err = object(append(shared, theirs...)); err != nil {
+		return nil, nil, err
+	}
+	text, err = indent(append(mine, theirs...))
+	return text, rest, err
 }
 
 func nothing(v json.RawMessage) bool {

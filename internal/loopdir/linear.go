@@ -64,6 +64,11 @@ func (c criteria) MarshalJSON() ([]byte, error) {
 
 // linear renders the file over what is there already; old is nil for nothing.
 func (b *book) linear(old []byte) ([]byte, error) {
+	text, _, err := b.linearOver(old)
+	return text, err
+}
+
+func (b *book) linearOver(old []byte) (text, rest []byte, err error) {
 	w := linear{Spec: b.task(), Criteria: []string{}, ExitSignal: b.exit, Steps: b.steps(), Completed: []string{}, Remaining: []string{},
 		Iteration: b.iterations, State: b.status(), Breaker: breaker{b.same, strings.Join(b.unmet, "; ")}}
 	used := map[string]bool{}
@@ -81,9 +86,9 @@ func (b *book) linear(old []byte) ([]byte, error) {
 	}
 	ours, err := json.Marshal(w)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return keep(old, safe.JSON(ours), nil, "circuitBreaker")
+	return lay(old, safe.JSON(ours), nil, "circuitBreaker")
 }
 
 // steps names the tasks by their subjects, and by their ids too where a subject is

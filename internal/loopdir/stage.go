@@ -26,7 +26,7 @@ type Stage struct {
 // WriteStage writes the file anew for a request; keys of others stay. The caller holds
 // the lock of dir. clean takes secrets out; nil for none.
 func WriteStage(dir string, clean func([]byte) []byte, s Stage) error {
-	return store{dir: dir, clean: clean}.replace(WorkflowFile, func(old []byte) ([]byte, error) {
+	return store{dir: dir, clean: clean}.replace(WorkflowFile, func(old []byte) (text, rest []byte, err error) {
 		w := workflow{Version: 1, Stage: s.Name, Task: s.Request, Started: s.Started.UTC(), Updated: s.Updated.UTC(), Recall: []string{},
 			Wavex: extension{Run: s.Run, Plan: s.Plan, Seq: s.Seq, Status: "planning", CostUSD: s.Spent, Tasks: []taskState{}}}
 		if f := s.Scored; f != nil {
@@ -37,8 +37,8 @@ func WriteStage(dir string, clean func([]byte) []byte, s Stage) error {
 		}
 		ours, err := json.Marshal(w)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		return keep(old, safe.JSON(ours), nil)
+		return lay(old, safe.JSON(ours), nil)
 	})
 }

@@ -72,6 +72,11 @@ type taskState struct {
 
 // workflow renders the file over what is there already; old is nil for nothing.
 func (b *book) workflow(old []byte) ([]byte, error) {
+	text, _, err := b.workflowOver(old)
+	return text, err
+}
+
+func (b *book) workflowOver(old []byte) (text, rest []byte, err error) {
 	w := workflow{Version: 1, Stage: b.stage(), Task: b.task(), Started: b.opened, Updated: b.at, Recall: []string{},
 		Reviews: reviews(b.reviews),
 		Wavex: extension{Run: b.run, Plan: b.plan, Name: b.name, Seq: b.seq, Status: "running", ExitSignal: b.exit,
@@ -99,9 +104,9 @@ func (b *book) workflow(old []byte) ([]byte, error) {
 	}
 	ours, err := json.Marshal(w)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return keep(old, safe.JSON(ours), scored)
+	return lay(old, safe.JSON(ours), scored)
 }
 
 // scored are the keys that others may have filled: a run without a request scores

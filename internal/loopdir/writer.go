@@ -44,7 +44,7 @@ type Writer struct {
 // never fails for it.
 func NewWriter(dir string, clean func([]byte) []byte, warn func(error)) *Writer {
 	wrote := &writings{last: map[string][][sha256.Size]byte{}}
-	s := store{dir: dir, clean: clean, wrote: wrote}
+	s := store{dir: dir, clean: clean, last: map[string]last{}, wrote: wrote}
 	s.tidy()
 	w := newWriter(s.write, pace, warn)
 	w.wrote = wrote
