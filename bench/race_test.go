@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"wavex/e2e/rig"
 )
 
 // TestMain makes the binary the bare program too, and builds wavex once.
@@ -43,12 +45,11 @@ var given struct {
 // built is the wavex of this checkout.
 func built(b *testing.B) string {
 	b.Helper()
-	path := filepath.Join(b.TempDir(), "wavex")
-	c := exec.CommandContext(b.Context(), "go", "build", "-o", path, "./cmd/wavex")
-	c.Dir = ".."
-	if out, err := c.CombinedOutput(); err != nil {
-		b.Fatalf("building wavex: %v\n%s", err, out)
+	path, clean, err := rig.Wavex(b.Context())
+	if err != nil {
+		b.Fatal(err)
 	}
+	b.Cleanup(clean)
 	return path
 }
 

@@ -8,17 +8,16 @@ package e2e
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"sync"
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
 	"golang.org/x/sync/semaphore"
+
+	"wavex/e2e/rig"
 )
 
 // shared is set by TestMain before any test runs and never written again.
@@ -49,8 +48,7 @@ func room(t *testing.T, n int64) (release func()) {
 }
 
 func TestMain(m *testing.M) {
-	flag.Parse()
-	if flag.Lookup("test.list").Value.String() != "" {
+	if rig.Lists() {
 		os.Exit(m.Run())
 	}
 	code, err := prepare(m)
@@ -88,38 +86,17 @@ func prepare(m *testing.M) (int, error) {
 	case err != nil:
 		return 0, fmt.Errorf("no claude CLI to test with: %w", err)
 	}
-	wavex, clean, err := buildWavex(ctx, root)
+	wavex, clean, err := rig.Wavex(ctx)
 	if err != nil {
-		return 0, err
+		// What needs no wavex is tested all the same, and the rest fails.
+		fmt.Fprintln(os.Stderr, "e2e:", err)
+		wavex, clean = "", func() {}
 	}
 	defer clean()
 	if code, ok := inNamespace(claude, wavex); ok {
 		return code, nil
 	}
 	return run(m, claude, wavex), nil
-}
-
-// buildWavex builds the wavex binary of the checkout, once for all tests.
-// WAVEX_E2E_WAVEX names one to test instead. When it does not build that is said, and
-// the path is "": what needs no wavex is tested all the same, and the rest fails.
-func buildWavex(ctx context.Context, root string) (path string, clean func(), err error) {
-	clean = func() {}
-	if path := os.Getenv("WAVEX_E2E_WAVEX"); path != "" {
-		return path, clean, nil
-	}
-	dir, err := os.MkdirTemp("", "wavex-e2e-")
-	if err != nil {
-		return "", clean, err
-	}
-	clean = func() { _ = os.RemoveAll(dir) }
-	path = filepath.Join(dir, "wavex")
-	build := exec.CommandContext(ctx, "go", "build", "-o", path, "./cmd/wavex")
-	build.Dir = root
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "e2e: building wavex: %v\n%s", err, out)
-		path = ""
-	}
-	return path, clean, nil
 }
 
 // The marks by which the process in the namespace knows itself and its tools.
@@ -131,22 +108,5 @@ const (
 func run(m *testing.M, claude, wavex string) int {
 	shared.claude, shared.wavex = claude, wavex
 	shared.procs = semaphore.NewWeighted(procLimit)
-	// More tests than processes: most of them wait for one.
-	if !given("test.parallel") {
-		_ = flag.Set("test.parallel", "8")
-	}
-	code := m.Run()
-	if code == 0 {
-		if err := goleak.Find(); err != nil {
-			fmt.Fprintln(os.Stderr, "e2e: goroutines left:", err)
-			code = 1
-		}
-	}
-	return code
-}
-
-func given(name string) bool {
-	found := false
-	flag.Visit(func(f *flag.Flag) { found = found || f.Name == name })
-	return found
+	return rig.Run(m, "e2e", 8) // more tests than processes: most of them wait for one
 }

@@ -16,6 +16,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"wavex/e2e/rig"
 )
 
 // peakLimit bounds wavex's own memory, in bytes (its resident set at its highest).
@@ -127,7 +129,7 @@ func TestBulkyStreams(t *testing.T) {
 func (w *process) peak() (highest int64) {
 	ctx, cancel := context.WithTimeout(w.t.Context(), limit)
 	defer cancel()
-	waitUntil(ctx, func() bool {
+	rig.Until(ctx, func() bool {
 		if data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", w.cmd.Process.Pid)); err == nil {
 			for line := range strings.Lines(string(data)) {
 				if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"wavex/e2e/rig"
 	"wavex/internal/journal"
 	"wavex/scheduler"
 )
@@ -228,7 +229,7 @@ func (p project) mustBeGone(d time.Duration, after string) {
 	ctx, cancel := context.WithTimeout(p.t.Context(), d)
 	defer cancel()
 	var left []string
-	if !waitUntil(ctx, func() bool { left = p.alive(run); return len(left) == 0 }) {
+	if !rig.Until(ctx, func() bool { left = p.alive(run); return len(left) == 0 }) {
 		p.t.Errorf("%s after %s there are still alive:\n%s", d, after, strings.Join(left, "\n"))
 	}
 }

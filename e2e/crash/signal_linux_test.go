@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"wavex/e2e/rig"
 	"wavex/scheduler"
 )
 
@@ -38,7 +39,7 @@ func (w *process) started(n int) {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), limit)
 	defer cancel()
-	if !waitUntil(ctx, func() bool {
+	if !rig.Until(ctx, func() bool {
 		have := 0
 		for _, e := range w.events() {
 			if _, ok := e.Body.(scheduler.AttemptStarted); ok {

@@ -5,7 +5,6 @@ package docs
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -14,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"wavex/e2e/rig"
 )
 
 const planText = `{"version": 1, "name": "demo", "tasks": [
@@ -53,23 +54,17 @@ var settings = []setting{
 var wavex string // the executable; set by TestMain before any test runs
 
 func TestMain(m *testing.M) {
-	flag.Parse()
-	dir, err := os.MkdirTemp("", "wavex-docs-")
-	if err == nil {
-		wavex = filepath.Join(dir, "wavex")
-		build := exec.Command("go", "build", "-o", wavex, "./cmd/wavex")
-		build.Dir = filepath.Join("..", "..")
-		var out []byte
-		if out, err = build.CombinedOutput(); err != nil {
-			err = fmt.Errorf("building wavex: %w\n%s", err, out)
-		}
+	if rig.Lists() {
+		os.Exit(m.Run())
 	}
+	path, clean, err := rig.Wavex(context.Background())
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "docs:", err)
 		os.Exit(1)
 	}
+	wavex = path
 	code := m.Run()
-	_ = os.RemoveAll(dir)
+	clean()
 	os.Exit(code)
 }
 

@@ -13,17 +13,19 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"wavex/e2e/rig"
 )
 
 // The real program: a rehearsed run, and wavex watch --web beside it, in a browser,
 // from the middle of the run to its end; then Ctrl-C.
 func TestWatchWeb(t *testing.T) {
 	t.Parallel()
-	wavex := filepath.Join(t.TempDir(), "wavex")
-	build := exec.Command("go", "build", "-o", wavex, "wavex/cmd/wavex")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("building wavex: %v\n%s", err, out)
+	wavex, clean, err := rig.Wavex(t.Context())
+	if err != nil {
+		t.Fatal(err)
 	}
+	t.Cleanup(clean)
 	dir := t.TempDir()
 	plan := `{"name": "watched", "tasks": [
 	  {"id": "T-001", "subject": "Write it", "files": ["b"], "verify": ["test -e b"], "rehearse": {"duration": "0s", "writes": [{"path": "b", "content": "one\n"}], "runs": ["echo > up; cat go"]}},
