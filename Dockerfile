@@ -21,8 +21,9 @@ COPY --from=build /out/wavex /usr/local/bin/wavex
 # Not root: the CLI refuses to bypass permissions as root, unless IS_SANDBOX=1 says that
 # the whole machine is a sandbox. wavex never asks for that by itself, and as this user
 # there is no need. Whoever runs the image as root, and means it, sets IS_SANDBOX=1.
-# The work is mounted, and belongs to somebody else, who may be the user of --user too.
-RUN git config --system --add safe.directory /work
+# The work is mounted or checked out by somebody else, wherever a CI puts it; nobody but
+# the one user is in here whom git could mean to warn of.
+RUN git config --system --add safe.directory '*'
 USER node
 WORKDIR /work
 ENTRYPOINT ["wavex"]

@@ -136,10 +136,14 @@ func TestFailOnPause(t *testing.T) {
 	}
 }
 
-// TestGitLab runs the pipeline's script twice: paused, then complete.
+// TestGitLab runs the pipeline's script, with its own variables: paused, complete, and on
+// the next schedule nothing, instead of the same run from the beginning.
 func TestGitLab(t *testing.T) {
 	t.Parallel()
 	var doc map[string]struct {
+		Image struct {
+			Entrypoint []string `yaml:"entrypoint"`
+		} `yaml:"image"`
 		Variables    map[string]string `yaml:"variables"`
 		Script       []string          `yaml:"script"`
 		AllowFailure struct {
@@ -161,17 +165,20 @@ func TestGitLab(t *testing.T) {
 		t.Fatal(err)
 	}
 	job := doc["wavex"]
-	if len(job.AllowFailure.Codes) != 2 || job.AllowFailure.Codes[0] != 3 || job.AllowFailure.Codes[1] != 6 || len(job.Cache.Paths) != 1 || len(job.Script) == 0 {
+	if len(job.AllowFailure.Codes) != 2 || job.AllowFailure.Codes[0] != 3 || job.AllowFailure.Codes[1] != 6 || len(job.Cache.Paths) != 1 || len(job.Script) == 0 ||
+		len(job.Image.Entrypoint) != 1 || job.Image.Entrypoint[0] != "" { // a runner gives its script to a shell, which the image's own would take for a command
+
 		t.Fatalf("%+v", job)
 	}
-	job.Variables["BUDGET"] = "5"
-	for _, c := range []struct{ args, status, made string }{
-		{"--agent rehearse --scenario scenario.json --max-iterations 1 --allow-short", "paused", "a.txt"},
-		{"--agent rehearse --scenario scenario.json --counsel off --max-retries 1 --max-iterations +9", "complete", ""},
+	for _, c := range []struct{ source, args, status, made, says string }{
+		{"web", "--agent rehearse --scenario scenario.json --max-iterations 1 --allow-short", "paused", "a.txt", "/$5 "},
+		{"schedule", "--agent rehearse --scenario scenario.json --counsel off --max-retries 1 --max-iterations +9", "complete", "", "/$10 "},
+		{"schedule", "--agent rehearse", "", "", "there is nothing to continue"},
 	} {
+		job.Variables["CI_PIPELINE_SOURCE"] = c.source
 		m := p.machine(nil, nil)
 		m.copy(p.project, m.workspace)
-		if saved := filepath.Join(p.cache, ".loop"); c.status == "complete" {
+		if saved := filepath.Join(p.cache, ".loop"); c.source == "schedule" {
 			m.copy(saved, filepath.Join(m.workspace, ".loop"))
 		}
 		if ok, _ := m.run(`go build -C "$GITHUB_ACTION_PATH" -o "$RUNNER_TEMP/" ./cmd/wavex; echo "$RUNNER_TEMP" >> "$GITHUB_PATH"`, "", nil, m.root); !ok {
@@ -179,6 +186,15 @@ func TestGitLab(t *testing.T) {
 		}
 		job.Variables["WAVEX_ARGS"] = c.args
 		_, _ = m.run(strings.Join(job.Script, "\n"), "", job.Variables, m.root)
+		if !strings.Contains(m.out.String(), c.says) {
+			t.Errorf("it does not say %q:\n%s", c.says, m.out.String())
+		}
+		if c.status == "" {
+			if _, err := os.Stat(filepath.Join(m.workspace, "wavex-reports")); err == nil {
+				t.Errorf("a run was begun:\n%s", m.out.String())
+			}
+			continue
+		}
 		report, err := os.ReadFile(filepath.Join(m.workspace, "wavex-reports", "run.json"))
 		if err != nil {
 			t.Fatal(err, m.out.String())
