@@ -1,20 +1,17 @@
 package tasklist
 
-// This file reads and writes one task's file. It knows JSON and the fields of a task,
-// nothing of folders and locks. Fields it does not know are kept, in their order.
-
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
+
+// This file reads and writes one task's file. It knows JSON and the fields of a task,
+// nothing of folders and locks. Fields it does not know are kept, in their order.
 
 // Status is where a task stands, in the words of the CLI. There is no other: one that
 // failed is pending again.
@@ -47,89 +44,6 @@ type Task struct {
 
 	raw Object // the whole file, with what is not known here
 	src []byte
-}
-
-// Object is a JSON object that keeps the order of its fields and their values as they
-// are written. The zero value is an empty one.
-type Object struct{ fields []member }
-
-type member struct {
-	name  string
-	value jsontext.Value
-	at    int // offset of the value in the file; meaningless once it is set
-}
-
-// Get is the value of a field, nil when there is none.
-func (o *Object) Get(name string) jsontext.Value {
-	for i := range o.fields {
-		if o.fields[i].name == name {
-			return o.fields[i].value
-		}
-	}
-	return nil
-}
-
-// Set changes or adds a field; a nil value removes it.
-func (o *Object) Set(name string, value jsontext.Value) {
-	i := slices.IndexFunc(o.fields, func(m member) bool { return m.name == name })
-	switch {
-	case value == nil && i >= 0:
-		o.fields = slices.Delete(slices.Clone(o.fields), i, i+1)
-	case value == nil:
-	case i >= 0:
-		o.fields = slices.Clone(o.fields)
-		o.fields[i].value = value
-	default:
-		o.fields = append(slices.Clip(o.fields), member{name: name, value: value})
-	}
-}
-
-// Text is a field that is a string, else "".
-func (o *Object) Text(name string) string {
-	var s string
-	if json.Unmarshal(o.Get(name), &s) != nil {
-		return ""
-	}
-	return s
-}
-
-// Empty tells whether there is no field.
-func (o *Object) Empty() bool { return len(o.fields) == 0 }
-
-// value is the object as JSON, without spaces of its own.
-func (o *Object) value() jsontext.Value {
-	var b bytes.Buffer
-	b.WriteByte('{')
-	for i, m := range o.fields {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.Write(quoted(m.name))
-		b.WriteByte(':')
-		b.Write(m.value)
-	}
-	b.WriteByte('}')
-	return b.Bytes()
-}
-
-// quoted is a string as JSON, as the CLI writes it: <, > and & stay.
-func quoted(s string) jsontext.Value {
-	v, err := jsontext.AppendQuote(nil, s)
-	if err != nil { // not UTF-8: the bad bytes become U+FFFD
-		v, _ = jsontext.AppendQuote(nil, strings.ToValidUTF8(s, "\ufffd"))
-	}
-	return v
-}
-
-func quotedList(list []string) jsontext.Value {
-	b := []byte{'['}
-	for i, s := range list {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(b, quoted(s)...)
-	}
-	return append(b, ']')
 }
 
 // Mistake is what is wrong with a task's file, and where; the CLI does not show such
@@ -190,81 +104,6 @@ func short(s string) string {
 		s = strings.ToValidUTF8(s[:77], "") + "..."
 	}
 	return strconv.Quote(s)
-}
-
-// parseObject reads an object that begins in src; base is added to all offsets.
-func parseObject(src []byte, base int) (Object, error) {
-	// Names may not repeat: nobody could say which of the values counts.
-	d := jsontext.NewDecoder(bytes.NewReader(src))
-	var o Object
-	wrong := func(err error) (Object, error) { return Object{}, syntax(err, len(src), base) }
-	tok, err := d.ReadToken()
-	if err != nil {
-		return wrong(err)
-	}
-	if tok.Kind() != '{' {
-		return Object{}, &Mistake{At: base, Code: "wrong-type", Text: "expected an object"}
-	}
-	for {
-		tok, err := d.ReadToken()
-		if err != nil {
-			return wrong(err)
-		}
-		if tok.Kind() == '}' {
-			break
-		}
-		name := tok.String()
-		value, err := d.ReadValue()
-		if err != nil {
-			return wrong(err)
-		}
-		o.fields = append(o.fields, member{name, value.Clone(), base + int(d.InputOffset()) - len(value)})
-	}
-	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
-		if err == nil {
-			return Object{}, &Mistake{At: base + int(d.InputOffset()), Code: "syntax", Text: "there is more after the end of the task", Half: true}
-		}
-		return wrong(err)
-	}
-	return o, nil
-}
-
-func syntax(err error, size, base int) *Mistake {
-	m := &Mistake{At: base, Code: "syntax", Text: "the file ends in the middle of the task", Half: true}
-	var s *jsontext.SyntacticError
-	if errors.As(err, &s) {
-		m.At = base + min(int(s.ByteOffset), size)
-		if !errors.Is(err, io.ErrUnexpectedEOF) {
-			m.Text = "no JSON: " + s.Err.Error()
-			if len(m.Text) > 200 { // it may quote a name
-				m.Text = strings.ToValidUTF8(m.Text[:197], "") + "..."
-			}
-		}
-	}
-	return m
-}
-
-// tooDeep is where the nesting goes too far, or -1. It looks at brackets outside of
-// strings only, so it is no parser and needs no stack.
-func tooDeep(src []byte) int {
-	depth, in, escaped := 0, false, false
-	for i, c := range src {
-		switch {
-		case escaped:
-			escaped = false
-		case in:
-			in, escaped = c != '"', c == '\\'
-		case c == '"':
-			in = true
-		case c == '{' || c == '[':
-			if depth++; depth > maxDepth {
-				return i
-			}
-		case c == '}' || c == ']':
-			depth--
-		}
-	}
-	return -1
 }
 
 // fields reads the fields of a task and remembers the first mistake.

@@ -1,8 +1,5 @@
 package tasklist
 
-// This file is the folder of a list: reading it beside others who write, changing one
-// task, adding tasks. It knows nothing of plans and runs.
-
 import (
 	"context"
 	"errors"
@@ -18,6 +15,9 @@ import (
 
 	"github.com/google/renameio/v2/maybe"
 )
+
+// This file is the folder of a list: reading it beside others who write, changing one
+// task, adding tasks. It knows nothing of plans and runs.
 
 // EnvVar names the list that the Task tools of a session use.
 const EnvVar = "CLAUDE_CODE_TASK_LIST_ID"
@@ -245,112 +245,4 @@ func (l *List) write(t *Task) error {
 		}
 	}
 	return maybe.WriteFile(file, t.render(), perm)
-}
-
-// Add creates tasks with new ids, never used before, in order, and returns the ids.
-// BlockedBy may name tasks of the list; name gives the id that each new task gets, so
-// that new tasks can name each other: it is called once, before anything is written.
-// The blockers' own files are brought into line.
-func (l *List) Add(ctx context.Context, tasks []*Task, named func(ids []string)) ([]string, error) {
-	if err := os.MkdirAll(l.Dir, 0o755); err != nil {
-		return nil, err
-	}
-	ids, err := l.create(ctx, tasks, named)
-	if err != nil {
-		return ids, err
-	}
-	for i, t := range tasks {
-		for _, b := range t.BlockedBy {
-			if slices.Contains(ids, b) {
-				continue // written with it
-			}
-			err := l.Update(ctx, b, func(old *Task) bool {
-				if slices.Contains(old.Blocks, ids[i]) {
-					return false
-				}
-				old.Blocks = append(old.Blocks, ids[i])
-				return true
-			})
-			if err != nil && !errors.Is(err, ErrGone) {
-				return ids, err
-			}
-		}
-	}
-	return ids, nil
-}
-
-func (l *List) create(ctx context.Context, tasks []*Task, named func([]string)) ([]string, error) {
-	path := filepath.Join(l.Dir, ".lock")
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o644)
-	if err == nil {
-		err = f.Close()
-	}
-	if err != nil {
-		return nil, err
-	}
-	held, err := acquire(ctx, path)
-	if err != nil {
-		return nil, err
-	}
-	defer held.unlock()
-	last, err := l.last()
-	if err != nil {
-		return nil, err
-	}
-	ids := make([]string, len(tasks))
-	at := map[string]int{}
-	for i, t := range tasks {
-		t.ID = strconv.FormatUint(last+uint64(i)+1, 10)
-		ids[i], at[t.ID] = t.ID, i
-	}
-	if named != nil {
-		named(ids)
-	}
-	for _, t := range tasks {
-		for _, b := range t.BlockedBy {
-			if i, ours := at[b]; ours && !slices.Contains(tasks[i].Blocks, t.ID) {
-				tasks[i].Blocks = append(tasks[i].Blocks, t.ID)
-			}
-		}
-	}
-	for _, t := range tasks {
-		if err := l.write(t); err != nil {
-			return ids, err
-		}
-	}
-	return ids, nil
-}
-
-// last is the highest number used so far: of files, whatever is in them, and of tasks
-// that were deleted.
-func (l *List) last() (uint64, error) {
-	entries, err := os.ReadDir(l.Dir)
-	if err != nil {
-		return 0, err
-	}
-	var last uint64
-	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), ".json") {
-			last = max(last, leading(e.Name()))
-		}
-	}
-	mark, err := os.ReadFile(filepath.Join(l.Dir, ".highwatermark"))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return 0, err
-	}
-	return max(last, leading(strings.TrimSpace(string(mark)))), nil
-}
-
-// leading is the number a text begins with, as JavaScript's parseInt has it; 0 when
-// there is none, or none that can be counted on from.
-func leading(s string) uint64 {
-	n := 0
-	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
-		n++
-	}
-	v, err := strconv.ParseUint(s[:n], 10, 53)
-	if err != nil {
-		return 0
-	}
-	return v
 }

@@ -1,0 +1,180 @@
+package ui
+
+import (
+	"fmt"
+	"strings"
+
+	"wavex/counsel"
+	"wavex/internal/report"
+	"wavex/internal/ui/safe"
+	"wavex/scheduler"
+)
+
+// This file says where each stage of a run stands, for the box of wavex status.
+
+// stageLine is one stage of the box.
+type stageLine struct {
+	mark   mark
+	name   string
+	stands string
+	next   string // what comes next in it; "": nothing
+}
+
+// lines is the stage for a box of inner columns.
+func (l stageLine) lines(inner int, o Options) (out []string) {
+	sign := marks[l.mark].sign
+	if o.ASCII {
+		sign = map[mark]string{good: "ok", bad: "!!", redo: "..", warn: "! "}[l.mark]
+	}
+	head := safe.Pad(sign, 2) + " " + safe.Pad(l.name, 9)
+	for i, w := range fold(l.stands, inner-safe.Width(head)) {
+		if i > 0 {
+			head = strings.Repeat(" ", safe.Width(head))
+		}
+		out = append(out, head+w)
+	}
+	if l.next == "" {
+		return out
+	}
+	for i, w := range fold("next: "+l.next, inner-18) {
+		pad := 12
+		if i > 0 {
+			pad = 18
+		}
+		out = append(out, safe.Cut(strings.Repeat(" ", pad)+w, inner, o.ASCII))
+	}
+	return out
+}
+
+func (st Standing) stages() []stageLine {
+	s := st.State
+	var out []stageLine
+	if f := s.From; f != nil {
+		out = append(out, stageLine{good, "request", fmt.Sprintf("spec %d/10, fit %d, %s, workflow %s", f.SpecScore, f.FitScore, safe.Line(f.Shape), safe.Line(f.Workflow)), ""})
+	}
+	out = append(out, stageLine{good, "plan", fmt.Sprintf("%s in %s", report.Plural(len(s.Tasks), "task", "tasks"), report.Plural(s.Waves, "wave", "waves")), ""})
+	waves := st.waves()
+	out = append(out, waves)
+	done := s.Counts.Completed == len(s.Tasks)
+	out = append(out, st.review(done), st.criteria(done))
+	if s.Gate != nil || len(s.Criteria) > 0 && s.Ended == nil {
+		out = append(out, st.gate())
+	}
+	if d := st.Delivered; d != nil {
+		out = append(out, stageLine{good, "delivery", strings.TrimSpace(safe.Line(d.How) + " " + safe.Line(d.Ref)), safe.Line(d.Command)})
+	} else if s.Config.Isolation == scheduler.Isolated {
+		out = append(out, stageLine{none, "delivery", "not yet: " + or(safe.Line(s.Config.Deliver), "auto"), ""})
+	}
+	return out
+}
+
+func (st Standing) waves() stageLine {
+	s, c := st.State, st.State.Counts
+	l := stageLine{redo, "waves", fmt.Sprintf("%d of %d completed", c.Completed, len(s.Tasks)), ""}
+	if s.Wave > 0 && s.Ended == nil {
+		l.stands = fmt.Sprintf("wave %d of %d, ", s.Wave, s.Waves) + l.stands
+	}
+	if c.Failed > 0 {
+		l.mark, l.stands = bad, l.stands+fmt.Sprintf(", %d failed", c.Failed)
+	}
+	if c.Blocked > 0 {
+		l.stands += fmt.Sprintf(", %d blocked", c.Blocked)
+	}
+	if c.Completed == len(s.Tasks) {
+		l.mark = good
+		return l
+	}
+	var at cursor
+	l.next = at.next(s)
+	if l.next == "none" || c.Failed > 0 && c.Pending == 0 {
+		l.next = st.repair()
+	}
+	return l
+}
+
+// repair names the first failed task and why it failed.
+func (st Standing) repair() string {
+	s := st.State
+	for i := range s.Tasks {
+		if t := &s.Tasks[i]; t.Status == scheduler.Failed {
+			l := "look at " + label(s, s.Plan.Tasks[i].ID)
+			if t.Last != nil && t.Last.Reason != "" {
+				l += " (" + text(t.Last.Reason) + ")"
+			}
+			return l + ": wavex logs " + safe.Line(s.Plan.Tasks[i].ID)
+		}
+	}
+	return ""
+}
+
+func (st Standing) review(done bool) stageLine {
+	s := st.State
+	if r := s.Thorough(); r != nil {
+		l := stageLine{good, "review", fmt.Sprintf("thorough, passed, %s", report.Plural(len(r.Review.Findings), "finding", "findings")), ""}
+		if !r.Passed {
+			l.mark, l.stands, l.next = bad, fmt.Sprintf("thorough, not passed, %s", report.Plural(r.Blockers, "blocker", "blockers")), ""
+			for _, f := range r.Review.Findings {
+				if f.Blocks() {
+					l.next = "mend " + text(f.Text)
+					break
+				}
+			}
+			if r.Review.Error != "" {
+				l.stands = "thorough, none came about: " + text(r.Review.Error)
+			}
+		}
+		return l
+	}
+	light := 0
+	for i := range s.Reviews {
+		if s.Reviews[i].Mode == counsel.Light {
+			light++
+		}
+	}
+	l := stageLine{none, "review", "none yet", ""}
+	if light > 0 {
+		l.stands = report.Plural(light, "light review", "light reviews")
+	}
+	switch {
+	case s.Gate != nil:
+		l.mark, l.stands = good, safe.Line(or(s.Gate.Review, "none"))
+	case done && s.Ended == nil:
+		l.next = "the thorough review, now that all tasks are completed"
+	}
+	return l
+}
+
+func (st Standing) criteria(done bool) stageLine {
+	list := report.Criteria(st.State)
+	met, first := 0, ""
+	for _, c := range list {
+		if c.Met {
+			met++
+		} else if first == "" {
+			first = safe.Line(c.Text)
+		}
+	}
+	l := stageLine{none, "criteria", fmt.Sprintf("%d of %d met", met, len(list)), ""}
+	switch {
+	case met == len(list):
+		l.mark = good
+	case done:
+		l.mark, l.next = warn, "show that: "+first
+	}
+	return l
+}
+
+func (st Standing) gate() stageLine {
+	g := st.State.Gate
+	switch {
+	case g == nil:
+		return stageLine{none, "gate", "not yet", ""}
+	case g.Passed:
+		return stageLine{good, "gate", "passed", ""}
+	}
+	l := stageLine{bad, "gate", "refuses", ""}
+	if len(g.Reasons) > 0 {
+		l.next = "put right: " + text(g.Reasons[0])
+	}
+	return l
+}

@@ -1,0 +1,179 @@
+package scheduler
+
+import (
+	"fmt"
+	"time"
+
+	"wavex/runner"
+)
+
+// This file changes the state by the events of attempts and panels, for apply alone.
+
+func attemptKey(task string, n int) string { return fmt.Sprintf("%s/%d", task, n) }
+
+func panelKey(task string, n int) string { return fmt.Sprintf("%s/counsel-%d", task, n) }
+
+func (s *State) attemptStarted(b AttemptStarted, at time.Time) error {
+	if err := s.reserve(attemptKey(b.Task, b.Attempt), b.Wave, b.Cap, true); err != nil {
+		return fmt.Errorf("attempt %d of %s: %w", b.Attempt, b.Task, err)
+	}
+	s.open[attemptKey(b.Task, b.Attempt)] = b
+	i, ok := s.Index(b.Task)
+	if !ok {
+		return nil // the task is no longer in the plan
+	}
+	t := &s.Tasks[i]
+	t.Attempts, t.Session = b.Attempt, b.Session
+	if t.Key != b.Key {
+		return nil // the task was another one then
+	}
+	t.Tries, t.Started = b.Try, at
+	t.Continue, t.Next = false, b.Why
+	s.occupy(i, b.Slot)
+	s.move(i, InProgress)
+	s.files.take(i)
+	return nil
+}
+
+func (s *State) attemptEnded(b AttemptEnded) error {
+	r := b.Result
+	s.learn(b)
+	begun, _ := s.open[attemptKey(b.Task, b.Attempt)].(AttemptStarted)
+	delete(s.open, attemptKey(b.Task, b.Attempt))
+	s.pay(attemptKey(b.Task, b.Attempt), begun.Wave, r.Cost, r.Usage.Total(), b.Charged)
+	s.login(r)
+	s.Fleet = s.Fleet.after(r.Outcome)
+	if b.Stop != nil && s.Stop == nil {
+		s.Stop = b.Stop
+	}
+	if b.Hold.After(s.Hold) {
+		s.Hold = b.Hold
+	}
+	i, ok := s.Index(b.Task)
+	if !ok || s.Tasks[i].Key != b.Key {
+		return nil
+	}
+	t := &s.Tasks[i]
+	if s.Plan.Tasks[i].Command == "" {
+		s.cold = false // whatever became of it, nobody waits for it any more
+	}
+	if t.Status != InProgress || t.Attempts != b.Attempt {
+		return fmt.Errorf("attempt %d of %s ended, but it is %s at attempt %d", b.Attempt, b.Task, t.Status, t.Attempts)
+	}
+	s.vacate(i)
+	s.files.release(i)
+	t.Cost += r.Cost
+	t.Usage = t.Usage.Plus(r.Usage)
+	t.Took += r.Duration
+	t.remember(r)
+	t.Stuck, t.NotBefore, t.Continue = b.Stuck, b.NotBefore, b.Continue
+	s.postpone(i, b.NotBefore)
+	if r.Session != "" {
+		t.Session = r.Session
+	}
+	if r.Outcome.Stuck() {
+		unmet := failing(b.Task, r)
+		if equal(unmet, s.Unmet) {
+			s.Same++
+		} else {
+			s.Same, s.Unmet = 1, unmet
+		}
+	} else if r.Outcome == runner.Done {
+		s.Same, s.Unmet = 0, nil
+	}
+	t.Next, t.Commit = why(r.Outcome), r.Commit
+	s.move(i, b.Status)
+	s.block(b.Task, b.Blocked)
+	if r.Outcome == runner.Done && s.Config.Attended && s.Config.Gates == GateAttempts {
+		s.steps = append(s.steps, b.Task)
+	}
+	return nil
+}
+
+// remember keeps what the next attempt, a panel or a breaker will ask about.
+func (t *Task) remember(r runner.Result) {
+	switch {
+	case r.Outcome.Stuck():
+		if t.Last != nil && t.Last.Signature == r.Signature && r.Signature != "" && t.SameError > 0 {
+			t.SameError++
+		} else {
+			t.SameError = 1
+		}
+		t.History = append(t.History, r.Reason)
+		t.Again = 0
+	case r.Outcome == runner.Throttled, r.Outcome == runner.Truncated:
+		t.Again++
+	case r.Outcome == runner.Interrupted, r.Outcome == runner.Limited:
+	default:
+		t.Again, t.SameError = 0, 0
+	}
+	// What is no fault of the task must not hide what was: the next prompt still
+	// speaks of the last failure.
+	if r.Outcome.Stuck() || r.Outcome == runner.Done || t.Last == nil || !t.Last.Outcome.Stuck() {
+		t.Last = &r
+	}
+}
+
+// why names the next attempt after an outcome.
+func why(o runner.Outcome) string {
+	switch {
+	case o.Stuck():
+		return "retry"
+	case o == runner.OverCap:
+		return "continue"
+	}
+	return "again"
+}
+
+func (s *State) counselStarted(b CounselStarted) error {
+	if err := s.reserve(panelKey(b.Task, b.Panel), b.Wave, b.Cap, false); err != nil {
+		return fmt.Errorf("counsel for %s: %w", b.Task, err)
+	}
+	s.open[panelKey(b.Task, b.Panel)] = b
+	i, ok := s.Index(b.Task)
+	if !ok || s.Tasks[i].Status != Advising {
+		return nil
+	}
+	s.Tasks[i].Panels = b.Panel
+	s.occupy(i, s.slots.free())
+	s.queue.convened(i)
+	return nil
+}
+
+func (s *State) counselEnded(b CounselEnded) error {
+	begun, _ := s.open[panelKey(b.Task, b.Panel)].(CounselStarted)
+	delete(s.open, panelKey(b.Task, b.Panel))
+	s.pay(panelKey(b.Task, b.Panel), begun.Wave, b.Verdict.Cost, 0, false)
+	i, ok := s.Index(b.Task)
+	if !ok || s.Tasks[i].Status != Advising {
+		return nil
+	}
+	t := &s.Tasks[i]
+	s.vacate(i)
+	t.Cost += b.Verdict.Cost
+	t.CounselCost += b.Verdict.Cost
+	if t.Advice != nil && t.Advice.Fix != "" {
+		t.Earlier = append(t.Earlier, t.Advice.Advice())
+	}
+	t.Advice = nil
+	if b.Verdict.Unavailable == "" {
+		t.Advice = &b.Verdict
+	}
+	t.Consulted = append(t.Consulted, b.Verdict.Experts()...)
+	s.move(i, Pending)
+	return nil
+}
+
+func (s *State) occupy(i, slot int) {
+	s.Tasks[i].Slot = slot
+	s.slots.take(slot)
+	s.running++
+}
+
+func (s *State) vacate(i int) {
+	if s.Tasks[i].Slot >= 0 {
+		s.slots.release(s.Tasks[i].Slot)
+		s.Tasks[i].Slot = -1
+		s.running--
+	}
+}

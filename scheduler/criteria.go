@@ -1,0 +1,161 @@
+package scheduler
+
+import (
+	"fmt"
+	"slices"
+
+	"wavex/runner"
+)
+
+// This file decides when criteria are put to the test, and says what keeps the work from
+// counting as shown. It is pure; the tests themselves are made by others.
+
+// between is the verification that is due between two waves (LEDGER S2-03): of the criteria
+// with a check that completed tasks promised, or that were met before, which the work since
+// can have undone. It costs no money, and nothing else runs meanwhile. nil: none is due.
+func between(s *State) Body {
+	if s.Wave == 0 || s.running > 0 || s.looked == s.work {
+		return nil
+	}
+	ev := CriteriaStarted{Round: s.verifications + 1, Wave: s.Wave}
+	for _, c := range s.Criteria {
+		i, ok := s.Index(c.Task)
+		if promised := ok && c.Task != "" && s.Tasks[i].Status == Completed; !promised && !c.Met {
+			continue
+		}
+		if cond := s.Condition(c.ID); cond != nil && cond.Check != nil {
+			ev.Only = append(ev.Only, c.ID)
+		}
+	}
+	if ev.Only == nil {
+		return nil
+	}
+	return ev
+}
+
+// verification puts all criteria to the test.
+func verification(s *State) Body {
+	if s.vain >= maxSilent {
+		return Draining{Stop: Stop{Status: "blocked", ExitCode: 5, Reason: "the criteria could not be verified: " + s.vainly,
+			Advice: "put the cause right, then resume"}}
+	}
+	ev := CriteriaStarted{Round: s.verifications + 1}
+	if s.Config.Judge && prose(s) {
+		limit, ok := s.Ledger.Share(1, judgeCap)
+		probe := s.Ledger
+		if !ok {
+			return unpaid("a judge of the criteria", s.Ledger.Shortage())
+		}
+		if err := probe.Reserve(criteriaKey(ev.Round), limit, false); err != nil {
+			return unpaid("a judge of the criteria", err)
+		}
+		ev.Cap, ev.Judge = limit, true
+	}
+	return ev
+}
+
+// unpaid is the pause before what the run's limits do not allow any more.
+func unpaid(what string, err error) Body {
+	st := atLimit(err)
+	st.Reason = "nothing is left for " + what + ": " + st.Reason
+	return Draining{Stop: st}
+}
+
+// prose tells whether any criterion can only be judged.
+func prose(s *State) bool {
+	for _, c := range s.Criteria {
+		if c := s.Condition(c.ID); c != nil && c.Check == nil && c.Verification != Assumption {
+			return true
+		}
+	}
+	return false
+}
+
+// unmet are the criteria that were looked at and are not met.
+func unmet(s *State) []Criterion {
+	var out []Criterion
+	for _, c := range s.Criteria {
+		if !c.Met && c.Verification != Assumption {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// unproven says what keeps the work from counting as shown, and what is taken on trust
+// because somebody said so. Where a plan has criteria of its own they are the evidence;
+// a task without any answers for itself by its checks.
+func unproven(s *State) (against, assumed []string) {
+	trust := func(id, why string) {
+		if s.Config.AcceptAssumptions {
+			assumed = append(assumed, id)
+			return
+		}
+		against = append(against, why)
+	}
+	own := map[string]bool{}
+	planned := false
+	for _, c := range s.Criteria {
+		own[c.Task] = true
+		planned = planned || c.Task == ""
+		switch {
+		case c.Verification == Assumption:
+			trust(c.ID, fmt.Sprintf("criterion %s rests on assumption: %s", c.ID, c.Text))
+		case !c.Met:
+			against = append(against, fmt.Sprintf("criterion %s is not met: %s", c.ID, c.Text))
+		}
+	}
+	if planned {
+		return against, assumed
+	}
+	added := map[string]bool{}
+	for _, a := range s.Added {
+		added[a.ID] = true // whether they mended what they were for is seen by who found it
+	}
+	for i := range s.Tasks {
+		if id := s.Plan.Tasks[i].ID; !own[id] && !added[id] && s.ShownBy(i) == Assumption {
+			trust(id, fmt.Sprintf("nothing shows that task %s is done: %s", id, nothing(s, i)))
+		}
+	}
+	return against, assumed
+}
+
+// tampered tells whether an attempt changed what its own checks rest on.
+func tampered(r *runner.Result) bool {
+	return slices.ContainsFunc(r.Tampered, func(t runner.Tamper) bool { return t.Own })
+}
+
+func nothing(s *State, i int) string {
+	if last := s.Tasks[i].Last; last != nil && tampered(last) {
+		return "it changed what its own checks rest on"
+	}
+	if last := s.Tasks[i].Last; last != nil && last.Vacuous {
+		return "its checks passed before any work, and nothing was edited"
+	}
+	return "it has no check, no criterion, and no declared file that changed"
+}
+
+// ShownBy is the kind of evidence that a completed task has in itself: its command, its
+// checks (unless they passed before any work and nothing was edited), or a declared file
+// that changed.
+func (s *State) ShownBy(i int) string {
+	p, last := &s.Plan.Tasks[i], s.Tasks[i].Last
+	switch {
+	case p.Command != "":
+		return ExecutionOutput
+	case last == nil:
+		return Assumption
+	case tampered(last):
+		return Assumption
+	case len(p.Verify) > 0 && (!last.Vacuous || len(last.Touched) > 0):
+		for _, c := range p.Verify {
+			if c.Run != "" {
+				return ExecutionOutput
+			}
+		}
+		return Observation
+	case len(last.Changed) > 0:
+		return Observation
+	}
+	return Assumption
+}
