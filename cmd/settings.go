@@ -89,7 +89,7 @@ func resolve(o runOptions, p *plan.Plan, dir string, old *scheduler.Config) (sch
 		c.ForceRetries = true
 	}
 	if given("retry-session") || c.RetrySession == "" {
-		c.RetrySession = o.retrySession
+		c.RetrySession, c.ForceSession = o.retrySession, given("retry-session")
 	}
 	if given("fail-fast") {
 		c.FailFast = o.failFast

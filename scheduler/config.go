@@ -43,6 +43,7 @@ type Config struct {
 	Threshold    int           `json:"counsel_threshold"`       // stuckCount that convenes one
 	Holdout      float64       `json:"counsel_holdout"`         // share of stuck tasks that get no panel, to measure what panels are worth
 	RetrySession string        `json:"retry_session"`           // "same", "fresh", "auto"
+	ForceSession bool          `json:"force_session,omitempty"` // RetrySession holds for every task, whatever the plan says
 	FailFast     bool          `json:"fail_fast"`               // the first failed task stops the run
 	WaitForReset time.Duration `json:"wait_for_reset"`          // longest wait for a usage limit; 0: pause instead
 	Review       string        `json:"review,omitempty"`        // one of the Review values; "" is off

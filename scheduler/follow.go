@@ -72,7 +72,7 @@ func failedFast(s *State, e *AttemptEnded) {
 func followStuck(s *State, i int, r runner.Result, e *AttemptEnded) {
 	t, c := &s.Tasks[i], s.Config
 	e.Stuck++
-	e.Continue = s.Plan.Tasks[i].Command == "" && continues(c, t, r)
+	e.Continue = s.Plan.Tasks[i].Command == "" && continues(s.retrySession(i), t, r)
 	retries := s.Retries(i)
 	switch {
 	case t.Tries > retries:
@@ -96,11 +96,11 @@ func (s *State) fail(i int, e *AttemptEnded, note string) {
 // continues tells whether a retry goes on in the session of the failed attempt. Its
 // context and cache are worth keeping, unless the context itself went astray: the
 // same error twice, or a process that fell silent.
-func continues(c Config, t *Task, r runner.Result) bool {
+func continues(mode string, t *Task, r runner.Result) bool {
 	if r.Session == "" {
 		return false
 	}
-	switch c.RetrySession {
+	switch mode {
 	case "same":
 		return true
 	case "fresh":
@@ -216,6 +216,14 @@ func allow(denials []runner.Denial) string {
 		return "allow the tool in the plan's allowedTools, then resume"
 	}
 	return fmt.Sprintf("add to the plan's allowedTools: %q, then resume", rules)
+}
+
+// retrySession is the session of a task's retries: as the plan says, unless a flag does.
+func (s *State) retrySession(i int) string {
+	if own := s.Plan.Settings(i).RetrySession; own != "" && !s.Config.ForceSession {
+		return own
+	}
+	return s.Config.RetrySession
 }
 
 // Retries is how many retries a task has after its first try.

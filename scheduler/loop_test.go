@@ -549,3 +549,32 @@ type panicking struct{}
 
 func (panicking) Attempt(context.Context, runner.Request) runner.Result  { panic("boom") }
 func (panicking) Diagnose(context.Context, counsel.Case) counsel.Verdict { panic("boom") }
+
+// A retry goes on in the session that the plan says, and a flag wins over it.
+func TestThePlanSaysTheSessionOfRetries(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		own, flag string
+		forced    bool
+		resumes   bool
+	}{
+		{"", "auto", false, true},
+		{"fresh", "auto", false, false},
+		{"same", "auto", false, true},
+		{"same", "fresh", true, false},
+		{"fresh", "same", true, true},
+	} {
+		own := `{"id":"a","subject":"a"`
+		if c.own != "" {
+			own += `,"retrySession":"` + c.own + `"`
+		}
+		cfg := testConfig()
+		cfg.RetrySession, cfg.ForceSession, cfg.MaxRetries = c.flag, c.forced, 1
+		b := newBundle(t, mustPlan(t, `{"defaults":{"retrySession":"auto"},"tasks":[`+own+`}]}`), cfg)
+		b.runner.results["a"] = []runner.Result{wrong("no")}
+		b.run(t)
+		if len(b.runner.calls) != 2 || b.runner.calls[1].Resume != c.resumes {
+			t.Errorf("%+v: the calls are %+v", c, b.runner.calls)
+		}
+	}
+}

@@ -36,7 +36,7 @@ func TestFull(t *testing.T) {
 		Version: 1, Name: "Full", Request: "Everything a plan can say.", Parallel: 3, Schedule: "eager",
 		Budget: Limits{USD: &usd, Iterations: &unlimited, WallClock: 2 * time.Hour, Wave: 3_000_000},
 		Defaults: Settings{Model: "sonnet", FallbackModel: "haiku", PermissionMode: "acceptEdits", AllowedTools: []string{"Bash(go test:*)"},
-			DisallowedTools: []string{"WebSearch"}, Timeout: 30 * time.Minute, IdleTimeout: 90 * time.Second, MaxRetries: &two, MaxTurns: 40,
+			DisallowedTools: []string{"WebSearch"}, Timeout: 30 * time.Minute, IdleTimeout: 90 * time.Second, MaxRetries: &two, RetrySession: "fresh", MaxTurns: 40,
 			Agent: "builder", AppendSystemPrompt: "Be brief.", MCPConfig: "mcp.json", SettingSources: "user,project", Dir: "sub/dir"},
 		Criteria:  []Condition{{Text: "It builds."}, {Text: "It is fast.", Check: &Check{Run: "make bench", Timeout: time.Minute}, Verification: "measurement"}},
 		Links:     []Link{{"a.go", "b.go", "A calls B."}},
@@ -130,7 +130,7 @@ func TestYAMLIsTheSame(t *testing.T) {
 			t.Errorf("blockers of task %d differ", i)
 		}
 	}
-	if got := y.Tasks[3].Pos; got != (Pos{Line: 77, Column: 5}) {
+	if got := y.Tasks[3].Pos; got != (Pos{Line: 78, Column: 5}) {
 		t.Errorf("place of docs: %v", got)
 	}
 	data, err := os.ReadFile("testdata/full.yaml")

@@ -128,6 +128,7 @@ type Settings struct {
 	Timeout            time.Duration // wall clock of one attempt
 	IdleTimeout        time.Duration // without any stream event
 	MaxRetries         *int
+	RetrySession       string // "same", "fresh", "auto"; of retries
 	MaxTurns           int
 	Agent              string
 	AppendSystemPrompt string

@@ -32,6 +32,7 @@ func settingsFields() []field[Settings] {
 				s.MaxRetries = &n
 			}
 		}},
+		{"retrySession", func(d *decoder, s *Settings, t source.Token) { d.enum(&s.RetrySession, t, "auto", "same", "fresh") }},
 		{"maxTurns", func(d *decoder, s *Settings, t source.Token) {
 			if n, ok := d.count(t, 1); ok {
 				s.MaxTurns = n
@@ -86,6 +87,7 @@ func (p *Plan) Settings(i int) Settings {
 		over(&s.Timeout, own.Timeout)
 		over(&s.IdleTimeout, own.IdleTimeout)
 		over(&s.MaxRetries, own.MaxRetries)
+		over(&s.RetrySession, own.RetrySession)
 		over(&s.MaxTurns, own.MaxTurns)
 		over(&s.Agent, own.Agent)
 		over(&s.AppendSystemPrompt, own.AppendSystemPrompt)

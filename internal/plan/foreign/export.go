@@ -59,7 +59,7 @@ func (l *lost) plan(p *plan.Plan) {
 
 // noSettings tells whether nothing was given.
 func noSettings(s plan.Settings) bool {
-	return s.AllowedTools == nil && s.DisallowedTools == nil && s.Model+s.FallbackModel+s.PermissionMode+s.Agent+s.AppendSystemPrompt+s.MCPConfig+s.SettingSources+s.Dir == "" &&
+	return s.AllowedTools == nil && s.DisallowedTools == nil && s.Model+s.FallbackModel+s.PermissionMode+s.Agent+s.AppendSystemPrompt+s.MCPConfig+s.SettingSources+s.Dir+s.RetrySession == "" &&
 		s.Timeout == 0 && s.IdleTimeout == 0 && s.MaxRetries == nil && s.MaxTurns == 0
 }
 
