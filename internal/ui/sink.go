@@ -26,7 +26,7 @@ type sink struct {
 
 	mu      sync.Mutex
 	queue   [][]byte
-	size    int   // bytes in queue
+	size    int   // bytes that are not written yet: of the queue, and of what was taken from it
 	written int64 // writes that ended, to see progress
 	err     error // the first; nothing is written after it
 	closed  bool
@@ -76,6 +76,7 @@ func (s *sink) run() {
 				if b, rest = join(rest); !s.write(b) {
 					break
 				}
+				clear(batch[:len(batch)-len(rest)]) // counted no more, so not kept either
 			}
 			if len(batch) > 0 {
 				continue
@@ -107,7 +108,7 @@ func join(batch [][]byte) (b []byte, rest [][]byte) {
 func (s *sink) take() (batch [][]byte, last bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	batch, s.queue, s.size = s.queue, nil, 0
+	batch, s.queue = s.queue, nil
 	return batch, s.closed
 }
 
@@ -122,6 +123,7 @@ func (s *sink) write(b []byte) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.written++
+	s.size -= len(b)
 	if err != nil && s.err == nil {
 		s.fail(err)
 	}
