@@ -22,6 +22,7 @@ var may = map[string]struct {
 	"internal/plan/source":       {nil, "JSON and YAML as tokens know no plan"},
 	"internal/plan/foreign":      {[]string{"dag", "internal/plan", "internal/plan/source"}, "plans of other tools are read and written by way of our own"},
 	"internal/proc":              {nil, "processes know nothing of what runs in them"},
+	"internal/proc/proctest":     {nil, "what tests start"},
 	"internal/notify":            {[]string{"budget", "internal/plan", "internal/ui/safe", "runner", "scheduler"}, "a projection"},
 	"internal/telemetry":         {[]string{"budget", "counsel", "internal/plan", "runner", "scheduler"}, "a projection"},
 	"internal/secret":            {nil, "texts only"},

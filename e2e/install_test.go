@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"wavex/internal/proc/proctest"
 )
 
 // pinned is the version whose behaviour CLAUDE-CLI facts are about.
@@ -66,7 +68,7 @@ func install(ctx context.Context, tools, npm string) (string, error) {
 		return "", fmt.Errorf("making a folder to install into: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(fresh) }() // gone already when renamed
-	cmd := exec.CommandContext(ctx, npm, "install", "--prefix", fresh, "--no-save", "--no-audit", "--no-fund",
+	cmd := exec.CommandContext(ctx, npm, "install", "--prefix", fresh, "--no-save", "--fetch-retries=5", "--no-audit", "--no-fund",
 		"--ignore-scripts", "--no-package-lock", "--loglevel=error", "@anthropic-ai/claude-code@"+pinned)
 	cmd.Dir = fresh // away from any package.json and .npmrc of a project
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -105,9 +107,7 @@ func fakeNPM(t *testing.T, body string) (npm, runs string) {
 	dir := t.TempDir()
 	npm, runs = filepath.Join(dir, "npm"), filepath.Join(dir, "runs")
 	script := "#!/bin/sh\necho run >> " + runs + "\nhome=$3/node_modules/@anthropic-ai\n" + body
-	if err := os.WriteFile(npm, []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	proctest.Script(t, npm, script)
 	return npm, runs
 }
 

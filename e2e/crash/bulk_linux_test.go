@@ -18,6 +18,7 @@ import (
 	"testing"
 
 	"wavex/e2e/rig"
+	"wavex/internal/proc/proctest"
 )
 
 // peakLimit bounds wavex's own memory, in bytes (its resident set at its highest).
@@ -99,9 +100,7 @@ func TestBulkyStreams(t *testing.T) {
 			}
 			cli := filepath.Join(t.TempDir(), "claude")
 			script := fmt.Sprintf("#!/bin/sh\nif [ \"$1\" = --version ]; then echo '2.1.197 (Claude Code)'; exit; fi\n%s=%s exec '%s'\n", bulkVar, name, self)
-			if err := os.WriteFile(cli, []byte(script), 0o755); err != nil {
-				t.Fatal(err)
-			}
+			proctest.Script(t, cli, script)
 			w := p.start([]string{"WAVEX_CLAUDE=" + cli, "ANTHROPIC_API_KEY=none"}, "run", "plan.json", "--counsel", "off", "--plain")
 			peak := w.peak()
 			e := w.end()

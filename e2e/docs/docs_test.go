@@ -3,6 +3,7 @@
 package docs
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"wavex/e2e/rig"
+	"wavex/internal/proc/proctest"
 )
 
 const planText = `{"version": 1, "name": "demo", "tasks": [
@@ -85,28 +87,28 @@ func (w world) command(ctx context.Context, text string) *exec.Cmd {
 func prepare(t *testing.T, state string) world {
 	t.Helper()
 	w := world{dir: t.TempDir(), home: t.TempDir()}
-	write := func(path, text string, mode os.FileMode) {
+	write := func(path, text string) {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, []byte(text), mode); err != nil {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	write(filepath.Join(w.home, "claude"), "#!/bin/sh\nexec "+wavex+" agent \"$@\"\n", 0o755)
-	write(filepath.Join(w.dir, "plan.json"), planText, 0o644)
-	write(filepath.Join(w.dir, "scenario.json"), "{}\n", 0o644)
+	proctest.Script(t, filepath.Join(w.home, "claude"), "#!/bin/sh\nexec "+wavex+" agent \"$@\"\n")
+	write(filepath.Join(w.dir, "plan.json"), planText)
+	write(filepath.Join(w.dir, "scenario.json"), "{}\n")
 	for _, dir := range []string{"out", "folder", "man", "share/man/man1"} {
-		write(filepath.Join(w.dir, dir, ".keep"), "", 0o644)
+		write(filepath.Join(w.dir, dir, ".keep"), "")
 	}
-	write(filepath.Join(w.home, ".claude", "tasks", "my-list", "1.json"), `{"id":"1","subject":"One","description":"Verify: true","status":"pending","blocks":[],"blockedBy":[]}`, 0o644)
+	write(filepath.Join(w.home, ".claude", "tasks", "my-list", "1.json"), `{"id":"1","subject":"One","description":"Verify: true","status":"pending","blocks":[],"blockedBy":[]}`)
 	must := func(text string) {
 		if out, err := w.command(t.Context(), text).CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v\n%s", text, err, out)
 		}
 	}
 	if state == "new" { // where wavex init was called before
-		write(filepath.Join(w.dir, ".claude", "pensieve", "loop", "2026-11-21-login-feature", "_meta.md"), "# login-feature\n", 0o644)
+		write(filepath.Join(w.dir, ".claude", "pensieve", "loop", "2026-11-21-login-feature", "_meta.md"), "# login-feature\n")
 	}
 	must("git init -q -b main . && git add -A && git commit -qm first")
 	switch state {
@@ -116,6 +118,19 @@ func prepare(t *testing.T, state string) world {
 		must("wavex run plan.json --agent rehearse --isolation shared --max-iterations 1 --allow-short || test $? = 3")
 	}
 	return w
+}
+
+// output is what a command says. first, if not nil, is called when it begins to.
+type output struct {
+	said  bytes.Buffer
+	first func()
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	if o.first != nil && o.said.Len() == 0 {
+		o.first()
+	}
+	return o.said.Write(b)
 }
 
 // TestCommands tries each command that a page shows.
@@ -137,12 +152,16 @@ func TestCommands(t *testing.T) {
 			t.Run(text, func(t *testing.T) {
 				t.Parallel()
 				w := prepare(t, how.state)
-				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 				defer cancel()
-				if strings.HasPrefix(text, "wavex watch") {
-					text = "timeout --preserve-status -s INT 3 " + text
+				c := w.command(ctx, text)
+				out := &output{}
+				if strings.HasPrefix(text, "wavex watch --web") { // it serves until Ctrl-C, which is heard once it has told its address
+					c = w.command(ctx, "exec "+text)
+					out.first = func() { _ = c.Process.Signal(os.Interrupt) }
 				}
-				out, err := w.command(ctx, text).CombinedOutput()
+				c.Stdout, c.Stderr = out, out
+				err := c.Run()
 				code := 0
 				var exit *exec.ExitError
 				if errors.As(err, &exit) {
@@ -151,7 +170,7 @@ func TestCommands(t *testing.T) {
 					t.Fatal(err)
 				}
 				if !slices.Contains(how.codes, code) {
-					t.Errorf("%s:%d: exit code %d, want one of %v\n%s", strings.TrimPrefix(s.page, "../../"), s.line, code, how.codes, out)
+					t.Errorf("%s:%d: exit code %d, want one of %v\n%s", strings.TrimPrefix(s.page, "../../"), s.line, code, how.codes, out.said.String())
 				}
 			})
 		}

@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"wavex/internal/proc/proctest"
 )
 
 func TestStreams(t *testing.T) {
@@ -168,18 +170,11 @@ func TestStartErrors(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	bin := filepath.Join(dir, "bin")
-	write := func(name, text string, mode os.FileMode) {
-		t.Helper()
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, []byte(text), mode); err != nil {
-			t.Fatal(err)
-		}
+	proctest.Script(t, filepath.Join(bin, "orphaned"), "#!/no/such/interpreter\n")
+	proctest.Script(t, filepath.Join(dir, "here"), "#!/bin/sh\necho here\n")
+	if err := os.WriteFile(filepath.Join(bin, "plain"), []byte("#!/bin/sh\n"), 0o644); err != nil {
+		t.Fatal(err)
 	}
-	write(filepath.Join(bin, "plain"), "#!/bin/sh\n", 0o644)
-	write(filepath.Join(bin, "orphaned"), "#!/no/such/interpreter\n", 0o755)
-	write(filepath.Join(dir, "here"), "#!/bin/sh\necho here\n", 0o755)
 	env := []string{"PATH=.:" + bin + "::/bin:/usr/bin"}
 
 	for _, c := range []struct {

@@ -3,7 +3,6 @@
 package proc
 
 import (
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -11,6 +10,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"wavex/internal/proc/proctest"
 )
 
 func TestWords(t *testing.T) {
@@ -39,9 +40,7 @@ func TestWordsAreAShells(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	show := filepath.Join(dir, "show")
-	if err := os.WriteFile(show, []byte("#!/bin/sh\nfor a; do printf '%s\\n' \"$a\"; done\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	proctest.Script(t, show, "#!/bin/sh\nfor a; do printf '%s\\n' \"$a\"; done\n")
 	chars := rapid.StringOfN(rapid.RuneFrom([]rune("ab1 \t_-./:=+@%,~#")), 0, 12, -1)
 	rapid.Check(t, func(rt *rapid.T) {
 		line := "./show " + chars.Draw(rt, "line")

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"wavex/internal/plan"
+	"wavex/internal/proc/proctest"
 	"wavex/internal/verify"
 )
 
@@ -189,10 +190,7 @@ func standin(what string) []string {
 func TestShellOnlyWhereNeeded(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	write(t, dir, "bare", "echo ran by a shell\n")
-	if err := os.Chmod(filepath.Join(dir, "bare"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	proctest.Script(t, filepath.Join(dir, "bare"), "echo ran by a shell\n")
 	env := []string{"PATH=" + os.Getenv("PATH")}
 	for _, tc := range []struct{ run, want string }{
 		{"./bare", "ran by a shell"},

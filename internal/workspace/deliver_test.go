@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"wavex/internal/proc/proctest"
 	"wavex/runner"
 )
 
@@ -119,7 +120,7 @@ func TestPullRequest(t *testing.T) {
 	bin, remote := t.TempDir(), filepath.Join(t.TempDir(), "remote.git")
 	log := filepath.Join(bin, "log")
 	// A gh that knows no pull request until it has made one.
-	must(t, os.WriteFile(filepath.Join(bin, "gh"), []byte("#!/bin/sh\necho \"$GH_TOKEN|$*\" >>"+log+"\nif [ $2 = view ]; then test -e "+log+".made || exit 1; else touch "+log+".made; echo creating; fi\necho https://example.com/pull/7\n"), 0o755))
+	proctest.Script(t, filepath.Join(bin, "gh"), "#!/bin/sh\necho \"$GH_TOKEN|$*\" >>"+log+"\nif [ $2 = view ]; then test -e "+log+".made || exit 1; else touch "+log+".made; echo creating; fi\necho https://example.com/pull/7\n")
 	r, m := delivery(t, func(o *Options) {
 		o.Env = append([]string{"GH_TOKEN=t", "PATH=" + bin + ":" + os.Getenv("PATH")}, o.Env[1:]...)
 		o.Title = "The work"

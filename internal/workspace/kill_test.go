@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"wavex/internal/proc/proctest"
 )
 
 // kills says how often TestKilled kills an integration: before or after one of its git
@@ -69,7 +71,7 @@ func TestKilled(t *testing.T) {
 	must(t, err)
 	bin := t.TempDir()
 	// A git for each run, that counts its calls beside it and kills its parent at one of them.
-	wrapper := []byte(`#!/bin/sh
+	wrapper := `#!/bin/sh
 read -r at <"$0.at"
 n=0
 [ ! -f "$0.n" ] || read -r n <"$0.n"
@@ -78,7 +80,7 @@ echo $n >"$0.n"
 if [ $n = $at ]; then kill -9 $PPID; kill -9 $$; fi
 if [ -$n = $at ]; then ` + git + ` "$@"; kill -9 $PPID; kill -9 $$; fi
 exec ` + git + ` "$@"
-`)
+`
 	home := strings.TrimPrefix(r.env[1], "HOME=")
 	integrate := func(run string) (string, error) {
 		exe, err := os.Executable()
@@ -92,8 +94,7 @@ exec ` + git + ` "$@"
 		for task, id := range work {
 			r.git("update-ref", taskRef(run, task), id)
 		}
-		must(t, os.Mkdir(filepath.Join(bin, run), 0o700))
-		must(t, os.WriteFile(filepath.Join(bin, run, "git"), wrapper, 0o700))
+		proctest.Script(t, filepath.Join(bin, run, "git"), wrapper)
 		must(t, os.WriteFile(filepath.Join(bin, run, "git.at"), []byte(strconv.Itoa(at)+"\n"), 0o600))
 	}
 	begin("whole", 0)

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"wavex/internal/proc/proctest"
 	"wavex/runner"
 )
 
@@ -112,10 +113,10 @@ func TestLargeFiles(t *testing.T) {
 	store := t.TempDir()
 	script := filepath.Join(store, "filter")
 	// As git-lfs does: content goes into a store, a pointer into git.
-	must(t, os.WriteFile(script, []byte(`#!/bin/sh
+	proctest.Script(t, script, `#!/bin/sh
 if [ "$1" = clean ]; then cat >"$0.tmp.$$"; n=$(cksum <"$0.tmp.$$" | tr ' ' _); mv "$0.tmp.$$" "$0.$n"; echo "pointer $n"
 else read -r word n; cat "$0.$n"; fi
-`), 0o755))
+`)
 	r.git("config", "filter.large.clean", script+" clean")
 	r.git("config", "filter.large.smudge", script+" smudge")
 	r.git("config", "filter.large.required", "true")

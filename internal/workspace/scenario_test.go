@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"wavex/internal/plan"
+	"wavex/internal/proc/proctest"
 	"wavex/runner"
 )
 
@@ -317,8 +318,7 @@ func TestHooks(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t, files{"a": "1\n"})
 	hook := filepath.Join(r.dir, ".git/hooks/pre-commit")
-	must(t, os.MkdirAll(filepath.Dir(hook), 0o755))
-	must(t, os.WriteFile(hook, []byte("#!/bin/sh\nif git diff --cached | grep -q SECRET; then echo no secrets; exit 1; fi\ntr a-z A-Z <a >b && git add b\n"), 0o755))
+	proctest.Script(t, hook, "#!/bin/sh\nif git diff --cached | grep -q SECRET; then echo no secrets; exit 1; fi\ntr a-z A-Z <a >b && git add b\n")
 	m := r.open(r.options("r1"))
 	res := r.ask(m, runner.Request{Task: "x", Attempt: 1}, r.edits(files{"a": "SECRET\n"}))
 	if res.Outcome != runner.Wrong || !strings.Contains(res.Reason+res.Detail, "no secrets") {
