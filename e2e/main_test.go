@@ -37,7 +37,7 @@ const procLimit = 3
 // what the time limit is there to tell.
 func room(t *testing.T, n int64) (release func()) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
 	defer cancel()
 	if err := shared.procs.Acquire(ctx, n); err != nil {
 		t.Fatalf("waiting for room for CLI processes: %v", err)
@@ -73,7 +73,7 @@ func prepare(m *testing.M) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
 	claude, err := findClaude(ctx, root)
 	switch {

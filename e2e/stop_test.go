@@ -102,7 +102,7 @@ func TestInterruptWhileAToolRuns(t *testing.T) {
 	if r.Subtype != "error_during_execution" || r.TerminalReason != "aborted_tools" || budget.FromFloat(r.TotalCostUSD) != 18_000 {
 		t.Errorf("%+v", r)
 	}
-	if !life.dies(5 * time.Second) {
+	if !life.dies(goneTime) {
 		t.Error("the tool lives on after the interrupt")
 	}
 	// The process goes on, with its context.
@@ -192,7 +192,7 @@ func TestSignals(t *testing.T) {
 				}
 				life.kill()
 			}
-			if !life.dies(5 * time.Second) {
+			if !life.dies(goneTime) {
 				t.Error("the tool is still alive")
 			}
 		})
@@ -223,17 +223,10 @@ func TestResumeAfterKill(t *testing.T) {
 // some time after it has acted on it.
 func transcribed(t *testing.T, env []string, text string) {
 	t.Helper()
-	config := ""
-	for _, kv := range env {
-		if dir, ok := strings.CutPrefix(kv, "CLAUDE_CONFIG_DIR="); ok {
-			config = dir
-		}
-	}
 	look := time.NewTicker(20 * time.Millisecond)
 	defer look.Stop()
-	for late := time.After(10 * time.Second); ; {
-		files, _ := filepath.Glob(filepath.Join(config, "projects", "*", session+".jsonl"))
-		for _, f := range files {
+	for late := time.After(limit); ; {
+		for _, f := range transcripts(env) {
 			if data, _ := os.ReadFile(f); strings.Contains(string(data), text) && strings.Contains(string(data), `"tool_use"`) {
 				return
 			}
@@ -246,7 +239,21 @@ func transcribed(t *testing.T, env []string, text string) {
 	}
 }
 
-// A session that was killed before anything was answered may not be there to resume.
+// transcripts are the files of the session that there are.
+func transcripts(env []string) []string {
+	config := ""
+	for _, kv := range env {
+		if dir, ok := strings.CutPrefix(kv, "CLAUDE_CONFIG_DIR="); ok {
+			config = dir
+		}
+	}
+	files, _ := filepath.Glob(filepath.Join(config, "projects", "*", session+".jsonl"))
+	return files
+}
+
+// A session that was killed before anything was answered may not be there to resume:
+// its transcript is written some time after the request is sent. What the CLI had written
+// of it by then is taken away, so that it is never there.
 func TestNoResumeBeforeTheFirstAnswer(t *testing.T) {
 	t.Parallel()
 	srv := serve(t, fakeapi.Text("held").Held(fakeapi.NewGate()))
@@ -255,6 +262,11 @@ func TestNoResumeBeforeTheFirstAnswer(t *testing.T) {
 	waitTurn(t, srv, 0)
 	p.signal(syscall.SIGKILL)
 	p.end()
+	for _, f := range transcripts(env) {
+		if err := os.Remove(f); err != nil {
+			t.Fatal(err)
+		}
+	}
 	e := call(t, srv, setup{stdin: "go on", env: env, dir: dir, args: []string{"--resume", session}})
 	if e.exit != 1 || !strings.Contains(e.stderr+e.plain, "No conversation found") {
 		t.Errorf("exit %d, stderr %q", e.exit, e.stderr)

@@ -133,8 +133,8 @@ func TestHowTheCLIKeepsLists(t *testing.T) {
 		create("new", "d"),
 		change("42", "addBlockedBy", []string{"1"}),
 		hold("1.json.lock", 11*time.Second, change("1", "owner", "me")),
-		hold(".lock.lock", -time.Minute, create("held up", "d")),
-		hold("42.json.lock", -time.Minute, change("42", "owner", "me")),
+		hold(".lock.lock", -time.Hour, create("held up", "d")),
+		hold("42.json.lock", -time.Hour, change("42", "owner", "me")),
 		change("42", "status", "deleted"),
 		fakeapi.Text("done"))
 	e := call(t, srv, setup{stdin: "go", env: Env(t, srv, "CLAUDE_CONFIG_DIR="+home, "CLAUDE_CODE_TASK_LIST_ID=a b.c_d-é")})

@@ -18,7 +18,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/tools/txtar"
 
@@ -100,7 +99,7 @@ func (r repo) wavexIn(release func(), env []string, args ...string) *wavexRun {
 	w.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	// SIGTERM, so that wavex stops its children; then it is killed.
 	w.cmd.Cancel = func() error { return w.cmd.Process.Signal(syscall.SIGTERM) }
-	w.cmd.WaitDelay = 10 * time.Second
+	w.cmd.WaitDelay = goneTime
 	if err := w.cmd.Start(); err != nil {
 		cancel()
 		t.Fatalf("starting wavex: %v", err)

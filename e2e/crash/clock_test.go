@@ -27,7 +27,7 @@ func backwards(from time.Time) func() time.Time {
 // soon bounds a session that must not wait for any clock.
 func soon(t *testing.T) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -73,7 +73,7 @@ func TestClockWasAhead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if took := time.Since(began); took > 15*time.Second {
+	if took := time.Since(began); took > time.Minute {
 		t.Errorf("the resume took %s", took)
 	}
 	mustAudit(t, path, past, s.Ended != nil && s.Ended.Status == "complete")

@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -29,7 +28,7 @@ func unfinished(t *testing.T) project {
 		t.Fatal(err)
 	}
 	w.end()
-	p.mustBeGone(2*time.Second, "the kill")
+	p.mustBeGone("the kill")
 	return p
 }
 
@@ -160,7 +159,7 @@ func TestLockOfTheLiving(t *testing.T) {
 	if e := w.end(); e.exit != 143 && e.exit != 130 { // which of the two was first is not said
 		t.Errorf("exit %d\n%s", e.exit, e.stderr)
 	}
-	p.mustBeGone(time.Second, "the end")
+	p.mustBeGone("the end")
 	if strings.Count(p.dump(), `"type":"run_started"`) != 1 {
 		t.Errorf("somebody else wrote into the journal:\n%s", p.dump())
 	}

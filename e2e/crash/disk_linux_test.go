@@ -5,14 +5,16 @@ package crash
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
+
+	"wavex/e2e/rig"
 )
 
 // brief is a plan of five quick tasks in three waves, one of which fails at first.
@@ -78,7 +80,7 @@ func TestNoRoomLeft(t *testing.T) {
 			if e.exit != 0 || kb < 100 {
 				e.mustSay(t, 5, "no space left on device", ".loop")
 			}
-			p.mustBeGone(time.Second, "the end")
+			p.mustBeGone("the end")
 			p.remount("size=16m", 0)
 			if e.exit != 0 {
 				p.mustComplete()
@@ -95,19 +97,33 @@ func TestNoRoomForTheJournal(t *testing.T) {
 		return
 	}
 	// A report of 4 KB does not fit into what is left of the journal's last page.
-	task := `{"id": "%[1]s", "subject": "%[1]s", "verify": ["true"], "rehearse": {"duration": "2s", "report": "` + strings.Repeat("long ", 1000) + `"}}`
+	task := `{"id": "%[1]s", "subject": "%[1]s", "verify": ["true"], "rehearse": {"duration": "0s", "runs": ["touch %[1]s; until test -e go; do sleep 0.02; done"],
+	  "report": "` + strings.Repeat("long ", 1000) + `"}}`
 	p := newProject(t, `{"version": 1, "parallel": 2, "tasks": [`+fmt.Sprintf(task, "a")+","+fmt.Sprintf(task, "b")+`]}`)
 	p.ownDisk("size=1m", 0)
-	w := p.start([]string{"WAVEX_REHEARSE_SPEED=2"}, "run", "plan.json", "--agent", "rehearse", "--output", "json")
-	w.started(2)
+	w := p.start(nil, "run", "plan.json", "--agent", "rehearse", "--output", "json")
+	p.mustHave("a", "b")
 	fill(t, filepath.Join(p.loop(), "fill"))
+	p.write("go", "")
 	w.end().mustSay(t, 5, "no space left on device", "journal.jsonl")
-	p.mustBeGone(time.Second, "the end")
+	p.mustBeGone("the end")
 	if err := os.Remove(filepath.Join(p.loop(), "fill")); err != nil {
 		t.Fatal(err)
 	}
 	p.mustComplete()
 	p.account(true)
+}
+
+// mustHave waits for files.
+func (p project) mustHave(names ...string) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.t.Context(), limit)
+	defer cancel()
+	for _, name := range names {
+		if !rig.Until(ctx, func() bool { _, err := os.Stat(filepath.Join(p.dir, name)); return err == nil }) {
+			p.t.Fatalf("%s was never there\n%s", name, p.dump())
+		}
+	}
 }
 
 // fill leaves no byte free.
@@ -149,7 +165,7 @@ func TestReadOnly(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.end()
-		p.mustBeGone(2*time.Second, "the kill")
+		p.mustBeGone("the kill")
 		before, err := os.ReadFile(p.journal())
 		if err != nil {
 			t.Fatal(err)

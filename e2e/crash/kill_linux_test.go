@@ -95,7 +95,7 @@ func unharmed(t *testing.T) time.Duration {
 	began := time.Now()
 	p.mustComplete()
 	whole := time.Since(began)
-	p.mustBeGone(time.Second, "the end")
+	p.mustBeGone("the end")
 	p.mustAddUp()
 	return whole
 }
@@ -124,12 +124,12 @@ func killed(t *testing.T, luck *rand.Rand, whole time.Duration, left *atomic.Int
 		}
 		at = append(at, moment)
 		left.Add(-1)
-		p.mustBeGone(2*time.Second, fmt.Sprint("the kill at ", moment))
+		p.mustBeGone(fmt.Sprint("the kill at ", moment))
 		p.mustProject()
 	}
 	if _, end := lastRun(p.events()); end == nil || end.Status != "complete" {
 		p.mustComplete()
-		p.mustBeGone(time.Second, "the end")
+		p.mustBeGone("the end")
 	} else if e := p.start(nil, "status", "--rebuild").end(); e.exit != 0 {
 		// The kill may have come after the last record and before the files that show it.
 		t.Errorf("status --rebuild: exit %d\n%s", e.exit, e.stderr)

@@ -25,7 +25,7 @@ import (
 )
 
 // patience is how long any one answer or condition may take.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // browser is a running Chromium.
 type browser struct {

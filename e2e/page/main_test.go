@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	if flag.Lookup("test.list").Value.String() != "" {
 		os.Exit(m.Run())
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
 	var err error
 	chromium, err = find(ctx)
@@ -59,7 +59,7 @@ func find(ctx context.Context) (string, error) {
 		return "", errNone
 	}
 	fmt.Fprintln(os.Stderr, "e2e/page: installing chromium with apt-get (once)")
-	for _, args := range [][]string{{"update", "-qq"}, {"install", "-y", "-qq", "--no-install-recommends", "chromium", "fonts-dejavu-core"}} {
+	for _, args := range [][]string{{"-o", "Acquire::Retries=3", "update", "-qq"}, {"-o", "Acquire::Retries=3", "-o", "DPkg::Lock::Timeout=300", "install", "-y", "-qq", "--no-install-recommends", "chromium", "fonts-dejavu-core"}} {
 		cmd := exec.CommandContext(ctx, apt, args...)
 		cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
 		if out, err := cmd.CombinedOutput(); err != nil {
