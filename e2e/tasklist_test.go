@@ -176,7 +176,7 @@ func TestListIsSharedWithSessions(t *testing.T) {
 	planner, other, reader := fakeapi.Prompt("make a plan"), fakeapi.Prompt("look after the list"), fakeapi.Prompt("how does it stand")
 	// The other session changes the tasks that wavex works on, before, during and after
 	// their attempts, and adds its own.
-	busy := []fakeapi.Reply{showList(), create("Mine", "of the other session"), change("4", "addBlockedBy", []string{"3"})}
+	busy := []fakeapi.Reply{showList(), create("Mine", "of the other session"), change("4", "addBlockedBy", []string{"3"}, "status", "in_progress")} // it has begun, so it does not join the run
 	const rounds = 12
 	for k := range rounds {
 		step := change(fmt.Sprint(k%3+1), "metadata", map[string]any{fmt.Sprintf("note%d", k): k})
@@ -271,7 +271,7 @@ func TestListIsSharedWithSessions(t *testing.T) {
 	}
 	// A third session sees it all.
 	call(t, srv, setup{stdin: "how does it stand", env: joined, room: true})
-	want := "#1 [completed] Write Add (wavex)\n#2 [completed] Write Sub (wavex)\n#3 [completed] Write Eval (wavex)\n#4 [pending] Mine\n#5 [pending] Mine too"
+	want := "#1 [completed] Write Add (wavex)\n#2 [completed] Write Sub (wavex)\n#3 [completed] Write Eval (wavex)\n#4 [in_progress] Mine\n#5 [pending] Mine too"
 	if got := results(srv, reader); len(got) != 1 || got[0] != want {
 		t.Errorf("the CLI shows %q", got)
 	}

@@ -110,7 +110,7 @@ func unproven(s *State) (against, assumed []string) {
 	}
 	added := map[string]bool{}
 	for _, a := range s.Added {
-		added[a.ID] = true // whether they mended what they were for is seen by who found it
+		added[a.ID] = a.Origin != FromList // whether they mended what they were for is seen by who found it
 	}
 	for i := range s.Tasks {
 		if id := s.Plan.Tasks[i].ID; !own[id] && !added[id] && s.ShownBy(i) == Assumption {

@@ -89,11 +89,14 @@ type ReviewSkipped struct {
 	Reason string       `json:"reason"`
 }
 
-// TasksAdded lets the plan grow by tasks that mend what was found; they are blocked by
-// none, and the run goes back to executing.
+// FromList is the origin of tasks that somebody added to the task list that a run is made of.
+const FromList = "list"
+
+// TasksAdded lets the plan grow: by tasks that mend what was found, or that somebody added to
+// the task list. The run goes back to executing.
 type TasksAdded struct {
 	Wave   int     `json:"wave"`   // they run in
-	Origin string  `json:"origin"` // "review", "criteria" or "verify"
+	Origin string  `json:"origin"` // "review", "criteria", "verify" or "list"
 	Round  int     `json:"round,omitempty"`
 	Tasks  []Added `json:"tasks"`
 }

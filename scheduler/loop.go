@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -64,6 +65,10 @@ type Loop struct {
 	// Responses names tasks whose agent's response has begun; it is read only where the
 	// configuration staggers. nil: a wave then waits for its first task to end.
 	Responses <-chan string
+
+	// Joins brings tasks that somebody added meanwhile to what the run is made of, each as in
+	// the tasks of a plan file and behind those that block it. nil: nobody can.
+	Joins <-chan []json.RawMessage
 
 	// Request completes a request with what the scheduler does not know: prompt,
 	// directories, rehearsal block. It is called from the loop's goroutine.
@@ -185,6 +190,12 @@ func (r *running) loop(ctx context.Context) (RunEnded, error) {
 			}
 		case task := <-r.Responses:
 			if body := warmed(r.s, task); body != nil {
+				if err := r.commit(body); err != nil {
+					return RunEnded{}, err
+				}
+			}
+		case tasks := <-r.Joins:
+			if body := joined(r.s, tasks); body != nil {
 				if err := r.commit(body); err != nil {
 					return RunEnded{}, err
 				}

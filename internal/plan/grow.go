@@ -15,10 +15,18 @@ import (
 )
 
 // With is the plan with further tasks behind its own, each an object as in the tasks
-// of a plan file; they are blocked by none and run in the given wave (from 1). The plan
-// itself is not changed, and the keys of its tasks stay what they are. An error means
-// that a task is no task, or has an id that is taken.
+// of a plan file; their blockedBy may name tasks of the plan and those before them in the
+// list, and they run in the given wave (from 1). The plan itself is not changed, and the
+// keys of its tasks stay what they are. An error means that a task is no task, has an id
+// that is taken, or a blocker that is not there.
 func (p *Plan) With(wave int, tasks ...json.RawMessage) (*Plan, error) {
+	blockers := make([][]string, len(tasks))
+	for i := range tasks {
+		var err error
+		if tasks, blockers[i], err = unblocked(tasks, i); err != nil {
+			return nil, fmt.Errorf("adding tasks: %w", err)
+		}
+	}
 	text, err := json.Marshal(struct {
 		Version int               `json:"version"`
 		Tasks   []json.RawMessage `json:"tasks"`
@@ -53,8 +61,38 @@ func (p *Plan) With(wave int, tasks ...json.RawMessage) (*Plan, error) {
 			edges.Edge(i, int(b))
 		}
 	}
+	for k, names := range blockers {
+		at := len(p.Tasks) + k
+		for _, name := range names {
+			b, ok := q.Lookup(name)
+			if !ok || b >= at {
+				return nil, fmt.Errorf("adding tasks: task %s is blocked by %s, which is not before it", source.Quote(q.Tasks[at].ID), source.Quote(name))
+			}
+			edges.Edge(at, b)
+		}
+	}
 	q.Graph = edges.Build(len(q.Tasks))
 	return &q, nil
+}
+
+// unblocked takes what blocks task i out of it. The list that is given is not changed.
+func unblocked(tasks []json.RawMessage, i int) (rest []json.RawMessage, blockers []string, err error) {
+	const field = "blockedBy"
+	var object map[string]json.RawMessage
+	if json.Unmarshal(tasks[i], &object) != nil || object[field] == nil {
+		return tasks, nil, nil // what is no object is judged with the rest
+	}
+	if err := json.Unmarshal(object[field], &blockers); err != nil {
+		return nil, nil, fmt.Errorf("%s of a task that is added must be a list of ids: %w", field, err)
+	}
+	delete(object, field)
+	text, err := json.Marshal(object)
+	if err != nil {
+		return nil, nil, err
+	}
+	rest = slices.Clone(tasks)
+	rest[i] = text
+	return rest, blockers, nil
 }
 
 func (x *index) clone() index {

@@ -34,7 +34,7 @@ func TestPlansGrow(t *testing.T) {
 	if err != nil || again.Tasks[4].ID != "R-003" || again.Graph.Len() != 5 {
 		t.Errorf("a second time: %v", err)
 	}
-	for _, bad := range []string{`{"id":"a","subject":"taken"}`, `{"id":"R-1"}`, `{"id":"R-1","subject":"x","blockedBy":["a"]}`, `{`, `7`} {
+	for _, bad := range []string{`{"id":"a","subject":"taken"}`, `{"id":"R-1"}`, `{"id":"R-1","subject":"x","blockedBy":["z"]}`, `{`, `7`} {
 		if _, err := p.With(3, json.RawMessage(bad)); err == nil {
 			t.Errorf("accepted %s", bad)
 		}
@@ -51,6 +51,31 @@ func TestPlansMadeByHandHaveTheirKeys(t *testing.T) {
 	for i, key := range hand.Keys() {
 		if key != p.Key(i) || key != hand.Key(i) {
 			t.Errorf("task %d: %s, by hand %s, read %s", i, key, hand.Key(i), p.Key(i))
+		}
+	}
+}
+
+// A task that joins with what blocks it is the task that a plan file with both has.
+func TestWithBlockers(t *testing.T) {
+	t.Parallel()
+	a, b, c := `{"id":"1","subject":"a","verify":["true"]}`, `{"id":"2","subject":"b","blockedBy":["1"],"verify":["true"]}`, `{"id":"3","subject":"c","blockedBy":["2","01"],"verify":["true"]}`
+	whole, _ := Parse("p.json", []byte(`{"tasks":[`+a+`,`+b+`,`+c+`]}`), Options{})
+	p, _ := Parse("p.json", []byte(`{"tasks":[`+a+`]}`), Options{})
+	q, err := p.With(2, json.RawMessage(b), json.RawMessage(c))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range whole.Tasks {
+		if q.Key(i) != whole.Key(i) || !slices.Equal(q.Graph.Blockers(i), whole.Graph.Blockers(i)) {
+			t.Errorf("task %d is another one: blocked by %v, want %v", i, q.Graph.Blockers(i), whole.Graph.Blockers(i))
+		}
+	}
+	if wave, total := q.Waves(); total != 3 || !slices.Equal(wave, []int{1, 2, 3}) {
+		t.Errorf("waves %v of %d", wave, total)
+	}
+	for _, bad := range []string{`{"id":"2","subject":"b","blockedBy":["9"]}`, `{"id":"2","subject":"b","blockedBy":["2"]}`, `{"id":"2","subject":"b","blockedBy":"1"}`} {
+		if _, err := p.With(2, json.RawMessage(bad)); err == nil {
+			t.Errorf("%s joined", bad)
 		}
 	}
 }

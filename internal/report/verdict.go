@@ -92,7 +92,7 @@ func selfShown(s *scheduler.State) (tasks []int) {
 		other[c.Task] = true
 	}
 	for _, a := range s.Added {
-		other[a.ID] = true
+		other[a.ID] = a.Origin != scheduler.FromList
 	}
 	for i := range s.Tasks {
 		if !other[s.Plan.Tasks[i].ID] {

@@ -89,6 +89,9 @@ func (r *Session) Run(ctx context.Context, c Console) (Outcome, error) {
 	if list != nil {
 		loop.Views = append(loop.Views, list)
 	}
+	joins, joined := r.joins(ctx)
+	defer joined()
+	loop.Joins = joins
 	sent := r.trace(ctx, loop)
 	hooks, told := r.notifier(ctx)
 	if hooks != nil {

@@ -103,7 +103,7 @@ func (m *Mirror) look(s *scheduler.State, i int) {
 	for k := len(m.seen); k < len(s.Plan.Tasks); k++ {
 		m.seen, m.ids = append(m.seen, view{}), append(m.ids, s.Plan.Tasks[k].ID)
 	}
-	v := shown(s, i, m.base)
+	v := shown(s, i, i < m.base || fromList(s, i))
 	if v == m.seen[i] {
 		return
 	}
@@ -111,11 +111,18 @@ func (m *Mirror) look(s *scheduler.State, i int) {
 	m.want[i] = struct{}{}
 }
 
-// shown is how task i is to be shown. A task that failed or is blocked is pending: the
+// fromList tells whether a task that joined the run is one of the list already.
+func fromList(s *scheduler.State, i int) bool {
+	return slices.ContainsFunc(s.Added, func(a scheduler.Added) bool {
+		return a.Origin == scheduler.FromList && a.ID == s.Plan.Tasks[i].ID
+	})
+}
+
+// shown is how task i is to be shown; own is one of the list. A task that failed or is blocked is pending: the
 // CLI has no other word, and it must not look done.
-func shown(s *scheduler.State, i, base int) view {
+func shown(s *scheduler.State, i int, own bool) view {
 	t := &s.Tasks[i]
-	if t.Attempts == 0 && i < base {
+	if t.Attempts == 0 && own {
 		return view{}
 	}
 	v := view{status: Pending, run: s.Config.Run, wave: t.Wave, stuck: t.Stuck}
@@ -127,7 +134,7 @@ func shown(s *scheduler.State, i, base int) view {
 			v.status = InProgress
 		}
 	}
-	if i >= base {
+	if !own {
 		v.added = &s.Plan.Tasks[i]
 	}
 	return v

@@ -42,6 +42,9 @@ func concluded(b scheduler.Body, s *scheduler.State) (lines []string, m mark) {
 		for _, a := range b.Tasks {
 			names = append(names, name(s, a.ID))
 		}
+		if b.Origin == scheduler.FromList {
+			return []string{fmt.Sprintf("%s joined the task list: %s", report.Plural(len(b.Tasks), "task", "tasks"), strings.Join(names, ", "))}, redo
+		}
 		return []string{fmt.Sprintf("back to work: %s for what the %s found: %s", report.Plural(len(b.Tasks), "task", "tasks"),
 			text(b.Origin), strings.Join(names, ", "))}, redo
 	case scheduler.GateEnded:

@@ -1,0 +1,55 @@
+package scheduler
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+)
+
+// Tasks that join while an attempt runs get a wave behind it, in the order of their edges;
+// they have to be shown like any others, and nothing joins a run that stops.
+func TestTasksJoinARunThatGoesOn(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, mustPlan(t, planText(task("a"), task("b", "a"))), testConfig())
+	b.runner.started = make(chan string, 10)
+	gate := make(chan struct{})
+	b.runner.gates = map[string]chan struct{}{"a": gate}
+	joins := make(chan []json.RawMessage)
+	b.Joins = joins
+	done := make(chan RunEnded)
+	go func() { done <- b.run(t) }()
+	<-b.runner.started
+	joins <- []json.RawMessage{[]byte(task("c")), []byte(task("d", "c", "b")), []byte(task("a")), []byte(task("e", "nowhere"))}
+	joins <- []json.RawMessage{[]byte(task("c"))} // known by now
+	close(gate)
+	if end := <-done; end.Status != "complete" || end.Tasks.Completed != 4 {
+		t.Fatalf("ended as %+v", end)
+	}
+	var started []string
+	for _, e := range of[AttemptStarted](b.journal) {
+		started = append(started, e.Task)
+	}
+	if want := []string{"a", "b", "c", "d"}; !slices.Equal(started, want) {
+		t.Errorf("started %q, want %q", started, want)
+	}
+	if got := of[TasksAdded](b.journal); len(got) != 1 || got[0].Origin != FromList || len(got[0].Tasks) != 2 {
+		t.Errorf("added %+v", got)
+	}
+	if joined(b.State, []json.RawMessage{[]byte(task("f"))}) != nil {
+		t.Error("a task joins a run that has ended")
+	}
+}
+
+// A joined task that nothing shows keeps the run from completing, unlike one that mends.
+func TestWhatJoinsHasToBeShown(t *testing.T) {
+	t.Parallel()
+	s := NewState(mustPlan(t, planText(task("a"))))
+	for i, body := range []Body{RunStarted{Config: testConfig()}, joined(s, []json.RawMessage{[]byte(`{"id":"b","subject":"B"}`)})} {
+		if err := s.apply(Event{Seq: int64(i + 1), Body: body}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if against, _ := unproven(s); len(against) != 2 {
+		t.Errorf("against it speaks %q", against)
+	}
+}
