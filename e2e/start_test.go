@@ -116,9 +116,15 @@ func planned(t *testing.T, r repo, srv *fakeapi.Server, e wavexEnd) {
 
 func TestRequestToResult(t *testing.T) {
 	t.Parallel()
-	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: planners()})
+	reviewers := answers("reviewers", asks("thorough review of a whole run"), func(*fakeapi.Request) map[string]any {
+		return map[string]any{"score": 9, "findings": []any{}}
+	})
+	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: append([]*fakeapi.Agent{reviewers}, planners()...)})
 	r := newRepo(t, packages())
-	e := r.wavex(srv, "start", wish, "--yes", "--review", "off").end()
+	e := r.wavex(srv, "start", wish, "--yes").end()
+	if n := len(srv.Messages(asks("thorough review of a whole run"))); n < 3 {
+		t.Errorf("%d questions of the thorough review, want three experts at least", n)
+	}
 	if !strings.Contains(e.stdout+e.stderr, "<loop-complete>\nAll tasks verified:\n") {
 		t.Errorf("not a word of completion: %s\n%s", e.stdout, e.stderr)
 	}
