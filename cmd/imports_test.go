@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -132,6 +133,40 @@ func TestImportsPointDown(t *testing.T) {
 		for _, word := range []string{"util", "common", "types", "helpers"} {
 			if strings.HasSuffix(name, word) {
 				t.Errorf("package %s: a drawer is no room", name)
+			}
+		}
+	}
+}
+
+// The layout in docs/design.md shows every room, and none below what it imports.
+func TestDesignShowsTheHouse(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../docs/design.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, layout, found := strings.Cut(string(text), "\n## Layout\n")
+	layout, _, _ = strings.Cut(layout, "\n## ")
+	house, tests, cut := strings.Cut(layout, "\nFor tests:\n")
+	if !found || !cut {
+		t.Fatal("docs/design.md has no layout of the house and of its tests")
+	}
+	at := map[string]int{}
+	for i, word := range strings.Fields(house) {
+		if name := strings.TrimSuffix(word, "/"); at[name] == 0 {
+			at[name] = i + 1
+		}
+	}
+	for name, rule := range may {
+		if at[name] == 0 {
+			if !slices.Contains(strings.Fields(strings.ReplaceAll(tests, "/ ", " ")), name) && !strings.HasPrefix(name, "examples/") {
+				t.Errorf("the layout in docs/design.md lacks %s", name)
+			}
+			continue
+		}
+		for _, imp := range rule.imports {
+			if imp != "*" && at[imp] < at[name] {
+				t.Errorf("the layout in docs/design.md has %s above %s, which imports it", imp, name)
 			}
 		}
 	}
