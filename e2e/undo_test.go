@@ -69,7 +69,11 @@ mine
 		t.Error("the agent is not told of the gap")
 	}
 
-	if e = r.wavex(srv, "rollback", "run").end(); e.exit != 0 || !strings.Contains(e.stdout, "remove     f0.txt") {
+	// The file was removed between two sessions, and not by the run.
+	if e = r.wavex(srv, "rollback", "run").end(); e.exit != 5 || !strings.Contains(e.stdout, "f0.txt  (changed since by somebody else)") {
+		t.Fatalf("exit %d\n%s\n%s", e.exit, e.stdout, e.stderr)
+	}
+	if e = r.wavex(srv, "rollback", "run", "--force").end(); e.exit != 0 || !strings.Contains(e.stdout, "remove     f0.txt") {
 		t.Fatalf("exit %d\n%s\n%s", e.exit, e.stdout, e.stderr)
 	}
 	mine, err := os.ReadFile(filepath.Join(r.dir, "f1.txt"))
