@@ -37,6 +37,20 @@ func TestAnchors(t *testing.T) {
 	}
 }
 
+// What the general questions propose as answers is clear by the heuristic as well: a person
+// who takes one is not asked again.
+func TestProposalsAreClear(t *testing.T) {
+	t.Parallel()
+	for _, d := range intent.Dimensions {
+		for _, p := range d.Proposals() {
+			s := intent.Offline("Improve the search\n" + d.Title() + ": " + p)
+			if got := s.Of(d); got.Points != intent.MaxPoints {
+				t.Errorf("%s: %q scores %d (%s)", d, p, got.Points, got.Reason)
+			}
+		}
+	}
+}
+
 func TestSpecBoundaries(t *testing.T) {
 	t.Parallel()
 	for spec, want := range map[int]intent.Shape{0: intent.Blocked, 4: intent.Blocked, 5: intent.Colleague, 7: intent.Colleague, 8: intent.Tool, 10: intent.Tool} {
