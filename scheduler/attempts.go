@@ -65,7 +65,7 @@ func (s *State) attemptEnded(b AttemptEnded) error {
 	t.Cost += r.Cost
 	t.Usage = t.Usage.Plus(r.Usage)
 	t.Took += r.Duration
-	t.remember(r)
+	t.remember(r, b.Status == Verified)
 	t.Stuck, t.NotBefore, t.Continue = b.Stuck, b.NotBefore, b.Continue
 	s.postpone(i, b.NotBefore)
 	if r.Session != "" {
@@ -91,19 +91,25 @@ func (s *State) attemptEnded(b AttemptEnded) error {
 }
 
 // remember keeps what the next attempt, a panel or a breaker will ask about.
-func (t *Task) remember(r runner.Result) {
+//
+// Work that is verified in a tree of its own may still not stand with the rest: it does not
+// end a row of failures.
+func (t *Task) remember(r runner.Result, verified bool) {
 	switch {
 	case r.Outcome.Stuck():
-		if t.Last != nil && t.Last.Signature == r.Signature && r.Signature != "" && t.SameError > 0 {
+		if t.failedSo(r) {
 			t.SameError++
 		} else {
 			t.SameError = 1
 		}
+		t.Failure = r.Signature
 		t.History = append(t.History, r.Reason)
 		t.Again = 0
 	case r.Outcome == runner.Throttled, r.Outcome == runner.Truncated:
 		t.Again++
 	case r.Outcome == runner.Interrupted, r.Outcome == runner.Limited:
+	case verified:
+		t.Again = 0
 	default:
 		t.Again, t.SameError = 0, 0
 	}
@@ -112,6 +118,11 @@ func (t *Task) remember(r runner.Result) {
 	if r.Outcome.Stuck() || r.Outcome == runner.Done || t.Last == nil || !t.Last.Outcome.Stuck() {
 		t.Last = &r
 	}
+}
+
+// failedSo tells whether the task's last failure was the same.
+func (t *Task) failedSo(r runner.Result) bool {
+	return t.SameError > 0 && r.Signature != "" && t.Failure == r.Signature
 }
 
 // why names the next attempt after an outcome.

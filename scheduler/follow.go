@@ -109,7 +109,7 @@ func continues(mode string, t *Task, r runner.Result) bool {
 	if r.Outcome == runner.Stalled {
 		return false
 	}
-	return !(t.SameError > 0 && t.Last != nil && t.Last.Signature == r.Signature && r.Signature != "")
+	return !t.failedSo(r)
 }
 
 // Waits of a throttled attempt: full jitter between none and the bound, never below
@@ -161,7 +161,7 @@ func tripped(s *State, i int, r runner.Result) *Stop {
 		return &Stop{Status: "paused", ExitCode: 4, Breaker: name, Reason: reason, Advice: advice}
 	}
 	same := 1
-	if t.Last != nil && t.SameError > 0 && t.Last.Signature == r.Signature && r.Signature != "" {
+	if t.failedSo(r) {
 		same = t.SameError + 1
 	}
 	if c.SameError > 0 && same >= c.SameError {

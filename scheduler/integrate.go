@@ -161,7 +161,7 @@ func (s *State) integrationEnded(b IntegrationEnded) {
 			continue
 		}
 		t := &s.Tasks[i]
-		t.remember(r.Result)
+		t.remember(r.Result, false)
 		t.Stuck, t.Continue, t.Next, t.Commit = r.Stuck, false, "retry", ""
 		s.move(i, r.Status)
 		s.block(r.Task, r.Blocked)

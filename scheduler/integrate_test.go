@@ -167,3 +167,15 @@ func TestFailFastAfterAnIntegration(t *testing.T) {
 		}
 	}
 }
+
+// The same failure to stand with the rest, again and again, opens the breaker as any other:
+// that the work passes in its own tree in between does not make it another.
+func TestTheBreakerCountsIntegrations(t *testing.T) {
+	t.Parallel()
+	f := &trees{blame: map[string]int{"b": 9}}
+	b := isolated(t, f, func(c *Config) { c.SameError, c.MaxRetries = 3, 9 }, task("a"), task("b"))
+	end := b.run(t)
+	if end.ExitCode != 4 || b.State.Stop == nil || b.State.Stop.Breaker != "same-error" || b.State.Tasks[1].Attempts != 3 {
+		t.Fatalf("ended as %+v, stopped by %+v", end, b.State.Stop)
+	}
+}

@@ -53,7 +53,8 @@ type Task struct {
 	Prechecks int
 	Consulted []string // experts asked
 	History   []string // reasons of failed attempts, oldest first
-	SameError int      // attempts in a row with the signature of the last
+	SameError int      // failures in a row with the signature of the last
+	Failure   string   // that signature
 
 	Cost        budget.USD // attempts and panels
 	CounselCost budget.USD
