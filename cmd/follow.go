@@ -32,9 +32,7 @@ func follow(args []string) (follower, error) {
 // board is the run for a terminal.
 func (f follower) board() *ui.Board {
 	b := ui.BoardOf(f.State, f.Alive)
-	for _, d := range f.Running() {
-		b.Running = append(b.Running, ui.Doing(d))
-	}
+	b.Running = f.Running()
 	if n := len(f.Events); n > 0 && (f.State.Ended != nil || !f.Alive) {
 		b.Ended = f.Events[n-1].Time
 	}

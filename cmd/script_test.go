@@ -22,6 +22,8 @@ import (
 	"go.uber.org/goleak"
 
 	"wavex/cmd"
+	"wavex/internal/report/reporttest"
+	"wavex/internal/ui"
 )
 
 func TestMain(m *testing.M) {
@@ -61,7 +63,7 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	schema := eventSchema(t)
+	schema := reporttest.Schema(t, ui.EventSchema())
 	scripts, err := filepath.Glob("testdata/script/*.txtar")
 	if err != nil || len(scripts) == 0 {
 		t.Fatalf("no scripts: %v", err)

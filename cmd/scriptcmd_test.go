@@ -19,14 +19,11 @@ import (
 	"strings"
 	"sync"
 	"syscall"
-	"testing"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/tidwall/gjson"
-
-	"wavex/internal/ui"
 )
 
 // exits CODE[,CODE] PROGRAM ARGS... runs a program and wants one of these exit codes.
@@ -264,22 +261,4 @@ func events(ts *testscript.TestScript, neg bool, args []string, schema *jsonsche
 			ts.Fatalf("the last event lacks %s: %s", path, last.Raw)
 		}
 	}
-}
-
-func eventSchema(t *testing.T) *jsonschema.Schema {
-	t.Helper()
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(ui.EventSchema()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := jsonschema.NewCompiler()
-	c.AssertFormat()
-	if err := c.AddResource("events.json", doc); err != nil {
-		t.Fatal(err)
-	}
-	s, err := c.Compile("events.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
 }

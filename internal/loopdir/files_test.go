@@ -79,7 +79,7 @@ func TestKeepsWhatOthersWrote(t *testing.T) {
 		}
 	}
 	files := read(t, dir)
-	valid(t, schema(t, WorkflowSchema()), []byte(files[WorkflowFile]))
+	valid(t, reporttest.Schema(t, WorkflowSchema()), []byte(files[WorkflowFile]))
 	var w map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(files[WorkflowFile]), &w); err != nil {
 		t.Fatal(err)
@@ -115,7 +115,7 @@ func TestOddScoresAreNotKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	valid(t, schema(t, WorkflowSchema()), text)
+	valid(t, reporttest.Schema(t, WorkflowSchema()), text)
 }
 
 // A file that is no object is kept beside the new one, and told.
@@ -128,7 +128,7 @@ func TestSetsAsideWhatItCannotRead(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "state.json.bad") {
 		t.Errorf("the error is %v", err)
 	}
-	valid(t, schema(t, LinearSchema()), []byte(read(t, dir)[LinearFile]))
+	valid(t, reporttest.Schema(t, LinearSchema()), []byte(read(t, dir)[LinearFile]))
 	if old, err := os.ReadFile(filepath.Join(dir, LinearFile+".bad")); err != nil || string(old) != `{"spec": "torn` {
 		t.Errorf("kept %q, %v", old, err)
 	}

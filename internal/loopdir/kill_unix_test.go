@@ -17,7 +17,7 @@ import (
 // ours in the middle of something.
 func TestKilledBetweenWrites(t *testing.T) {
 	t.Parallel()
-	workflow, linear := schema(t, WorkflowSchema()), schema(t, LinearSchema())
+	workflow, linear := reporttest.Schema(t, WorkflowSchema()), reporttest.Schema(t, LinearSchema())
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
-	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -25,24 +23,6 @@ var stories = map[string]func(testing.TB, func(scheduler.Event, *scheduler.State
 	"mixed": reporttest.Mixed, "complete": reporttest.Complete, "paused": reporttest.Paused, "hostile": reporttest.Hostile, "reviewed": reporttest.Reviewed,
 }
 
-func schema(t *testing.T, text []byte) *jsonschema.Schema {
-	t.Helper()
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := jsonschema.NewCompiler()
-	c.AssertFormat()
-	if err := c.AddResource("schema.json", doc); err != nil {
-		t.Fatal(err)
-	}
-	s, err := c.Compile("schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
 func valid(t *testing.T, s *jsonschema.Schema, text []byte) {
 	t.Helper()
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
@@ -58,7 +38,7 @@ func valid(t *testing.T, s *jsonschema.Schema, text []byte) {
 // event says the same as the state itself.
 func TestEveryEvent(t *testing.T) {
 	t.Parallel()
-	workflow, linear := schema(t, WorkflowSchema()), schema(t, LinearSchema())
+	workflow, linear := reporttest.Schema(t, WorkflowSchema()), reporttest.Schema(t, LinearSchema())
 	for name, tell := range stories {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -131,19 +111,7 @@ func invariant(t *testing.T, text []byte) {
 
 func golden(t *testing.T, name string, got []byte) {
 	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("%s is\n%s\nwant\n%s", name, got, want)
-	}
+	reporttest.Golden(t, name, string(got), *update)
 }
 
 func TestGolden(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"wavex/internal/report/reporttest"
 	"wavex/scheduler"
 )
 
@@ -35,7 +36,7 @@ func TestWriteStage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		valid(t, schema(t, WorkflowSchema()), text)
+		valid(t, reporttest.Schema(t, WorkflowSchema()), text)
 		for _, w := range c.wants {
 			if !strings.Contains(string(text), w) {
 				t.Errorf("%s lacks %s:\n%s", c.stage, w, text)

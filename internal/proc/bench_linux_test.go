@@ -14,19 +14,7 @@ import (
 func BenchmarkBare(b *testing.B) {
 	cpu := cpuTime(b)
 	for b.Loop() {
-		c := exec.Command("/bin/true")
-		c.Env, c.Dir = testEnv, "/"
-		out, err := c.StdoutPipe()
-		if err != nil {
-			b.Fatal(err)
-		}
-		if err := c.Start(); err != nil {
-			b.Fatal(err)
-		}
-		_, _ = io.Copy(io.Discard, out)
-		if err := c.Wait(); err != nil {
-			b.Fatal(err)
-		}
+		bareTrue(b)
 	}
 	cpu(b)
 }
@@ -55,22 +43,26 @@ func BenchmarkBare8(b *testing.B) {
 	b.SetParallelism(4)
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
-			c := exec.Command("/bin/true")
-			c.Env, c.Dir = testEnv, "/"
-			out, err := c.StdoutPipe()
-			if err != nil {
-				b.Fatal(err)
-			}
-			if err := c.Start(); err != nil {
-				b.Fatal(err)
-			}
-			_, _ = io.Copy(io.Discard, out)
-			if err := c.Wait(); err != nil {
-				b.Fatal(err)
-			}
+			bareTrue(b)
 		}
 	})
 	cpu(b)
+}
+
+func bareTrue(b *testing.B) {
+	c := exec.Command("/bin/true")
+	c.Env, c.Dir = testEnv, "/"
+	out, err := c.StdoutPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		b.Fatal(err)
+	}
+	_, _ = io.Copy(io.Discard, out)
+	if err := c.Wait(); err != nil {
+		b.Fatal(err)
+	}
 }
 
 func runTrue(b *testing.B) {

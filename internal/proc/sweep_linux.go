@@ -1,8 +1,6 @@
 package proc
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -276,19 +274,6 @@ func Find(mark string) ([]Proc, error) {
 		out = append(out, Proc{Pid: st.pid, Run: run, Attempt: attempt, Command: commandOf(st.pid)})
 	}
 	return out, nil
-}
-
-// Sweep kills everything whose WAVEX_RUN or WAVEX_ATTEMPT is mark, or whose WAVEX_ATTEMPT
-// begins with mark and a slash, and all descendants
-// of that, until two looks in a row find none; it spares this process and its
-// ancestors. It is for what another wavex left, and for the end of a run. The error
-// wraps ErrLeft when something is still alive after 30 s, or cannot be killed, or ctx is done.
-func Sweep(ctx context.Context, mark string) (killed int, err error) {
-	killed, err = sweepMark(mark, ctx.Done())
-	if err != nil && ctx.Err() != nil {
-		err = errors.Join(err, context.Cause(ctx))
-	}
-	return killed, err
 }
 
 func sweepMark(mark string, stop <-chan struct{}) (killed int, err error) {

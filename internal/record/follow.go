@@ -13,18 +13,9 @@ import (
 	"wavex/internal/journal"
 	"wavex/internal/planfile"
 	"wavex/internal/transcript"
+	"wavex/internal/ui"
 	"wavex/scheduler"
 )
-
-// Doing is one thing that is under way.
-type Doing struct {
-	Task, Subject string // Task is "" for what is of the whole run
-	Kind          string // "attempt", "counsel", "review", "criteria", "integration", "delivery"
-	Attempt       int
-	Since         time.Time
-	Last          string    // the last sign of life
-	At            time.Time // when it was seen
-}
 
 // Follower is a run that another wavex works at, read from its journal as that grows.
 // It changes nothing. It is used by one goroutine.
@@ -37,7 +28,7 @@ type Follower struct {
 	given  string // the plan, where the user named it
 	log    *journal.Follower
 	digest string // of the plan that the state was made with
-	open   map[string]Doing
+	open   map[string]ui.Doing
 }
 
 // Follow follows the runs in a .loop directory. given is the plan where the user named it;
@@ -59,7 +50,7 @@ func (f *Follower) Poll(show func(scheduler.Event, *scheduler.State)) (changed b
 		return false, err
 	}
 	if fresh {
-		f.Events, f.State, f.open = nil, nil, map[string]Doing{}
+		f.Events, f.State, f.open = nil, nil, map[string]ui.Doing{}
 	}
 	known := f.State != nil
 	for _, e := range events {
@@ -123,7 +114,7 @@ func (f *Follower) load(path, digest, run string) error {
 // track keeps what is under way.
 func (f *Follower) track(e scheduler.Event) {
 	begin := func(kind, task string, n int) {
-		f.open[kind+"/"+task] = Doing{Task: task, Kind: kind, Attempt: n, Since: e.Time}
+		f.open[kind+"/"+task] = ui.Doing{Task: task, Kind: kind, Attempt: n, Since: e.Time}
 	}
 	end := func(kind, task string) { delete(f.open, kind+"/"+task) }
 	switch b := e.Body.(type) {
@@ -157,11 +148,11 @@ func (f *Follower) track(e scheduler.Event) {
 }
 
 // Running is what is under way, in order of its start, with its last sign of life.
-func (f *Follower) Running() []Doing {
+func (f *Follower) Running() []ui.Doing {
 	if !f.Alive {
 		return nil
 	}
-	out := make([]Doing, 0, len(f.open))
+	out := make([]ui.Doing, 0, len(f.open))
 	for _, d := range f.open {
 		if i, ok := f.State.Index(d.Task); ok && d.Task != "" {
 			d.Subject = f.State.Plan.Tasks[i].Subject
@@ -171,7 +162,7 @@ func (f *Follower) Running() []Doing {
 		}
 		out = append(out, d)
 	}
-	slices.SortFunc(out, func(a, b Doing) int {
+	slices.SortFunc(out, func(a, b ui.Doing) int {
 		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Task, b.Task))
 	})
 	return out

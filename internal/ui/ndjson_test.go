@@ -23,27 +23,9 @@ func openNDJSON(b *buffer) View { return NDJSON(b) }
 // contentKey is package plan's business, and its golden files would change with it.
 var contentKey = regexp.MustCompile(`"key":"[^"]*"`)
 
-func compiled(t *testing.T) *jsonschema.Schema {
-	t.Helper()
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(EventSchema()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := jsonschema.NewCompiler()
-	c.AssertFormat()
-	if err := c.AddResource("events.json", doc); err != nil {
-		t.Fatal(err)
-	}
-	s, err := c.Compile("events.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
 func TestNDJSONGolden(t *testing.T) {
 	t.Parallel()
-	schema := compiled(t)
+	schema := reporttest.Schema(t, EventSchema())
 	for name, tell := range stories {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -87,7 +69,7 @@ func TestNDJSONVerdict(t *testing.T) {
 // Each wrong stream is wrong for one reason.
 func TestSchemaRefuses(t *testing.T) {
 	t.Parallel()
-	schema := compiled(t)
+	schema := reporttest.Schema(t, EventSchema())
 	for name, line := range map[string]string{
 		"version":      `{"v":2,"seq":1,"time":"2026-01-02T03:04:05Z","type":"notice","data":{"level":"info","text":"x"}}`,
 		"unknown type": `{"v":1,"seq":1,"time":"2026-01-02T03:04:05Z","type":"nothing","data":{}}`,

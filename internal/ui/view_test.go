@@ -3,8 +3,6 @@ package ui
 import (
 	"bytes"
 	"flag"
-	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -59,23 +57,7 @@ func shown(t *testing.T, tell telling, open func(*buffer) View) string {
 
 func golden(t *testing.T, name, got string) {
 	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s differs (go test -update rewrites it)\n--- got\n%s\n--- want\n%s", path, got, want)
-	}
+	reporttest.Golden(t, name, got, *update)
 }
 
 // The announcement has what is known of the request and the reviews.
