@@ -135,13 +135,13 @@ func freeze(roots []stat) []ident {
 // session or carries its mark, and the descendants of those.
 func (b *brood) sweepAll(p *Process, deadline time.Time) (killed int, contained bool) {
 	return hunt(deadline, nil, func() []ident {
-		live, last := b.others(p)
+		live, last, mark := b.others(p)
 		return freeze(look(func() (found []stat, unsure bool) {
 			found = scan(seize, func(st stat, attempt func() string) bool {
 				if st.start < p.ticks || live[st.pid] {
 					return false
 				}
-				if st.pgrp == p.pid || st.session == p.pid || last && attempt() == p.mark {
+				if st.pgrp == p.pid || st.session == p.pid || last && attempt() == mark {
 					return true
 				}
 				unsure = unsure || last && nascent(st.pid)
@@ -154,17 +154,17 @@ func (b *brood) sweepAll(p *Process, deadline time.Time) (killed int, contained 
 
 // others returns the pids of the live processes but p, and whether p is the last that
 // has its mark.
-func (b *brood) others(p *Process) (live map[int]bool, last bool) {
+func (b *brood) others(p *Process) (live map[int]bool, last bool, mark string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	live, last = map[int]bool{}, p.mark != ""
+	live, last, mark = map[int]bool{}, p.mark != "", p.mark
 	for q := range b.live {
 		if q != p {
 			live[q.pid] = true
-			last = last && q.mark != p.mark
+			last = last && q.mark != mark
 		}
 	}
-	return live, last
+	return live, last, mark
 }
 
 // seize stops a process that a scan has found.
