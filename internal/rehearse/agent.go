@@ -61,7 +61,7 @@ func Main(ctx context.Context, args, env []string, stdin io.Reader, stdout, stde
 			}
 			select {} // until the signal is delivered
 		},
-		orphan: func(life time.Duration, stdout bool) error { return leaveOrphan(args, env, life, stdout) },
+		orphan: func(env []string, life time.Duration, stdout bool) error { return leaveOrphan(args, env, life, stdout) },
 	}
 	return run(ctx, h, args, env, stdin, stdout, stderr)
 }
@@ -72,9 +72,9 @@ type host struct {
 	root    bool   // running as root
 	signals <-chan os.Signal
 	now     func() time.Time
-	id      func() string                                // a new UUID
-	die     func()                                       // SIGKILL to itself
-	orphan  func(life time.Duration, holdOut bool) error // leaves a process behind
+	id      func() string                                              // a new UUID
+	die     func()                                                     // SIGKILL to itself
+	orphan  func(env []string, life time.Duration, holdOut bool) error // leaves a process behind
 }
 
 type agent struct {
@@ -92,6 +92,7 @@ type agent struct {
 
 	in    <-chan message // nil after the end of input
 	queue []message      // user turns that came while one was running
+	heard message        // the user turn that is played
 
 	served int // user turns so far
 	cost   budget.USD
@@ -148,19 +149,25 @@ func (a *agent) prepare(args []string) error {
 			return fmt.Errorf("wavex agent: %s=%q is not a positive number", SpeedVar, s)
 		}
 	}
-	if path := a.getenv(FileVar); path != "" {
+	a.task, a.block, err = assigned(a.getenv(FileVar))
+	return err
+}
+
+// assigned reads an assignment; "": there is none.
+func assigned(path string) (task Assignment, block *Block, err error) {
+	if path != "" {
 		text, err := os.ReadFile(path)
 		if err != nil {
-			return fmt.Errorf("wavex agent: reading the assignment: %w", err)
+			return task, nil, fmt.Errorf("wavex agent: reading the assignment: %w", err)
 		}
-		if err := decode(text, &a.task); err != nil {
-			return fmt.Errorf("wavex agent: the assignment %s: %w", path, err)
+		if err := decode(text, &task); err != nil {
+			return task, nil, fmt.Errorf("wavex agent: the assignment %s: %w", path, err)
 		}
 	}
-	if a.block, err = ParseBlock(a.task.Block); err != nil {
-		return fmt.Errorf("wavex agent: the rehearse block of %q: %w", a.task.Task, err)
+	if block, err = ParseBlock(task.Block); err != nil {
+		return task, nil, fmt.Errorf("wavex agent: the rehearse block of %q: %w", task.Task, err)
 	}
-	return nil
+	return task, block, nil
 }
 
 func (a *agent) getenv(name string) string {
@@ -213,7 +220,7 @@ func (a *agent) next(ctx context.Context) error {
 			return err
 		}
 	}
-	a.queue = a.queue[1:]
+	a.heard, a.queue = a.queue[0], a.queue[1:]
 	return nil
 }
 

@@ -196,7 +196,7 @@ func (t *turn) looksGood(ctx context.Context) error {
 func (t *turn) end(ctx context.Context, r resultLine) (over bool, err error) {
 	switch t.b.Outcome {
 	case Orphan, OrphanStdout:
-		if err := t.orphan(linger(t.b), t.b.Outcome == OrphanStdout); err != nil {
+		if err := t.orphan(t.env, linger(t.b), t.b.Outcome == OrphanStdout); err != nil {
 			fmt.Fprintln(t.stderr, "wavex agent: leaving an orphan:", err)
 			return true, exit(1)
 		}

@@ -16,8 +16,11 @@ type message struct {
 	Type      string `json:"type"` // "user", "control_request", ...
 	RequestID string `json:"request_id"`
 	Request   struct {
-		Subtype string `json:"subtype"`
-		Mode    string `json:"mode"`
+		Subtype  string `json:"subtype"`
+		Mode     string `json:"mode"`
+		Settings struct {
+			Env map[string]string `json:"env"`
+		} `json:"settings"`
 	} `json:"request"`
 	Message struct {
 		Role    string          `json:"role"`

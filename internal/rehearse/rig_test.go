@@ -57,7 +57,7 @@ func newRig(t *testing.T, block string) *rig {
 		now: func() time.Time { return start },
 		id:  func() string { n++; return fmt.Sprintf("%08x-0000-4000-8000-%012x", n, n) },
 		die: func() { r.died = true },
-		orphan: func(life time.Duration, out bool) error {
+		orphan: func(_ []string, life time.Duration, out bool) error {
 			r.orphans = append(r.orphans, fmt.Sprint(life, out))
 			return nil
 		},

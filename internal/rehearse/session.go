@@ -35,6 +35,12 @@ func (a *agent) claim(lost bool) error {
 	} else if id := a.cmd.value("--session-id"); id != "" {
 		a.session = id
 	}
+	return a.remember()
+}
+
+// remember keeps the session's id and where it belongs.
+func (a *agent) remember() error {
+	store := a.getenv(SessionsVar)
 	if store == "" || a.cmd.has("--no-session-persistence") {
 		return nil
 	}
