@@ -47,7 +47,8 @@ func BenchmarkFleet(b *testing.B) {
 	for b.Loop() {
 		s := race(b, fmt.Sprintf("%d short tasks of the real CLI at -j4", tasks), []contestant{
 			{name: "xargs", env: env, argv: []string{"sh", "-c", "xargs -P4 -d '\\n' -n1 " + given.claude + " -p < " + lines}},
-			{name: "wavex", env: env, argv: []string{wavex, "run", plan, "-j4", "--plain"}},
+			{name: "wavex", env: env, argv: []string{wavex, "run", plan, "-j4", "--plain", "--review", "off", "--accept-assumptions"}},
+			{name: "wavex, nothing waits", env: env, argv: []string{wavex, "run", plan, "-j4", "--plain", "--review", "off", "--accept-assumptions", "--warm", "0"}},
 		})
 		r := ratio(s["wavex"].wall, s["xargs"].wall)
 		verdict(b, "wavex over xargs", r, 0.7)

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"wavex/budget"
 	"wavex/internal/plan"
 	"wavex/internal/proc"
 	"wavex/internal/verify"
@@ -50,6 +51,8 @@ type Agent struct {
 	// Secrets takes secrets out of every file that is kept of an attempt; nil: they are
 	// kept as they are. What an Agent returns and what it observes is the caller's to clean.
 	Secrets Redactor
+	// Warm keeps processes between attempts; nil: each attempt has one of its own.
+	Warm *Warm
 	// Observe is told of signs of life, from a goroutine of each attempt. It must not
 	// block. nil: nobody watches.
 	Observe func(Observation)
@@ -125,8 +128,10 @@ type attempt struct {
 	req    Request
 	res    Result
 	env    []string
-	edited bool // the agent used a tool that edits
-	silent bool // a command task that printed nothing
+	vars   map[string]string // what in env is of this attempt alone
+	spent  budget.USD        // on what came to nothing before the conversation
+	edited bool              // the agent used a tool that edits
+	silent bool              // a command task that printed nothing
 }
 
 func (t *attempt) run(ctx context.Context) verdict {
@@ -232,6 +237,8 @@ func (t *attempt) prepare() ([]string, error) {
 		return t.environ(add), nil
 	}
 	err := t.assign(add, t.req.LogDir, assignment{Task: t.req.Task, Attempt: t.req.Attempt, Block: t.req.Rehearse})
+	t.vars = maps.Clone(add)
+	delete(t.vars, proc.RunVar)
 	return t.environ(add), err
 }
 

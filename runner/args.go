@@ -17,39 +17,52 @@ const argumentMax = 32 << 10
 // The flags of every process: headless, one JSON object a line in both directions.
 var speaking = []string{"-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"}
 
-// attemptArgs are the arguments for an attempt; see docs/claude-cli.md for what each does.
-func (t *attempt) attemptArgs(resume bool) ([]string, error) {
-	s := t.req.Settings
-	args := append([]string{}, speaking...)
-	if t.req.Session != "" {
-		if resume {
-			args = append(args, "--resume", t.req.Session)
-		} else {
-			args = append(args, "--session-id", t.req.Session)
-		}
-	}
-	mode := s.PermissionMode
-	if mode == "" {
-		mode = "acceptEdits"
-	}
-	args = append(args, "--permission-mode", mode)
-	// Rules go as settings, because --allowedTools takes a ")" before a blank for the
-	// end of a rule. They are added to what the user's own settings allow, and a rule that
-	// the CLI cannot read is passed over without harm to the others.
-	rules, others := checkRules(t.req.Checks), []string(nil)
-	for _, r := range s.AllowedTools {
-		if oneRule(r) {
-			rules = append(rules, r)
-		} else {
-			others = append(others, r) // "Read,Grep": the CLI's own list syntax
-		}
-	}
+// attemptArgs are the arguments for an attempt that has its process alone.
+func (t *attempt) attemptArgs(flags, rules []string, resume bool) ([]string, error) {
+	args := append(append([]string{}, t.Argv...), flags...)
+	args = append(args, sessionFlags(t.req.Session, resume)...)
 	if len(rules) > 0 {
 		settings, err := json.Marshal(map[string]any{"permissions": map[string]any{"allow": rules}})
 		if err != nil {
 			return nil, err
 		}
 		args = append(args, "--settings", string(settings))
+	}
+	return capped(args, t.req.Cap), nil
+}
+
+// sessionFlags open a session, or continue one.
+func sessionFlags(session string, resume bool) []string {
+	switch {
+	case session == "":
+		return nil
+	case resume:
+		return []string{"--resume", session}
+	}
+	return []string{"--session-id", session}
+}
+
+// flags are what an attempt says of the agent, and the rules that allow it the commands
+// of its checks; see docs/claude-cli.md for what each does. Rules go as settings, because
+// --allowedTools takes a ")" before a blank for the end of a rule. They are added to what
+// the user's own settings allow, and a rule that the CLI cannot read is passed over without
+// harm to the others.
+func (t *attempt) flags() (args, rules []string, err error) {
+	s := t.req.Settings
+	args = append([]string{}, speaking...)
+	mode := s.PermissionMode
+	if mode == "" {
+		mode = "acceptEdits"
+	}
+	args = append(args, "--permission-mode", mode)
+	rules = checkRules(t.req.Checks)
+	var others []string
+	for _, r := range s.AllowedTools {
+		if oneRule(r) {
+			rules = append(rules, r)
+		} else {
+			others = append(others, r) // "Read,Grep": the CLI's own list syntax
+		}
 	}
 	args = list(args, "--allowedTools", others)
 	args = list(args, "--disallowedTools", s.DisallowedTools)
@@ -60,7 +73,6 @@ func (t *attempt) attemptArgs(resume bool) ([]string, error) {
 	default: // the file's servers and no others
 		args = append(args, "--mcp-config", s.MCPConfig, "--strict-mcp-config")
 	}
-	args = capped(args, t.req.Cap)
 	if s.MaxTurns > 0 {
 		args = append(args, "--max-turns", strconv.Itoa(s.MaxTurns))
 	}
@@ -74,7 +86,8 @@ func (t *attempt) attemptArgs(resume bool) ([]string, error) {
 			args = append(args, f.flag, f.value)
 		}
 	}
-	return texted(args, "--append-system-prompt", s.AppendSystemPrompt, t.req.LogDir)
+	args, err = texted(args, "--append-system-prompt", s.AppendSystemPrompt, t.req.LogDir)
+	return args, rules, err
 }
 
 // askArgs are the arguments for a lean call: no session, no tools but those named.

@@ -304,11 +304,11 @@ func TestWhatTheChildGets(t *testing.T) {
 	}
 	d := readDump(t, file)
 	want := []string{"-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose",
-		"--session-id", b.req.Session, "--permission-mode", "acceptEdits",
-		"--settings", `{"permissions":{"allow":["Bash(true \u0026\u0026 \\(true\\))","Bash(test \"$(x)\" = y)"]}}`,
-		"--allowedTools", "Read,Grep", "--disallowedTools", "WebFetch", "WebSearch", "--strict-mcp-config",
-		"--max-budget-usd", "1.25", "--max-turns", "7", "--model", "opus", "--fallback-model", "sonnet,haiku",
-		"--agent", "general-purpose", "--setting-sources", "user,project", "--append-system-prompt", "be brief"}
+		"--permission-mode", "acceptEdits", "--allowedTools", "Read,Grep", "--disallowedTools", "WebFetch", "WebSearch", "--strict-mcp-config",
+		"--max-turns", "7", "--model", "opus", "--fallback-model", "sonnet,haiku",
+		"--agent", "general-purpose", "--setting-sources", "user,project", "--append-system-prompt", "be brief",
+		"--session-id", b.req.Session, "--settings", `{"permissions":{"allow":["Bash(true \u0026\u0026 \\(true\\))","Bash(test \"$(x)\" = y)"]}}`,
+		"--max-budget-usd", "1.25"}
 	if !slices.Equal(d.Args, want) {
 		t.Errorf("arguments\n%q, want\n%q", d.Args, want)
 	}
@@ -342,7 +342,11 @@ func TestArguments(t *testing.T) {
 	dir := t.TempDir()
 	args := func(s plan.Settings, resume bool) string {
 		at := &attempt{Agent: &Agent{}, req: Request{Session: "S", Settings: s, LogDir: dir}}
-		got, err := at.attemptArgs(resume)
+		flags, rules, err := at.flags()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := at.attemptArgs(flags, rules, resume)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -353,12 +357,12 @@ func TestArguments(t *testing.T) {
 		resume   bool
 		want     string
 	}{
-		{plan.Settings{}, false, "--session-id S --permission-mode acceptEdits --strict-mcp-config"},
-		{plan.Settings{}, true, "--resume S --permission-mode acceptEdits --strict-mcp-config"},
-		{plan.Settings{MCPConfig: "inherit", PermissionMode: "plan"}, false, "--session-id S --permission-mode plan"},
-		{plan.Settings{MCPConfig: "mcp.json"}, false, "--session-id S --permission-mode acceptEdits --mcp-config mcp.json --strict-mcp-config"},
+		{plan.Settings{}, false, "--permission-mode acceptEdits --strict-mcp-config --session-id S"},
+		{plan.Settings{}, true, "--permission-mode acceptEdits --strict-mcp-config --resume S"},
+		{plan.Settings{MCPConfig: "inherit", PermissionMode: "plan"}, false, "--permission-mode plan --session-id S"},
+		{plan.Settings{MCPConfig: "mcp.json"}, false, "--permission-mode acceptEdits --mcp-config mcp.json --strict-mcp-config --session-id S"},
 		{plan.Settings{AppendSystemPrompt: strings.Repeat("x", argumentMax+1)}, false,
-			"--session-id S --permission-mode acceptEdits --strict-mcp-config --append-system-prompt-file " + filepath.Join(dir, systemFile)},
+			"--permission-mode acceptEdits --strict-mcp-config --append-system-prompt-file " + filepath.Join(dir, systemFile) + " --session-id S"},
 	} {
 		if got := args(tc.settings, tc.resume); got != tc.want {
 			t.Errorf("arguments = %s\nwant %s", got, tc.want)

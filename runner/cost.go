@@ -15,13 +15,14 @@ type Pricer interface {
 
 // spent is what an attempt cost, as far as it can be known, and where that is from
 // (see Result.Priced). The result line's sum is the CLI's own and counts from the start of
-// the process, also when it resumed a session (observed on claude 2.1.197).
+// the process, also when it resumed a session (observed on claude 2.1.197): what the process
+// had spent before is taken off.
 func (f *facts) spent(limit budget.USD) (budget.USD, string, Usage) {
 	switch r := f.result; {
-	case r != nil && r.hasCost && r.usage != (Usage{}):
-		return r.cost, "result", r.usage
+	case r != nil && r.hasCost && r.usage.minus(f.before.usage) != (Usage{}):
+		return max(r.cost-f.before.spent, 0), "result", r.usage.minus(f.before.usage)
 	case r != nil && r.hasCost:
-		return r.cost, "result", f.usage
+		return max(r.cost-f.before.spent, 0), "result", f.usage
 	case !f.begun && f.lines == 0: // it asked the API for nothing
 		return 0, "", f.usage
 	case !f.unpriced && (f.usage != (Usage{}) || f.stray == ""):

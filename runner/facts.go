@@ -22,12 +22,15 @@ const reportMax = 4 << 10
 type facts struct {
 	note   func(kind, text string) // for displays; may be nil
 	prices Pricer                  // nil: nothing can be priced
-	turn   func(over bool)         // the turn ended (a result line), or another began; may be nil
+	turn   func(turn)              // how the conversation stands; may be nil. It may block.
 
 	lines     int    // JSON objects that were looked at
 	stray     string // the first line that is no JSON: the CLI's own words
 	session   string
 	version   string
+	clears    bool       // the CLI has the command /clear
+	before    before     // what the process had behind it
+	clearing  bool       // the next result line answers /clear
 	usage     Usage      // each API response once; Output is a lower bound
 	cost      budget.USD // of usage, a lower bound too
 	unpriced  bool       // an API response could not be priced: cost lacks it
@@ -40,6 +43,7 @@ type facts struct {
 	result    *resultLine
 	results   int
 	begun     bool // the init line was seen
+	active    bool // it works on after a result line
 	badResult bool // the last result line could not be read
 	ids       map[uint64]struct{}
 	seed      maphash.Seed
@@ -84,6 +88,14 @@ func (f *facts) line(line []byte, cut bool) {
 		f.astray(line)
 		return
 	}
+	switch kind {
+	case "control_response":
+		f.onControl(o.Get("response"))
+		return
+	case beforeType:
+		f.onBefore(o)
+		return
+	}
 	f.lines++
 	switch kind {
 	case "assistant":
@@ -92,6 +104,13 @@ func (f *facts) line(line []byte, cut bool) {
 		f.onSystem(o)
 	case "rate_limit_event":
 		f.onLimit(o.Get("rate_limit_info"))
+	}
+}
+
+// onControl takes an answer to a request of ours. Interrupts need none: a result follows.
+func (f *facts) onControl(r gjson.Result) {
+	if f.turn != nil && r.Get("request_id").Str != stopID {
+		f.turn(turn{kind: answered, id: strings.Clone(r.Get("request_id").Str), ok: r.Get("subtype").Str == "success"})
 	}
 }
 
@@ -107,6 +126,10 @@ func (f *facts) onSystem(o gjson.Result) {
 		f.begun = true
 		f.session = strings.Clone(o.Get("session_id").Str)
 		f.version = strings.Clone(o.Get("claude_code_version").Str)
+		o.Get("slash_commands").ForEach(func(_, v gjson.Result) bool {
+			f.clears = f.clears || v.Str == "clear"
+			return !f.clears
+		})
 		f.resumed()
 		f.tell("init", "claude "+f.version+", "+o.Get("model").Str)
 	case "api_retry":
@@ -253,8 +276,11 @@ func (f *facts) onTool(block gjson.Result) {
 // resumed says that the agent works on after a result line, for example because a
 // background command of its ended.
 func (f *facts) resumed() {
-	if f.results > 0 && f.turn != nil {
-		f.turn(false)
+	if f.results == 0 {
+		return
+	}
+	if f.active = true; f.turn != nil {
+		f.turn(turn{kind: working})
 	}
 }
 

@@ -20,6 +20,7 @@ type resultLine struct {
 	full       string
 	errors     []string
 	turns      int
+	session    string
 	cost       budget.USD // cumulative over the process
 	hasCost    bool
 	usage      Usage // of modelUsage: cumulative, and right where usage is all zero
@@ -42,7 +43,6 @@ func (f *facts) onResult(o gjson.Result, line []byte, cut bool) {
 		return
 	}
 	f.lines++
-	f.results++
 	f.badResult = false
 	r := &resultLine{
 		subtype:  strings.Clone(o.Get("subtype").Str),
@@ -57,9 +57,7 @@ func (f *facts) onResult(o gjson.Result, line []byte, cut bool) {
 	if c := o.Get("total_cost_usd"); c.Type == gjson.Number && c.Num >= 0 {
 		r.cost, r.hasCost = budget.FromFloat(c.Num), true
 	}
-	if id := o.Get("session_id").Str; id != "" {
-		f.session = strings.Clone(id)
-	}
+	r.session = strings.Clone(o.Get("session_id").Str)
 	for _, e := range o.Get("errors").Array() {
 		if len(r.errors) < 20 {
 			r.errors = append(r.errors, verify.OneLine(e.String(), 300))
@@ -82,8 +80,16 @@ func (f *facts) onResult(o gjson.Result, line []byte, cut bool) {
 	if s := o.Get("structured_output"); s.Exists() && s.Type != gjson.Null {
 		r.structured = []byte(s.Raw)
 	}
-	f.result = r
+	if f.clearing {
+		f.cleared(r)
+		return
+	}
+	if r.session != "" {
+		f.session = r.session
+	}
+	f.results++
+	f.result, f.active = r, false
 	if f.turn != nil {
-		f.turn(true)
+		f.turn(turn{kind: over, result: r})
 	}
 }

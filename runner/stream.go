@@ -114,7 +114,7 @@ func (s *stream) long(l *slimmer) {
 // the bulk of a stream and say nothing that is needed.
 func wanted(kind string) bool {
 	switch kind {
-	case "assistant", "result", "system", "rate_limit_event":
+	case "assistant", "result", "system", "rate_limit_event", "control_response", beforeType:
 		return true
 	}
 	return false

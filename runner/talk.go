@@ -9,15 +9,14 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/sourcegraph/conc/panics"
-
 	"wavex/internal/proc"
 	"wavex/internal/verify"
 )
 
 // talk is one conversation with one agent process: the prompt goes in, the stream comes
-// out, and it is stopped when it is over or its time is up. It knows deadlines
-// and the order of the steps; what the stream means is facts' matter.
+// out, and it is stopped when it is over or its time is up, unless it is kept for
+// another one. It knows deadlines and the order of the steps; what the stream means is
+// facts' matter.
 type talk struct {
 	agent  *Agent
 	argv   []string
@@ -29,17 +28,42 @@ type talk struct {
 	wall   time.Duration
 	idle   time.Duration // 0: it may be quiet for as long as it likes
 	facts  *facts
+	warm   *warming // nil: the process serves this conversation alone
 
-	p      *proc.Process
-	turns  chan bool    // from the reader: true when a turn ended, false when one began
-	last   atomic.Int64 // unix nanoseconds of the last byte from the agent
-	gone   chan struct{}
-	closed bool
-	end    turnEnd
-	exit   proc.Exit
+	c       *cli
+	sink    *sink
+	p       *proc.Process
+	turns   chan turn    // from the reader
+	last    atomic.Int64 // unix nanoseconds of the last byte from the agent
+	gone    chan struct{}
+	closed  bool
+	asked   bool // it has got the prompt
+	kept    bool // the process waits for another conversation
+	refused bool // it would not do what comes before the prompt, which it has not got
+	end     turnEnd
+	exit    proc.Exit
 }
 
-// run holds the conversation and returns when the process and the reader are gone.
+// turn is what the reader tells of how the conversation stands.
+type turn struct {
+	kind   turnKind
+	ok     bool        // cleared, answered: it did so
+	id     string      // answered: the request
+	result *resultLine // over
+}
+
+// turnKind is the kind of a turn.
+type turnKind uint8
+
+const (
+	over     turnKind = iota // a result line: the turn ended
+	working                  // another turn began, for example because a background command ended
+	cleared                  // a new session is begun, or not
+	answered                 // a control request was
+)
+
+// run holds the conversation and returns when the process and the reader are gone, or
+// the process is kept.
 func (t *talk) run(ctx context.Context) {
 	t.end = turnEnd{exit: -1, timeout: t.wall, idle: t.idle}
 	t.exit = proc.Exit{Code: -1, Contained: true}
@@ -55,7 +79,7 @@ func (t *talk) run(ctx context.Context) {
 		return
 	}
 	defer errs.close()
-	opening, err := userTurn(t.prompt)
+	words, err := t.words()
 	if err != nil {
 		t.end.startErr = err
 		return
@@ -66,20 +90,18 @@ func (t *talk) run(ctx context.Context) {
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
 
-	t.p, err = proc.Start(proc.Spec{Argv: t.argv, Dir: t.dir, Env: t.env, Mark: t.mark, Stdin: true, Stderr: errs})
-	if err != nil {
+	t.turns, t.gone = make(chan turn), make(chan struct{})
+	t.last.Store(time.Now().UnixNano())
+	if err := t.begin(t.hear(out), errs); err != nil {
 		t.end.startErr = err
 		return
 	}
-	t.last.Store(time.Now().UnixNano())
-	t.turns, t.gone = make(chan bool), make(chan struct{})
-	var read, written = make(chan struct{}), make(chan struct{})
-	say := make(chan []byte, 2) // the prompt, and at most one interrupt
-	say <- opening
-	go func() {
-		defer close(read)
-		t.read(out)
-	}()
+	t.p = t.c.p
+	if t.warm != nil && !t.warm.anew {
+		words = words[1:]
+	}
+	written := make(chan struct{})
+	say := make(chan []byte, len(words)+4) // and whether it is at rest, and an interrupt
 	go func() {
 		defer close(written)
 		for line := range say {
@@ -89,18 +111,25 @@ func (t *talk) run(ctx context.Context) {
 		}
 	}()
 
-	t.watch(ctx, giveUp, say)
+	t.watch(ctx, giveUp, words, say)
 	close(say)
-	t.close()
-	t.exit = t.p.Wait()
+	if t.kept {
+		t.exit.Code = 0
+	} else {
+		t.close()
+		t.exit = t.p.Wait()
+	}
 	close(t.gone)
-	<-read
+	if !t.kept {
+		<-t.c.read
+	}
 	<-written
+	t.heard()
 	t.conclude(errs.flush())
 }
 
-// watch follows the conversation to the exit of the process.
-func (t *talk) watch(ctx context.Context, giveUp context.CancelCauseFunc, say chan<- []byte) {
+// watch follows the conversation to the exit of the process, or to its rest.
+func (t *talk) watch(ctx context.Context, giveUp context.CancelCauseFunc, words [][]byte, say chan []byte) {
 	idle := time.NewTimer(t.idle)
 	defer idle.Stop()
 	if t.idle == 0 {
@@ -109,30 +138,62 @@ func (t *talk) watch(ctx context.Context, giveUp context.CancelCauseFunc, say ch
 	grace := time.NewTimer(time.Hour)
 	grace.Stop()
 	defer grace.Stop()
-	over := false
+	next := func() {
+		say <- words[0]
+		words = words[1:]
+		t.asked = len(words) == 0
+	}
+	next()
+	done := false
 	for {
 		select {
 		case <-t.p.Done():
+			t.refused = t.warm != nil && t.warm.taken && !t.asked
 			return
-		case over = <-t.turns:
-			if over {
+		case e := <-t.turns:
+			switch {
+			case e.kind == over && len(say)+1 < cap(say) && t.keeps(e.result):
+				done = true
+				say <- []byte(restLine)
+				grace.Reset(restPatience)
+			case e.kind == over:
+				done = true
 				t.close() // nothing more is asked of it: it may go
 				grace.Reset(orDefault(t.agent.Grace, 10*time.Second))
-			} else {
+			case e.kind == working:
+				done = false
 				grace.Stop() // it works on, for example on what a background command told it
+			case e.kind == answered && e.id == restID && !done: // asked again when it has done
+			case e.kind == answered && e.id == restID:
+				if t.kept = e.ok && !t.closed && t.p.Quiet(); t.kept {
+					return
+				}
+				t.close()
+				grace.Reset(orDefault(t.agent.Grace, 10*time.Second))
+			case t.asked:
+			case e.ok:
+				next()
+			default:
+				t.refused = true
+				t.dismiss()
+				return
 			}
 		case <-grace.C:
-			t.end.cut = true
-			t.terminate()
-			return
+			if t.closed {
+				t.end.cut = true
+				t.terminate()
+				return
+			}
+			t.close() // it did not say that it is at rest
+			grace.Reset(orDefault(t.agent.Grace, 10*time.Second))
 		case <-idle.C:
 			quiet := time.Since(time.Unix(0, t.last.Load()))
-			if quiet >= t.idle && !over {
+			if quiet >= t.idle && !done && ctx.Err() == nil {
 				giveUp(ErrIdle)
 			}
 			idle.Reset(max(t.idle-quiet, t.idle/16, time.Millisecond))
 		case <-ctx.Done():
-			t.stop(context.Cause(ctx), over, say)
+			t.stop(context.Cause(ctx), done, say)
 			return
 		}
 	}
@@ -140,23 +201,23 @@ func (t *talk) watch(ctx context.Context, giveUp context.CancelCauseFunc, say ch
 
 // stop ends the conversation, gently first: a turn that is interrupted by request still
 // reports what it cost, and ends its own tools.
-func (t *talk) stop(cause error, over bool, say chan<- []byte) {
+func (t *talk) stop(cause error, done bool, say chan []byte) {
 	select {
 	case <-t.p.Done(): // it ended by itself in the same moment
 		return
 	default:
 	}
-	if over {
+	if done {
 		t.end.cut = true // the turn was over: it is not taken away
 		t.terminate()
 		return
 	}
 	t.end.stop = cause
-	if !t.closed {
+	if !t.closed && t.asked {
 		say <- []byte(interruptLine)
 		t.await(t.agent.StopWait.Interrupt, 10*time.Second, true)
-		t.close()
 	}
+	t.close()
 	if t.await(t.agent.StopWait.Close, 3*time.Second, false) {
 		return
 	}
@@ -165,7 +226,9 @@ func (t *talk) stop(cause error, over bool, say chan<- []byte) {
 
 // interruptLine asks the CLI to end the current turn: the answer is a control_response,
 // then a result line with the cost.
-const interruptLine = `{"type":"control_request","request_id":"wavex-stop","request":{"subtype":"interrupt"}}` + "\n"
+const interruptLine = `{"type":"control_request","request_id":"` + stopID + `","request":{"subtype":"interrupt"}}` + "\n"
+
+const stopID = "wavex-stop"
 
 // terminate asks the process group to end, then kills it. Wait sweeps the rest.
 func (t *talk) terminate() {
@@ -184,8 +247,8 @@ func (t *talk) await(d, def time.Duration, turn bool) bool {
 		select {
 		case <-t.p.Done():
 			return true
-		case over := <-t.turns:
-			if over && turn {
+		case e := <-t.turns:
+			if e.kind == over && turn {
 				return true
 			}
 		case <-timer.C:
@@ -203,25 +266,29 @@ func (t *talk) close() {
 	}
 }
 
-// read takes the whole stream, whatever is in it.
-func (t *talk) read(raw io.Writer) {
-	t.facts.turn = func(over bool) {
+// hear is where the stream goes. All of it is on the reader's goroutine.
+func (t *talk) hear(raw io.Writer) *sink {
+	t.facts.turn = func(e turn) {
+		if e.kind == answered && e.id == restID && e.ok && !t.facts.active {
+			t.c.detach()
+		}
 		select {
-		case t.turns <- over:
+		case t.turns <- e:
 		case <-t.gone:
 		}
 	}
-	s := &stream{raw: raw, line: t.facts.line, alive: func() { t.last.Store(time.Now().UnixNano()) }}
-	var err error
-	if r := panics.Try(func() { err = s.run(t.p.Stdout) }); r != nil {
-		// The agent must not hang on a full pipe for a mistake of ours.
+	t.sink = &sink{raw: raw, line: t.facts.line, alive: func() { t.last.Store(time.Now().UnixNano()) }, failed: func(err error) {
 		t.facts.badResult = true
-		t.facts.stray = verify.OneLine("reading its stream: "+r.String(), 300)
-		_, _ = io.Copy(io.Discard, t.p.Stdout)
-		return
-	}
-	if err == nil {
-		err = s.rawErr
+		t.facts.stray = verify.OneLine("reading its stream: "+err.Error(), 300)
+	}}
+	return t.sink
+}
+
+// heard looks at how the reading went, when it is over.
+func (t *talk) heard() {
+	err := t.sink.rawErr
+	if !t.kept && t.c.err != nil {
+		err = t.c.err
 	}
 	if err != nil && t.facts.stray == "" {
 		t.facts.stray = "its stream could not be kept: " + err.Error()

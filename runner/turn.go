@@ -48,9 +48,28 @@ func (t *attempt) agent(ctx context.Context) (verdict, claim) {
 	return v, c
 }
 
-// talk holds one conversation for the attempt.
+// talk holds one conversation for the attempt, with a process that it may share.
 func (t *attempt) talk(ctx context.Context, resume bool, prompt string) (*talk, error) {
-	args, err := t.attemptArgs(resume)
+	pool := t.Warm
+	if pool == nil || !pool.wants() {
+		return t.converse(ctx, resume, prompt, nil)
+	}
+	k, err := t.converse(ctx, resume, prompt, pool)
+	if err != nil || !k.refused {
+		return k, err
+	}
+	// It has not got the prompt. What it did instead is paid for, and another does the work.
+	lost, _, _ := k.facts.spent(0)
+	t.spent += lost
+	if !k.warm.taken {
+		pool.giveUp() // this CLI does not know how
+	}
+	return t.converse(ctx, resume, prompt, nil)
+}
+
+// converse holds a conversation, and shares the process where there is a pool.
+func (t *attempt) converse(ctx context.Context, resume bool, prompt string, pool *Warm) (*talk, error) {
+	flags, rules, err := t.flags()
 	if err != nil {
 		return nil, err
 	}
@@ -61,12 +80,18 @@ func (t *attempt) talk(ctx context.Context, resume bool, prompt string) (*talk, 
 		}
 	}
 	k := &talk{
-		agent: t.Agent, argv: append(append([]string{}, t.Argv...), args...), dir: t.req.Dir, env: t.env,
+		agent: t.Agent, dir: t.req.Dir, env: t.env,
 		mark:   fmt.Sprintf("%s/%s/%d", t.req.Run, t.req.Task, t.req.Attempt),
 		logDir: t.req.LogDir, prompt: prompt, facts: f,
 	}
 	k.wall, k.idle = limits(t.req.Settings)
+	if pool != nil {
+		k.warm = &warming{pool: pool, flags: flags, rules: rules, vars: t.vars, session: t.req.Session, resume: resume, cap: t.req.Cap}
+	} else if k.argv, err = t.attemptArgs(flags, rules, resume); err != nil {
+		return nil, err
+	}
 	k.run(ctx)
+	k.settle()
 	return k, nil
 }
 
@@ -74,6 +99,7 @@ func (t *attempt) talk(ctx context.Context, resume bool, prompt string) (*talk, 
 func (t *attempt) record(k *talk) {
 	f, res := k.facts, &t.res
 	res.Cost, res.Priced, res.Usage = f.spent(t.req.Cap)
+	res.Cost += t.spent
 	res.ExitCode, res.Contained = k.exit.Code, k.exit.Contained
 	res.ClaudeVersion, res.Notional = f.version, f.notional
 	if f.limit.window != "" && f.limit.used > 0 {

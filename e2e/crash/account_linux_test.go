@@ -27,6 +27,8 @@ type streamed struct {
 	result bool       // there is a result line
 	total  budget.USD // its total_cost_usd
 	priced budget.USD // of the responses, at list price
+	before budget.USD // what the process had spent on other attempts
+	anew   bool       // its first result is the answer to /clear
 }
 
 func readStream(dir string) streamed {
@@ -39,6 +41,7 @@ func readStream(dir string) streamed {
 	for line := range bytes.Lines(data) {
 		var l struct {
 			Type    string
+			Clear   bool
 			Total   float64 `json:"total_cost_usd"`
 			Message struct {
 				ID    string
@@ -50,6 +53,16 @@ func readStream(dir string) streamed {
 		}
 		if json.Unmarshal(line, &l) != nil {
 			continue // torn
+		}
+		switch {
+		case l.Type == "wavex":
+			s.before, s.anew = budget.FromFloat(l.Total), l.Clear
+			continue
+		case l.Type == "control_response":
+			continue
+		case l.Type == "result" && s.anew:
+			s.anew = false
+			continue
 		}
 		s.there = true
 		switch {
@@ -67,7 +80,7 @@ func readStream(dir string) streamed {
 func (s streamed) worth() (cost budget.USD, priced string) {
 	switch {
 	case s.result:
-		return s.total, "result"
+		return s.total - s.before, "result"
 	case !s.there:
 		return 0, ""
 	}

@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -99,10 +98,11 @@ func (r *Session) brief(s *scheduler.State, i int, e scheduler.AttemptStarted) p
 }
 
 // recover settles an attempt that an earlier wavex started and did not see end: its
-// processes are found by their mark and stopped first, then its stream is priced.
+// processes are found by the run's mark and stopped first, then its stream is priced.
 func (r *Session) recover(ctx context.Context, prices runner.Pricer, e scheduler.AttemptStarted) runner.Result {
-	mark := fmt.Sprintf("%s/%s/%d", r.config.Run, e.Task, e.Attempt)
-	_, err := proc.Sweep(ctx, mark)
+	// This session has started nothing yet, so whatever carries the run's mark is old. The
+	// agent's process may have the mark of an attempt that it served before.
+	_, err := proc.Sweep(ctx, r.config.Run)
 	res := runner.Result{Outcome: runner.Interrupted, Reason: "wavex ended before the attempt did", Contained: err == nil}
 	spent, err := runner.Recall(filepath.Join(r.taskDir(e.Task), "attempt-"+strconv.Itoa(e.Attempt)), prices, e.Cap)
 	if err != nil {

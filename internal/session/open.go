@@ -38,6 +38,7 @@ type Options struct {
 	Secrets *secret.Redactor // cleans everything that is kept and shown
 	Guard   []string         // how wavex calls itself as the guard of a run; none: there is no guard
 
+	Warm      int           // processes of the agent that wait for the next attempt; below 0: as many as there are slots
 	Grace     time.Duration // before and between the steps of stopping an agent; 0: the runner's own
 	Chair     bool          // one more call weighs opinions that disagree
 	OverAPI   bool          // experts are asked over the Messages API instead of the CLI

@@ -48,7 +48,8 @@ func (r *Session) Run(ctx context.Context, c Console) (Outcome, error) {
 		r.responses = make(chan string, 16)
 	}
 	who := &runner.Agent{Name: r.opts.Agent.Name, Argv: r.opts.Agent.Argv, Prices: r.opts.Prices, Secrets: r.opts.Secrets, Observe: r.observe,
-		Run: r.config.Run, Env: proc.Environ(os.Environ(), nil), Rehearsal: r.opts.Agent.Rehearses(), Extra: r.childEnv()}
+		Run: r.config.Run, Env: proc.Environ(os.Environ(), nil), Rehearsal: r.opts.Agent.Rehearses(), Extra: r.childEnv(),
+		Warm: r.warm()}
 	if g := r.opts.Grace; g > 0 {
 		who.Grace, who.StopWait = g, runner.StopWait{Interrupt: g, Close: g, Terminate: g}
 	}
@@ -82,6 +83,9 @@ func (r *Session) Run(ctx context.Context, c Console) (Outcome, error) {
 		return Outcome{}, errors.Join(err, r.view.Close())
 	}
 	judges.Wire(loop)
+	if ahead := r.forewarn(who.Warm); ahead != nil {
+		loop.Views = append(loop.Views, ahead)
+	}
 	if diary != nil {
 		loop.Views = append(loop.Views, diary)
 	}
@@ -104,16 +108,19 @@ func (r *Session) Run(ctx context.Context, c Console) (Outcome, error) {
 		end scheduler.RunEnded
 		err error
 	}
-	done := make(chan outcome, 1)
+	done, cold := make(chan outcome, 1), make(chan struct{})
 	go func() {
+		defer close(cold)
 		end, err := loop.Run(ctx)
 		done <- outcome{end, err}
+		who.Warm.Close()
 	}()
 	select {
 	case out := <-done:
 		r.ran = true
 		seal()
 		_ = files.Close() // before the end is told
+		<-cold
 		if cerr := r.view.Close(); out.err == nil && cerr != nil && !r.opts.Text {
 			fmt.Fprintln(r.opts.Err, "wavex: writing the events:", cerr)
 		}
