@@ -1,0 +1,121 @@
+package record
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"wavex/internal/journal"
+	"wavex/internal/refuse"
+	"wavex/scheduler"
+)
+
+// written puts events into the journal of a new .loop directory.
+func written(t *testing.T, bodies ...scheduler.Body) (loop string, events []scheduler.Event) {
+	t.Helper()
+	loop = filepath.Join(t.TempDir(), ".loop")
+	j, _, err := Open(loop, "r-1", false, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	for i, b := range bodies {
+		e := scheduler.Event{Seq: int64(i + 1), Time: time.Unix(int64(i), 0).UTC(), Body: b}
+		if err := j.Append(e); err != nil {
+			t.Fatal(err)
+		}
+		events = append(events, e)
+	}
+	if err := j.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	return loop, events
+}
+
+func started(run string) scheduler.RunStarted {
+	return scheduler.RunStarted{Config: scheduler.Config{Run: run}, Plan: "plan.json", Digest: "d"}
+}
+
+func TestOpenRefusesWhatIsAnothersByNow(t *testing.T) {
+	t.Parallel()
+	loop, _ := written(t, started("r-1"))
+	var blocked *refuse.BlockedError
+	if _, _, err := Open(loop, "r-2", false, 0); !errors.As(err, &blocked) {
+		t.Errorf("a journal that grew since: %v", err)
+	}
+	j, events, err := Open(loop, "r-2", false, 1) // the lock was given back
+	if err != nil || len(events) != 1 {
+		t.Fatalf("%d events, %v", len(events), err)
+	}
+	var held *journal.LockedError
+	if _, _, err := Open(loop, "r-3", true, 0); !errors.As(err, &held) {
+		t.Errorf("a run under way was moved aside: %v", err)
+	}
+	j.Close()
+	j.Close()
+	j, events, err = Open(loop, "r-3", true, 0)
+	if err != nil || len(events) != 0 {
+		t.Fatalf("afresh: %d events, %v", len(events), err)
+	}
+	j.Close()
+	kept, err := filepath.Glob(loop + ".bak-*")
+	if err != nil || len(kept) != 1 {
+		t.Fatalf("kept %q, %v", kept, err)
+	}
+	if old, err := Read(kept[0]); err != nil || len(old) != 1 {
+		t.Errorf("of the old journal %d events are left, %v", len(old), err)
+	}
+}
+
+func TestLastAndOver(t *testing.T) {
+	t.Parallel()
+	ended := func(status string) scheduler.Body { return scheduler.RunEnded{Status: status} }
+	for name, c := range map[string]struct {
+		bodies         []scheduler.Body
+		run            string
+		over, complete bool
+	}{
+		"none":           {nil, "", false, false},
+		"under way":      {[]scheduler.Body{started("a")}, "a", false, false},
+		"paused":         {[]scheduler.Body{started("a"), ended("paused")}, "a", false, false},
+		"complete":       {[]scheduler.Body{started("a"), ended("complete")}, "a", true, true},
+		"cancelled":      {[]scheduler.Body{started("a"), ended(scheduler.Cancelled)}, "a", true, false},
+		"tasks added":    {[]scheduler.Body{started("a"), ended("complete"), scheduler.TasksAdded{}}, "a", false, false},
+		"a further run":  {[]scheduler.Body{started("a"), ended("complete"), started("b")}, "b", false, false},
+		"resumed, ended": {[]scheduler.Body{started("a"), ended("paused"), scheduler.Resumed{Config: scheduler.Config{Run: "a"}}, ended("complete")}, "a", true, true},
+	} {
+		loop, _ := written(t, c.bodies...)
+		events, err := Read(loop)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := Last(events)
+		if last == nil {
+			if c.run != "" {
+				t.Errorf("%s: no run", name)
+			}
+			continue
+		}
+		if last.Config.Run != c.run || last.Over() != c.over || last.Complete() != c.complete {
+			t.Errorf("%s: %+v", name, last)
+		}
+	}
+}
+
+func TestAnAmendmentIsRefusedWhenTheJournalGrew(t *testing.T) {
+	t.Parallel()
+	loop, events := written(t, started("a"), scheduler.RunEnded{Status: "paused"})
+	s := &scheduler.State{Config: scheduler.Config{Loop: loop}}
+	a := Amendment{State: s, Events: events[:1]}
+	var blocked *refuse.BlockedError
+	if err := a.Add(io.Discard, func() scheduler.Body { t.Error("asked for a body"); return nil }); !errors.As(err, &blocked) {
+		t.Errorf("%v", err)
+	}
+	if text, err := os.ReadFile(filepath.Join(loop, journalName)); err != nil || strings.Count(string(text), "\n") < 2 {
+		t.Errorf("the journal is %q, %v", text, err)
+	}
+}
