@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -57,6 +58,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 		mu    sync.Mutex
 		sums  = map[string]int{}
 		moved = []time.Duration{}
+		gone  = []time.Duration{}
 	)
 	left.Store(kills)
 	t.Run("chains", func(t *testing.T) {
@@ -67,10 +69,10 @@ func TestKilledAtAnyMoment(t *testing.T) {
 				whole := unharmed(t)
 				for chain := 0; left.Load() > 0 && !t.Failed(); chain++ {
 					t.Run(strconv.Itoa(chain), func(t *testing.T) {
-						at, priced := killed(t, luck, whole, &left)
+						at, took, priced := killed(t, luck, whole, &left)
 						mu.Lock()
 						defer mu.Unlock()
-						moved = append(moved, at...)
+						moved, gone = append(moved, at...), append(gone, took...)
 						for by, n := range priced {
 							sums[by] += n
 						}
@@ -80,6 +82,14 @@ func TestKilledAtAnyMoment(t *testing.T) {
 		}
 	})
 	t.Logf("%d kills; attempts priced: %v", len(moved), sums)
+	// Two seconds are promised. One in twenty may be late, where the machine is.
+	if slices.Sort(gone); len(gone) > 0 {
+		most := gone[len(gone)*19/20]
+		t.Logf("all of it dead after %s, %s in 95 of 100, %s at most", gone[len(gone)/2], most, gone[len(gone)-1])
+		if most > 2*time.Second {
+			t.Errorf("one kill in twenty left something alive for more than %s", most)
+		}
+	}
 	if int64(len(moved)) < kills && !t.Failed() {
 		t.Errorf("only %d of %d kills hit a running wavex", len(moved), kills)
 	}
@@ -101,8 +111,9 @@ func unharmed(t *testing.T) time.Duration {
 }
 
 // killed runs the plan, kills wavex at a random moment, and continues until it is
-// complete; one to three of the sessions are killed. It gives the moments.
-func killed(t *testing.T, luck *rand.Rand, whole time.Duration, left *atomic.Int64) (at []time.Duration, priced map[string]int) {
+// complete; one to three of the sessions are killed. It gives the moments, and how long each
+// time something was alive after it.
+func killed(t *testing.T, luck *rand.Rand, whole time.Duration, left *atomic.Int64) (at, gone []time.Duration, priced map[string]int) {
 	t.Helper()
 	p := newProject(t, strays)
 	for range 1 + luck.IntN(3) {
@@ -127,7 +138,7 @@ func killed(t *testing.T, luck *rand.Rand, whole time.Duration, left *atomic.Int
 		}
 		at = append(at, moment)
 		left.Add(-1)
-		p.mustBeGone(fmt.Sprint("the kill at ", moment))
+		gone = append(gone, p.mustBeGone(fmt.Sprint("the kill at ", moment)))
 		p.mustProject()
 	}
 	if _, end := lastRun(p.events()); end == nil || end.Status != "complete" {
@@ -142,7 +153,7 @@ func killed(t *testing.T, luck *rand.Rand, whole time.Duration, left *atomic.Int
 	if t.Failed() {
 		t.Logf("killed at %s of %s; journal:\n%s", at, whole, p.dump())
 	}
-	return at, priced
+	return at, gone, priced
 }
 
 // killAfter kills a wavex after a while, unless it has ended by itself.

@@ -226,9 +226,10 @@ func (p project) alive(run string) (found []string) {
 	return found
 }
 
-// mustBeGone asserts that nothing of the project stays alive.
-func (p project) mustBeGone(after string) {
+// mustBeGone asserts that nothing of the project stays alive, and tells how long it took.
+func (p project) mustBeGone(after string) time.Duration {
 	p.t.Helper()
+	began := time.Now()
 	run, _ := lastRun(p.events())
 	ctx, cancel := context.WithTimeout(p.t.Context(), goneTime)
 	defer cancel()
@@ -236,4 +237,5 @@ func (p project) mustBeGone(after string) {
 	if !rig.Until(ctx, func() bool { left = p.alive(run); return len(left) == 0 }) {
 		p.t.Errorf("%s after %s there are still alive:\n%s", goneTime, after, strings.Join(left, "\n"))
 	}
+	return time.Since(began)
 }

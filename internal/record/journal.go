@@ -165,7 +165,8 @@ func Aside(loop string) []string {
 	return out // by name, which begins with the time
 }
 
-// moveAside keeps an old .loop under another name. A live run in it is refused.
+// moveAside keeps an old .loop under another name, and a person's own experts where they
+// are. A live run in it is refused.
 func moveAside(loop string) error {
 	if _, err := os.Stat(loop); errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -179,8 +180,18 @@ func moveAside(loop string) error {
 	if err := os.Rename(loop, to); err != nil {
 		return fmt.Errorf("moving %s aside: %w", loop, err)
 	}
+	experts := filepath.Join(to, expertsDir)
+	if _, err := os.Stat(experts); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err := os.CopyFS(filepath.Join(loop, expertsDir), os.DirFS(experts)); err != nil {
+		return fmt.Errorf("the old run is in %s; taking the experts over from there: %w", to, err)
+	}
 	return nil
 }
+
+// expertsDir is what a person has put into .loop, which is of no run.
+const expertsDir = "experts"
 
 // Sound tells whether a piece of a journal, from the begin of a record on, is nothing but
 // records; the last may still be written.

@@ -119,3 +119,29 @@ func TestAnAmendmentIsRefusedWhenTheJournalGrew(t *testing.T) {
 		t.Errorf("the journal is %q, %v", text, err)
 	}
 }
+
+// A fresh start moves the old run aside, and leaves the experts that a person has added.
+func TestFreshKeepsExperts(t *testing.T) {
+	t.Parallel()
+	loop := filepath.Join(t.TempDir(), ".loop")
+	mine := filepath.Join(loop, "experts", "mine.md")
+	for _, err := range []error{os.MkdirAll(filepath.Dir(mine), 0o755), os.WriteFile(mine, []byte("mine"), 0o644), os.WriteFile(filepath.Join(loop, "state.json"), nil, 0o644)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	j, _, err := Open(loop, "run", true, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	if text, err := os.ReadFile(mine); err != nil || string(text) != "mine" {
+		t.Errorf("%q, %v", text, err)
+	}
+	if _, err := os.Stat(filepath.Join(loop, "state.json")); !os.IsNotExist(err) {
+		t.Errorf("a file of the old run is still there: %v", err)
+	}
+	if old := Aside(loop); len(old) != 1 {
+		t.Errorf("aside: %v", old)
+	}
+}
