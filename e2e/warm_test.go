@@ -28,12 +28,20 @@ func TestHowTheCLIBeginsAnew(t *testing.T) {
 		return fakeapi.Use(fakeapi.Bash("printenv WAVEX_TASK"), fakeapi.Bash("perl -e 1")).Costing(use)
 	}
 	srv := serve(t, echo(), fakeapi.Text("one").Costing(use), echo(), fakeapi.Text("two").Costing(use))
-	p := begin(t, srv, setup{talk: true})
+	dir := t.TempDir()
+	memory := filepath.Join(dir, "CLAUDE.md")
+	if err := os.WriteFile(memory, []byte("Rule of before.\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p := begin(t, srv, setup{talk: true, dir: dir})
 	// Before the first prompt.
 	p.say(settings("T-1", "Bash(perl *)", "Bash(printenv *)"))
 	_, at := p.await(0, ofType("control_response"))
 	p.say("pineapple")
 	_, at = p.await(at+1, ofType("result"))
+	if err := os.WriteFile(memory, []byte("Rule of now.\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	p.say("/clear")
 	_, at = p.await(at+1, ofType("result"))
 	p.say(settings("T-2", "Bash(printenv *)"))
@@ -57,6 +65,9 @@ func TestHowTheCLIBeginsAnew(t *testing.T) {
 	}
 	if strings.Contains(asked[2].Users(), "pineapple") || asked[2].Turn() != 0 {
 		t.Error("the second session knows the first")
+	}
+	if was, is := asked[0].Users(), asked[2].Users(); !strings.Contains(was, "Rule of before") || !strings.Contains(is, "Rule of now") || strings.Contains(is, "Rule of before") {
+		t.Error("CLAUDE.md is not read again")
 	}
 	for i, want := range []struct {
 		task   string
