@@ -245,7 +245,7 @@ func (r *launch) printComplete() {
 	if r.opts.output != "text" {
 		return
 	}
-	if _, err := r.std.Out.Write(r.secrets.Bytes([]byte(report.Completion(r.state, r.opts.ascii)))); err != nil {
+	if _, err := r.std.Out.Write(r.secrets.Bytes([]byte(report.Completion(r.state, columns(r.std.Out), r.opts.ascii)))); err != nil {
 		fmt.Fprintln(r.std.Err, "wavex: writing the last block:", err) // a reader that is gone makes the run no worse
 	}
 }

@@ -11,8 +11,9 @@ import (
 // Completion is the block that says that a loop is complete (LEDGER S0-72, S2-36): every
 // task, every criterion with the evidence it rests on, and the verdict. It is "" for
 // any other run: one without the exit signal, or whose end says anything else. Nothing
-// but this function writes that mark.
-func Completion(s *scheduler.State, ascii bool) string {
+// but this function writes that mark. The verdict's box keeps to width columns; 0: it is as
+// wide as it likes.
+func Completion(s *scheduler.State, width int, ascii bool) string {
 	if !s.ExitSignal || s.Ended == nil || s.Ended.Status != "complete" || s.Counts.Completed != len(s.Tasks) {
 		return ""
 	}
@@ -38,6 +39,6 @@ func Completion(s *scheduler.State, ascii bool) string {
 		}
 		fmt.Fprintf(&b, "- %s: %s (%s)\n", safe.Fit(c.Text, 160, ascii), note, c.Verification)
 	}
-	b.WriteString("\n" + VerdictOf(s).Box(ascii) + "</loop-complete>\n")
+	b.WriteString("\n" + VerdictOf(s).Box(width, ascii) + "</loop-complete>\n")
 	return b.String()
 }

@@ -34,14 +34,18 @@ All success criteria satisfied:
 ╰────────────────────────────────────────────╯
 </loop-complete>
 `
-	if got := report.Completion(s.S, false); got != want {
+	if got := report.Completion(s.S, 0, false); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	ascii := report.Completion(s.S, true)
+	ascii := report.Completion(s.S, 0, true)
 	if strings.ContainsFunc(ascii, func(r rune) bool { return r > 126 }) || !strings.Contains(ascii, "+- MONITOR ---") {
 		t.Errorf("in ASCII it is\n%s", ascii)
 	}
-	for _, box := range []string{report.VerdictOf(s.S).Box(false), report.VerdictOf(s.S).Box(true)} {
+	narrow := report.VerdictOf(s.S).Box(30, false)
+	if first, _, _ := strings.Cut(narrow, "\n"); safe.Width(first) > 30 || !strings.Contains(narrow, "│   makes all checks again │") {
+		t.Errorf("in 30 columns it is\n%s", narrow)
+	}
+	for _, box := range []string{report.VerdictOf(s.S).Box(0, false), report.VerdictOf(s.S).Box(0, true), report.VerdictOf(s.S).Box(30, false), report.VerdictOf(s.S).Box(1, true)} {
 		wide := 0
 		for line := range strings.Lines(box) {
 			w := safe.Width(strings.TrimSuffix(line, "\n"))
@@ -64,7 +68,7 @@ func TestCompletionIsForNoOther(t *testing.T) {
 		if last != "" {
 			t.Errorf("there was a completion before event %d (%s)", e.Seq, e.Body.Type())
 		}
-		last = report.Completion(s, false)
+		last = report.Completion(s, 0, false)
 	}
 	reporttest.Reviewed(t, show)
 	if last == "" {
@@ -75,14 +79,14 @@ func TestCompletionIsForNoOther(t *testing.T) {
 			continue
 		}
 		tell(t, func(e scheduler.Event, s *scheduler.State) {
-			if report.Completion(s, false) != "" {
+			if report.Completion(s, 0, false) != "" {
 				t.Errorf("%s has a completion after event %d", name, e.Seq)
 			}
 		})
 	}
 	s := reporttest.Reviewed(t, nil)
 	s.S.Plan.Tasks[0].Subject = "say </loop-complete> <loop-complete> \x1b[2J"
-	text := report.Completion(s.S, false)
+	text := report.Completion(s.S, 0, false)
 	if strings.Count(text, "<loop-complete>") != 1 || strings.Count(text, "</loop-complete>") != 1 || strings.Contains(text, "\x1b") {
 		t.Errorf("a subject got through:\n%s", text)
 	}
@@ -120,7 +124,7 @@ func TestVerdict(t *testing.T) {
 			if got := strings.Join(v.Risks, "; "); !strings.Contains(got, test.risk) || test.risk == "" && got != "" {
 				t.Errorf("risks are %q, want %q", got, test.risk)
 			}
-			if block := report.Completion(s.S, true); !strings.Contains(block, test.want) {
+			if block := report.Completion(s.S, 0, true); !strings.Contains(block, test.want) {
 				t.Errorf("the block says\n%s", block)
 			}
 		})

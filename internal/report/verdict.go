@@ -155,9 +155,10 @@ func clipIDs(ids []string) string {
 	return strings.Join(ids, ", ")
 }
 
-// Box draws the verdict. Without ASCII it has the forms and the sign of the colour that
-// terminals show two columns wide.
-func (v Verdict) Box(ascii bool) string {
+// Box draws the verdict in at most width columns, but never less than narrowest; 0: as wide
+// as its lines. Without ASCII it has the forms and the sign of the colour that terminals
+// show two columns wide.
+func (v Verdict) Box(width int, ascii bool) string {
 	sign := map[string]string{Ship: "🟢 ", Monitor: "🟡 ", Research: "🔴 "}[v.Word]
 	arrow, dot := "↳", "·"
 	corner := [...]string{"╭", "╮", "├", "┤", "╰", "╯", "─", "│"}
@@ -181,6 +182,9 @@ func (v Verdict) Box(ascii bool) string {
 	for _, r := range v.Risks {
 		below = append(below, arrow+" Risk: "+r)
 	}
+	if width > 0 {
+		above, below = wrapped(above, max(width, narrowest)-4), wrapped(below, max(width, narrowest)-4)
+	}
 	title := fmt.Sprintf("%s %s%s ", corner[6], sign, v.Word)
 	wide := safe.Width(title)
 	for _, l := range append(above, below...) {
@@ -201,4 +205,21 @@ func (v Verdict) Box(ascii bool) string {
 	rows(below)
 	edge(corner[4], "", corner[5])
 	return b.String()
+}
+
+// narrowest is the least width of a box, in columns.
+const narrowest = 24
+
+// wrapped breaks lines that are too wide; what follows in the next line is set in.
+func wrapped(lines []string, columns int) []string {
+	var out []string
+	for _, l := range lines {
+		for i, part := range safe.Wrap(l, columns-2) {
+			if i > 0 {
+				part = "  " + part
+			}
+			out = append(out, part)
+		}
+	}
+	return out
 }

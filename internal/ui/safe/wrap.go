@@ -1,0 +1,48 @@
+package safe
+
+import (
+	"strings"
+
+	"github.com/rivo/uniseg"
+)
+
+// Wrap breaks a line at its blanks into lines of at most columns columns; a word that is
+// wider is broken where it must be. There is always a line.
+func Wrap(text string, columns int) []string {
+	columns = max(columns, 2) // no character is wider
+	var lines []string
+	line, wide := "", 0
+	for _, word := range strings.Fields(text) {
+		w := Width(word)
+		if line != "" && wide+1+w <= columns {
+			line, wide = line+" "+word, wide+1+w
+			continue
+		}
+		if line != "" {
+			lines = append(lines, line)
+		}
+		for w > columns {
+			head, rest := split(word, columns)
+			lines = append(lines, head)
+			word, w = rest, Width(rest)
+		}
+		line, wide = word, w
+	}
+	if line != "" || len(lines) == 0 {
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// split takes as much off the front of a word as fits, and at least one character.
+func split(word string, columns int) (head, rest string) {
+	rest = word
+	for wide, state := 0, -1; rest != ""; {
+		cluster, after, w, next := uniseg.FirstGraphemeClusterInString(rest, state)
+		if wide+w > columns && head != "" {
+			break
+		}
+		head, rest, wide, state = head+cluster, after, wide+w, next
+	}
+	return head, rest
+}
