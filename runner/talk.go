@@ -144,6 +144,9 @@ func (t *talk) watch(ctx context.Context, giveUp context.CancelCauseFunc, words 
 		t.asked = len(words) == 0
 	}
 	next()
+	if t.warm != nil && t.warm.taken {
+		grace.Reset(t.warm.pool.patience)
+	}
 	done := false
 	for {
 		select {
@@ -172,13 +175,20 @@ func (t *talk) watch(ctx context.Context, giveUp context.CancelCauseFunc, words 
 				grace.Reset(orDefault(t.agent.Grace, 10*time.Second))
 			case t.asked:
 			case e.ok:
-				next()
+				if next(); t.asked {
+					grace.Stop()
+				}
 			default:
 				t.refused = true
 				t.dismiss()
 				return
 			}
 		case <-grace.C:
+			if !t.asked {
+				t.refused = true
+				t.dismiss()
+				return
+			}
 			if t.closed {
 				t.end.cut = true
 				t.terminate()

@@ -15,6 +15,8 @@ import (
 type Warm struct {
 	most int // processes that wait
 	all  int // processes, with those that work; 0: no bound
+	// patience is how long one that waits may take to get ready: it has only to answer.
+	patience time.Duration
 
 	mu       sync.Mutex
 	idle     []*cli // the longest waiting first
@@ -35,7 +37,7 @@ type breed struct {
 
 // NewWarm keeps at most most processes waiting, and none while all or more are there,
 // waiting or at work. The caller closes it.
-func NewWarm(most, all int) *Warm { return &Warm{most: most, all: all} }
+func NewWarm(most, all int) *Warm { return &Warm{most: most, all: all, patience: 30 * time.Second} }
 
 // take returns a process of the shape that may spend limit micro-dollars more and not much
 // less, nil where none waits. With resume it must have the session. In both cases the

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"wavex/budget"
 	"wavex/internal/plan"
@@ -214,6 +215,24 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("second: %+v, want the cost of both processes", r)
 		}
 	})
+}
+
+// A process that waits and does not answer any more costs a moment, not the attempt.
+func TestDeafProcess(t *testing.T) {
+	t.Parallel()
+	plain := []step{{Await: "do it"}, {Print: with(initLine, firstID, secondID)}, {Print: again}, {EOF: true}}
+	b := setup(t, script{Steps: append(serves(clearing, resultGood), step{EOF: true}), With: map[string][]step{"--settings": plain}})
+	b.agent.Warm = NewWarm(1, 0)
+	b.agent.Warm.patience = time.Millisecond
+	defer b.agent.Warm.Close()
+	if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != Done || len(b.agent.Warm.waiting()) != 1 {
+		t.Fatalf("first: %+v", r)
+	}
+	b.req.Checks = []plan.Check{{Run: "true"}}
+	b.req.LogDir = filepath.Join(b.logs, "second")
+	if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != Done || r.Cost != 10_000 || r.Session != secondID {
+		t.Errorf("second: %+v", r)
+	}
 }
 
 // An attempt that is stopped before its prompt is out has spent nothing, and ends soon.
