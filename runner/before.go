@@ -17,7 +17,6 @@ const beforeType = "wavex"
 
 // before is what is in that line.
 type before struct {
-	served  int
 	spent   budget.USD // micro-dollars
 	usage   Usage
 	session string
@@ -43,7 +42,7 @@ func (f *facts) onBefore(o gjson.Result) {
 	if f.lines > 0 || f.results > 0 || f.stray != "" {
 		return
 	}
-	f.before = before{served: int(o.Get("served").Int()), spent: budget.FromFloat(max(o.Get("total_cost_usd").Float(), 0)), session: o.Get("session").String()}
+	f.before = before{spent: budget.FromFloat(max(o.Get("total_cost_usd").Float(), 0)), session: o.Get("session").String()}
 	_ = json.Unmarshal([]byte(o.Get("usage").Raw), &f.before.usage) // unreadable: nothing is taken off
 	f.clearing = o.Get("clear").Bool()
 }

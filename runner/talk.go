@@ -168,7 +168,7 @@ func (t *talk) watch(ctx context.Context, giveUp context.CancelCauseFunc, words 
 				grace.Stop() // it works on, for example on what a background command told it
 			case e.kind == answered && e.id == restID && !done: // asked again when it has done
 			case e.kind == answered && e.id == restID:
-				if t.kept = e.ok && !t.closed && t.p.Quiet(); t.kept {
+				if t.kept = e.ok && !t.closed; t.kept {
 					return
 				}
 				t.close()
@@ -279,8 +279,11 @@ func (t *talk) close() {
 // hear is where the stream goes. All of it is on the reader's goroutine.
 func (t *talk) hear(raw io.Writer) *sink {
 	t.facts.turn = func(e turn) {
-		if e.kind == answered && e.id == restID && e.ok && !t.facts.active {
-			t.c.detach()
+		if e.kind == answered && e.id == restID {
+			// What it has left alive may end and give it another turn, which is this attempt's.
+			if e.ok = e.ok && !t.facts.active && t.p.Quiet(); e.ok {
+				t.c.detach()
+			}
 		}
 		select {
 		case t.turns <- e:

@@ -145,8 +145,9 @@ func TestProcessesThatDoNotServeTwice(t *testing.T) {
 		{"other variables are given", twice(), func(r *Request) { r.Env = map[string]string{"MORE": "1"} }, nil, 1},
 		{"another directory is wanted", twice(), func(r *Request) { r.Dir = filepath.Dir(r.Dir) }, nil, 1},
 		{"it may spend more than the attempt", twice(), func(r *Request) { r.Cap = budget.Dollar }, nil, 1},
-		{"it died", append(serves(clearing, resultGood), step{Exit: code(0)}), nil, func(b *bench) {
+		{"it died", append(serves(clearing, resultGood), step{EOF: true}), nil, func(b *bench) {
 			for _, c := range b.agent.Warm.waiting() {
+				_ = c.p.Stdin.Close()
 				<-c.p.Done()
 			}
 		}, 1},
@@ -215,6 +216,22 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("second: %+v, want the cost of both processes", r)
 		}
 	})
+}
+
+// What a process has left alive may give it another turn after its result: that is the
+// attempt's, with its cost.
+func TestTurnAfterTheResult(t *testing.T) {
+	t.Parallel()
+	orphan := filepath.Join(t.TempDir(), "orphan")
+	steps := append([]step{{Orphan: orphan}}, serves(clearing, resultGood)...)
+	b, ask := pooled(t, 1, append(steps, step{EOF: true}, step{Print: textLine}, step{Print: with(again, secondID, firstID)}))
+	req := ask("T-001")
+	if r := b.agent.Attempt(t.Context(), req); r.Outcome != Done || r.Cost != 10_000 || len(b.agent.Warm.waiting()) != 0 {
+		t.Errorf("%+v", r)
+	}
+	if s, err := Recall(req.LogDir, flat{}, 0); err != nil || s.Cost != 10_000 {
+		t.Errorf("recalled: %+v, %v", s, err)
+	}
 }
 
 // A process that waits and does not answer any more costs a moment, not the attempt.

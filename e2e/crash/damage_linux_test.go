@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -28,7 +29,7 @@ func unfinished(t *testing.T) project {
 		t.Fatal(err)
 	}
 	w.end()
-	p.mustBeGone("the kill")
+	p.mustBeGone(2*time.Second, "the kill")
 	return p
 }
 
@@ -159,7 +160,7 @@ func TestLockOfTheLiving(t *testing.T) {
 	if e := w.end(); e.exit != 143 && e.exit != 130 { // which of the two was first is not said
 		t.Errorf("exit %d\n%s", e.exit, e.stderr)
 	}
-	p.mustBeGone("the end")
+	p.mustBeGone(time.Second, "the end")
 	if strings.Count(p.dump(), `"type":"run_started"`) != 1 {
 		t.Errorf("somebody else wrote into the journal:\n%s", p.dump())
 	}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -80,7 +81,7 @@ func TestNoRoomLeft(t *testing.T) {
 			if e.exit != 0 || kb < 100 {
 				e.mustSay(t, 5, "no space left on device", ".loop")
 			}
-			p.mustBeGone("the end")
+			p.mustBeGone(time.Second, "the end")
 			p.remount("size=16m", 0)
 			if e.exit != 0 {
 				p.mustComplete()
@@ -106,7 +107,7 @@ func TestNoRoomForTheJournal(t *testing.T) {
 	fill(t, filepath.Join(p.loop(), "fill"))
 	p.write("go", "")
 	w.end().mustSay(t, 5, "no space left on device", "journal.jsonl")
-	p.mustBeGone("the end")
+	p.mustBeGone(time.Second, "the end")
 	if err := os.Remove(filepath.Join(p.loop(), "fill")); err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +166,7 @@ func TestReadOnly(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.end()
-		p.mustBeGone("the kill")
+		p.mustBeGone(2*time.Second, "the kill")
 		before, err := os.ReadFile(p.journal())
 		if err != nil {
 			t.Fatal(err)

@@ -82,13 +82,8 @@ func TestKilledAtAnyMoment(t *testing.T) {
 		}
 	})
 	t.Logf("%d kills; attempts priced: %v", len(moved), sums)
-	// Two seconds are promised. One in twenty may be late, where the machine is.
 	if slices.Sort(gone); len(gone) > 0 {
-		most := gone[len(gone)*19/20]
-		t.Logf("all of it dead after %s, %s in 95 of 100, %s at most", gone[len(gone)/2], most, gone[len(gone)-1])
-		if most > 2*time.Second {
-			t.Errorf("one kill in twenty left something alive for more than %s", most)
-		}
+		t.Logf("all of it dead after %s in the middle, %s at most", gone[len(gone)/2], gone[len(gone)-1])
 	}
 	if int64(len(moved)) < kills && !t.Failed() {
 		t.Errorf("only %d of %d kills hit a running wavex", len(moved), kills)
@@ -105,7 +100,7 @@ func unharmed(t *testing.T) time.Duration {
 	began := time.Now()
 	p.mustComplete()
 	whole := time.Since(began)
-	p.mustBeGone("the end")
+	p.mustBeGone(time.Second, "the end")
 	p.mustAddUp()
 	return whole
 }
@@ -138,12 +133,12 @@ func killed(t *testing.T, luck *rand.Rand, whole time.Duration, left *atomic.Int
 		}
 		at = append(at, moment)
 		left.Add(-1)
-		gone = append(gone, p.mustBeGone(fmt.Sprint("the kill at ", moment)))
+		gone = append(gone, p.mustBeGone(2*time.Second, fmt.Sprint("the kill at ", moment)))
 		p.mustProject()
 	}
 	if _, end := lastRun(p.events()); end == nil || end.Status != "complete" {
 		p.mustComplete()
-		p.mustBeGone("the end")
+		p.mustBeGone(time.Second, "the end")
 	} else if e := p.start(nil, "status", "--rebuild").end(); e.exit != 0 {
 		// The kill may have come after the last record and before the files that show it.
 		t.Errorf("status --rebuild: exit %d\n%s", e.exit, e.stderr)

@@ -85,10 +85,10 @@ func TestCancelledByARunner(t *testing.T) {
 			} else if err := w.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) { // it may end just now
 				t.Fatal(err)
 			}
-			p.mustBeGone(fmt.Sprint("SIGTERM at ", moment, " and SIGKILL"))
+			p.mustBeGone(2*time.Second, fmt.Sprint("SIGTERM at ", moment, " and SIGKILL"))
 			w.end()
 			p.mustComplete()
-			p.mustBeGone("the end")
+			p.mustBeGone(time.Second, "the end")
 			p.mustAddUp()
 		})
 	}
@@ -103,7 +103,7 @@ func TestInterruptedInTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.end().mustSay(t, 143, "interrupting the running attempts", "wavex resume")
-	p.mustBeGone("the end")
+	p.mustBeGone(time.Second, "the end")
 	p.mustComplete()
 	p.mustAddUp()
 }
