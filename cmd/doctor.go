@@ -170,7 +170,7 @@ func (d *examination) agent(ctx context.Context) (checks []doctor.Check, argv []
 	path, err := findClaude(d.opts.claude)
 	cli := doctor.Check{Name: "cli", Status: doctor.Fail, Text: fmt.Sprintf("the claude CLI %q is not there", path), Fix: "install it with: " + doctor.Install}
 	if err == nil {
-		cli = doctor.CLI(ctx, []string{path}, d.env, answerWait)
+		_, cli = doctor.CLI(ctx, []string{path}, d.env, answerWait)
 	}
 	if cli.Status != doctor.Fail {
 		argv = []string{path}
@@ -289,9 +289,11 @@ func (r *launch) fit(ctx context.Context) error {
 	if c := doctor.Bypass(bypassing(r.plan), isRoot(), env); c.Status == doctor.Fail {
 		return unfit(c)
 	}
-	if c := doctor.CLI(ctx, r.agent.Argv, env, answerWait); c.Status == doctor.Fail {
+	v, c := doctor.CLI(ctx, r.agent.Argv, env, answerWait)
+	if c.Status == doctor.Fail {
 		return unfit(c)
 	}
+	r.agent.MovesSections = v.MovesSections()
 	return nil
 }
 

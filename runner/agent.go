@@ -44,6 +44,9 @@ type Agent struct {
 	// Rehearsal gives every process an assignment file (WAVEX_REHEARSE), also where the
 	// plan has no block for it.
 	Rehearsal bool
+	// MovesSections says that the program knows --exclude-dynamic-system-prompt-sections. Attempts
+	// have it then: the system prompt is the same for all of them, and the provider's cache serves it.
+	MovesSections bool
 	// Extra is set in every child's environment: variables of the agent itself.
 	Extra map[string]string
 	// Prices prices attempts that died without a result; nil: they count at their cap.

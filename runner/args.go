@@ -17,6 +17,10 @@ const argumentMax = 32 << 10
 // The flags of every process: headless, one JSON object a line in both directions.
 var speaking = []string{"-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"}
 
+// movesSections takes folder, git's state and memory out of the system prompt, into the first
+// message of the user.
+const movesSections = "--exclude-dynamic-system-prompt-sections"
+
 // attemptArgs are the arguments for an attempt that has its process alone.
 func (t *attempt) attemptArgs(flags, rules []string, resume bool) ([]string, error) {
 	args := append(append([]string{}, t.Argv...), flags...)
@@ -55,6 +59,9 @@ func (t *attempt) flags() (args, rules []string, err error) {
 		mode = "acceptEdits"
 	}
 	args = append(args, "--permission-mode", mode)
+	if t.MovesSections {
+		args = append(args, movesSections)
+	}
 	rules = checkRules(t.req.Checks)
 	var others []string
 	for _, r := range s.AllowedTools {

@@ -368,6 +368,11 @@ func TestArguments(t *testing.T) {
 			t.Errorf("arguments = %s\nwant %s", got, tc.want)
 		}
 	}
+	at := &attempt{Agent: &Agent{MovesSections: true}, req: Request{Settings: plan.Settings{AllowedTools: []string{"Read,Grep"}}}}
+	if got, _, err := at.flags(); err != nil || strings.Join(got[len(speaking):], " ") !=
+		"--permission-mode acceptEdits --exclude-dynamic-system-prompt-sections --allowedTools Read,Grep --strict-mcp-config" {
+		t.Errorf("arguments = %s, %v", got, err)
+	}
 	if data, err := os.ReadFile(filepath.Join(dir, systemFile)); err != nil || len(data) != argumentMax+1 {
 		t.Errorf("system prompt by file: %d bytes, %v", len(data), err)
 	}

@@ -28,6 +28,9 @@ type Agent struct {
 	Name     string // Claude or Rehearsal
 	Argv     []string
 	Scenario *rehearse.Scenario // nil: the stand-in does as it likes
+	// MovesSections says that the program is known to take the flag that makes its system
+	// prompt the same in every folder.
+	MovesSections bool
 }
 
 // Rehearses tells whether it is the stand-in.

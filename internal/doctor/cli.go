@@ -21,6 +21,10 @@ type Version struct{ Major, Minor, Patch int }
 // observed on 2.1.197; the flags it passes exist since 2.1.
 var Oldest = Version{Major: 2, Minor: 1}
 
+// MovesSections tells whether the CLI knows --exclude-dynamic-system-prompt-sections. It came
+// with 2.1.98; 2.1.97 ends at once with "unknown option" (tried on both). An unknown CLI does not.
+func (v Version) MovesSections() bool { return !v.Less(Version{Major: 2, Minor: 1, Patch: 98}) }
+
 func (v Version) String() string { return fmt.Sprintf("%d.%d.%d", v.Major, v.Minor, v.Patch) }
 
 // Less tells whether v is the older one.
@@ -34,12 +38,21 @@ func (v Version) Less(w Version) bool {
 	return v.Patch < w.Patch
 }
 
-var versionRE = regexp.MustCompile(`(?:^|[^0-9.])v?([0-9]{1,6})\.([0-9]{1,6})\.([0-9]{1,6})(?:[^0-9.]|$)`)
+const number = `(?:^|[^0-9.])v?([0-9]{1,6})\.([0-9]{1,6})\.([0-9]{1,6})`
 
-// ParseVersion finds the first version in what `claude --version` prints
-// ("2.1.197 (Claude Code)"); false when there is none.
+var (
+	versionRE = regexp.MustCompile(number + `(?:[^0-9.]|$)`)
+	namedRE   = regexp.MustCompile(number + ` \(Claude Code\)`)
+)
+
+// ParseVersion finds the version in what `claude --version` prints ("2.1.197 (Claude Code)"),
+// also behind what a wrapper says of versions of its own; without that name the first one
+// counts. It is false when there is none.
 func ParseVersion(text string) (Version, bool) {
-	m := versionRE.FindStringSubmatch(text)
+	m := namedRE.FindStringSubmatch(text)
+	if m == nil {
+		m = versionRE.FindStringSubmatch(text)
+	}
 	if m == nil {
 		return Version{}, false
 	}
@@ -53,32 +66,40 @@ func ParseVersion(text string) (Version, bool) {
 // Install says how a person gets the CLI.
 const Install = "npm install -g @anthropic-ai/claude-code"
 
-// CLI asks a program for its version. argv is the program and what precedes its
+// CLI asks a program for its version, which is the zero one where it does not tell it. argv is the program and what precedes its
 // flags, env the environment its attempts would have. It fails when the program cannot
 // be started, does not answer within wait, or is too old; an answer without a version
 // is a warning, since a wrapper may print what it likes.
-func CLI(ctx context.Context, argv, env []string, wait time.Duration) Check {
-	const name = "cli"
+func CLI(ctx context.Context, argv, env []string, wait time.Duration) (Version, Check) {
 	said, err := output(ctx, append(argv[:len(argv):len(argv)], "--version"), "", env, wait)
-	var start *proc.StartError
-	switch {
-	case errors.As(err, &start) && errors.Is(err, fs.ErrNotExist):
-		return wrong(name, argv[0]+" is not there", "install it with: "+Install)
-	case errors.As(err, &start):
-		return wrong(name, err.Error(), "see that it is the CLI and may be executed, or install it with: "+Install)
-	case errors.Is(err, errSilent):
-		return wrong(name, fmt.Sprintf("%s --version gave no answer in %s", argv[0], wait), "try it by hand; something holds it up")
-	case err != nil:
-		return wrong(name, fmt.Sprintf("%s --version: %v: %s", argv[0], err, first(said)), "try it by hand; install it again with: "+Install)
+	if err != nil {
+		return Version{}, silent(argv[0], said, err, wait)
 	}
 	v, known := ParseVersion(said)
 	switch {
 	case !known:
-		return warn(name, fmt.Sprintf("%s tells no version: %q", argv[0], first(said)), "see that it is the claude CLI")
+		return v, warn(cliCheck, fmt.Sprintf("%s tells no version: %q", argv[0], first(said)), "see that it is the claude CLI")
 	case v.Less(Oldest):
-		return wrong(name, fmt.Sprintf("%s is version %s; wavex needs %s or later", argv[0], v, Oldest), "update it with: "+Install+"@latest")
+		return v, wrong(cliCheck, fmt.Sprintf("%s is version %s; wavex needs %s or later", argv[0], v, Oldest), "update it with: "+Install+"@latest")
 	}
-	return ok(name, fmt.Sprintf("%s, version %s", argv[0], v))
+	return v, ok(cliCheck, fmt.Sprintf("%s, version %s", argv[0], v))
+}
+
+const cliCheck = "cli"
+
+// silent says why a program did not tell its version.
+func silent(program, said string, err error, wait time.Duration) Check {
+	const name = cliCheck
+	var start *proc.StartError
+	switch {
+	case errors.As(err, &start) && errors.Is(err, fs.ErrNotExist):
+		return wrong(name, program+" is not there", "install it with: "+Install)
+	case errors.As(err, &start):
+		return wrong(name, err.Error(), "see that it is the CLI and may be executed, or install it with: "+Install)
+	case errors.Is(err, errSilent):
+		return wrong(name, fmt.Sprintf("%s --version gave no answer in %s", program, wait), "try it by hand; something holds it up")
+	}
+	return wrong(name, fmt.Sprintf("%s --version: %v: %s", program, err, first(said)), "try it by hand; install it again with: "+Install)
 }
 
 // errSilent says that a program did not end in its time.

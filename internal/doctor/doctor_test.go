@@ -40,18 +40,31 @@ func TestWorst(t *testing.T) {
 func TestParseVersion(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"2.1.197 (Claude Code)\n": "2.1.197",
-		"v2.0.1":                  "2.0.1",
-		"claude 10.20.30-beta":    "10.20.30",
-		"update to 2.2.0, now":    "2.2.0",
-		"":                        "",
-		"2.1":                     "",
-		"1.2.3.4":                 "",
-		"99999999.1.1":            "",
+		"2.1.197 (Claude Code)\n":                         "2.1.197",
+		"now using node v20.20.2\n2.1.50 (Claude Code)\n": "2.1.50",
+		"v2.0.1":               "2.0.1",
+		"claude 10.20.30-beta": "10.20.30",
+		"update to 2.2.0, now": "2.2.0",
+		"":                     "",
+		"2.1":                  "",
+		"1.2.3.4":              "",
+		"99999999.1.1":         "",
 	} {
 		v, known := ParseVersion(text)
 		if got := v.String(); known != (want != "") || known && got != want {
 			t.Errorf("%q: %s, %t, want %q", text, got, known, want)
+		}
+	}
+}
+
+func TestMovesSections(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		"2.1.97 (Claude Code)": false, "2.1.98 (Claude Code)": true, "2.1.197 (Claude Code)": true, "2.2.0 (Claude Code)": true, "3.0.1": true,
+		"2.1.0 (Claude Code)": false, "1.9.300": false, "hello": false, "v20.20.2\n2.1.9 (Claude Code)": false,
+	} {
+		if v, _ := ParseVersion(text); v.MovesSections() != want {
+			t.Errorf("%q, read as %s: %t", text, v, !want)
 		}
 	}
 }
@@ -108,7 +121,11 @@ func TestCLI(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			is(t, CLI(t.Context(), []string{tt.program}, []string{"FAKE=" + tt.say}, tt.wait), tt.status, tt.words)
+			v, c := CLI(t.Context(), []string{tt.program}, []string{"FAKE=" + tt.say}, tt.wait)
+			is(t, c, tt.status, tt.words)
+			if told := strings.Contains(tt.say, "(Claude Code)"); told == (v == Version{}) {
+				t.Errorf("the version is %s", v)
+			}
 		})
 	}
 }

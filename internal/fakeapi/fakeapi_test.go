@@ -315,6 +315,35 @@ func TestRequestReadsToolResults(t *testing.T) {
 	}
 }
 
+// The cache serves whole marked parts from the beginning, and nothing behind a difference.
+func TestKept(t *testing.T) {
+	t.Parallel()
+	const mark = `,"cache_control":{"type":"ephemeral"}`
+	request := func(tool, system, one, two, marked string) *fakeapi.Request {
+		return &fakeapi.Request{Body: fmt.Appendf(nil, `{"tools":[{"name":%q}],"system":[{"text":"you"%s},{"text":%q%s}],
+ "messages":[{"role":"user","content":[{"text":%q},{"text":%q%s}]},{"role":"user","content":"more"}]}`, tool, mark, system, mark, one, two, marked)}
+	}
+	const you, sys, whole = 15 + 14, 15 + 14 + 14, 15 + 14 + 14 + 12 + 12
+	was := request("Bash", "sys", "1", "2", mark)
+	for _, tt := range []struct {
+		now     *fakeapi.Request
+		kept    int
+		differs string
+	}{
+		{was, whole, ""},
+		{request("Bash", "sys", "1", "2", ""), whole, ""}, // a mark is no difference
+		{request("Read", "sys", "1", "2", mark), 0, "tool Read"},
+		{request("Bash", "SYS", "1", "2", mark), you, "system 1"},
+		{request("Bash", "sys", "x", "2", mark), sys, "message 0.0"},
+		{request("Bash", "sys", "1", "2, and more", mark), sys, "message 0.1"},
+		{&fakeapi.Request{Body: []byte("oops")}, 0, ""},
+	} {
+		if kept, differs := tt.now.Kept(was); kept != tt.kept || differs != tt.differs {
+			t.Errorf("%s: %d bytes, then %q; want %d, %q", tt.now.Body, kept, differs, tt.kept, tt.differs)
+		}
+	}
+}
+
 func TestOtherEndpoints(t *testing.T) {
 	t.Parallel()
 	srv := fakeapi.New(t, fakeapi.Script{})

@@ -49,7 +49,7 @@ func (r *Session) Run(ctx context.Context, c Console) (Outcome, error) {
 	}
 	who := &runner.Agent{Name: r.opts.Agent.Name, Argv: r.opts.Agent.Argv, Prices: r.opts.Prices, Secrets: r.opts.Secrets, Observe: r.observe,
 		Run: r.config.Run, Env: proc.Environ(os.Environ(), nil), Rehearsal: r.opts.Agent.Rehearses(), Extra: r.childEnv(),
-		Warm: r.warm()}
+		Warm: r.warm(), MovesSections: r.opts.Agent.MovesSections}
 	if g := r.opts.Grace; g > 0 {
 		who.Grace, who.StopWait = g, runner.StopWait{Interrupt: g, Close: g, Terminate: g}
 	}

@@ -1,0 +1,103 @@
+//go:build unix
+
+package e2e
+
+// What the provider's cache can serve to one attempt of what another has sent.
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"wavex/internal/fakeapi"
+)
+
+// gitRepo makes a repository of a directory, with one commit.
+func gitRepo(t *testing.T, dir string) {
+	t.Helper()
+	gitIn(t, dir, "init", "-q", "-b", "main")
+	gitIn(t, dir, "config", "user.name", "Some One")
+	gitIn(t, dir, "config", "user.email", "one@example.com")
+	gitIn(t, dir, "add", "-A")
+	gitIn(t, dir, "commit", "-qm", "first")
+}
+
+// The CLI puts folder and git's state into its system prompt, in front of everything that
+// wavex says, unless it is asked not to.
+func TestWhereTheCLIPutsItsFolder(t *testing.T) {
+	t.Parallel()
+	const moves = "--exclude-dynamic-system-prompt-sections"
+	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: []*fakeapi.Agent{{Steps: []fakeapi.Reply{fakeapi.Text("done").Times(3)}}}})
+	r := newRepo(t, "-- CLAUDE.md --\nBe kind.\n")
+	gitRepo(t, r.dir)
+	for i, args := range [][]string{nil, nil, {moves}} {
+		if e := begin(t, srv, setup{dir: r.dir, stdin: "the same words", args: args}).end(); e.exit != 0 {
+			t.Fatalf("exit %d\n%s", e.exit, e.stderr)
+		}
+		if i == 0 {
+			r.write("new.txt", "not yet committed\n")
+		}
+	}
+	asked := srv.Messages(nil)
+	kept, differs := asked[1].Kept(asked[0])
+	if differs != "system 2" || !strings.Contains(asked[0].System(), "gitStatus") || !strings.Contains(asked[0].System(), r.dir) {
+		t.Errorf("one file more, and the first difference is %q", differs)
+	}
+	whole := len(asked[1].Body)
+	t.Logf("without %s %d of %d bytes are the same", moves, kept, whole)
+	moved := asked[2]
+	if strings.Contains(moved.System(), r.dir) || strings.Contains(moved.System(), "gitStatus") {
+		t.Error("the system prompt still tells folder or state")
+	}
+	if text := moved.FirstUser(); moved.Dir() != r.dir || !strings.Contains(text, "new.txt") || strings.Index(text, r.dir) > strings.Index(text, "the same words") {
+		t.Errorf("what was taken out of the system prompt does not stand before the prompt:\n%s", text)
+	}
+}
+
+// Two tasks in folders of their own have one system prompt: what is written to the cache
+// for one is read by the other.
+func TestIsolatedAttemptsShareTheirSystemPrompt(t *testing.T) {
+	t.Parallel()
+	var agents []*fakeapi.Agent
+	var tasks []string
+	gate := fakeapi.NewGate()
+	for i := range 2 {
+		id := fmt.Sprintf("T-%03d", i+1)
+		tasks = append(tasks, fmt.Sprintf(`{"id": %q, "subject": "Write file %d", "files": [{"path": "f%d.txt", "action": "create"}], "verify": [{"file": "f%d.txt", "contains": "sheep"}]}`, id, i, i, i))
+		agents = append(agents, &fakeapi.Agent{Name: id, When: task(id), Steps: []fakeapi.Reply{
+			fakeapi.Use(fakeapi.Write(fmt.Sprintf("f%d.txt", i), "sheep\n")).Costing(use).Held(gate), // both are there
+			report("true").Costing(use),
+		}})
+	}
+	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: agents})
+	r := newRepo(t, fmt.Sprintf("-- .gitignore --\n.loop\n-- CLAUDE.md --\nBe kind.\n-- plan.json --\n"+
+		`{"version": 1, "name": "folders", "parallel": 2, "isolation": "worktree", "defaults": {"model": %q}, "tasks": [%s]}`, model, strings.Join(tasks, ",")))
+	gitRepo(t, r.dir)
+	w := r.wavex(srv, "run", "plan.json", "--output", "json")
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	for i := range 2 {
+		if _, err := srv.Wait(ctx, task(fmt.Sprintf("T-%03d", i+1))); err != nil {
+			t.Error(err)
+		}
+	}
+	gate.Open()
+	if e := w.end(); e.exit != 0 {
+		t.Fatalf("exit %d\n%s", e.exit, e.stderr)
+	}
+	one, two := srv.Messages(task("T-001"))[0], srv.Messages(task("T-002"))[0]
+	if one.Dir() == two.Dir() || !strings.HasPrefix(one.Dir(), filepath.Join(r.dir, ".loop", "worktrees")+string(os.PathSeparator)) {
+		t.Fatalf("they work in %s and %s", one.Dir(), two.Dir())
+	}
+	kept, differs := two.Kept(one)
+	if !strings.HasPrefix(differs, "message 0.") || one.System() != two.System() {
+		t.Errorf("the first difference is %q", differs)
+	}
+	if least := len(one.System()); kept < least {
+		t.Errorf("%d bytes would be served, the system prompt alone has %d", kept, least)
+	}
+	t.Logf("%d of %d bytes would be served", kept, len(two.Body))
+}

@@ -1,0 +1,94 @@
+package fakeapi
+
+import (
+	"encoding/json"
+	"strconv"
+)
+
+// This file looks at requests as the provider's prompt cache does. It reads tools, system and messages, in
+// this order and whole: what a request has marked (cache_control) is kept with everything
+// before it, and a later request is served the longest such beginning that it shares
+// (https://docs.claude.com/en/docs/build-with-claude/prompt-caching). Lifetimes, least lengths
+// and prices are no matter here.
+
+// Part is one tool, or one block of the system prompt or of a message.
+type Part struct {
+	Name   string // "tool Bash", "system 2", "message 0.3"
+	JSON   string // in one spelling, without the mark
+	Marked bool
+}
+
+// Parts are the request's parts in the order in which the cache reads them.
+func (r *Request) Parts() []Part {
+	var m struct {
+		Tools    []json.RawMessage `json:"tools"`
+		System   json.RawMessage   `json:"system"`
+		Messages []struct {
+			Content json.RawMessage `json:"content"`
+		} `json:"messages"`
+	}
+	if json.Unmarshal(r.Body, &m) != nil {
+		return nil
+	}
+	var parts []Part
+	for _, t := range m.Tools {
+		p := part("", t)
+		p.Name = "tool " + toolName(t)
+		parts = append(parts, p)
+	}
+	parts = append(parts, blocks("system ", m.System)...)
+	for i, t := range m.Messages {
+		parts = append(parts, blocks("message "+strconv.Itoa(i)+".", t.Content)...)
+	}
+	return parts
+}
+
+// Kept is how many bytes of the request the cache would serve if it had seen only before,
+// and which part is the first that differs ("" when none does).
+func (r *Request) Kept(before *Request) (bytes int, differs string) {
+	had := before.Parts()
+	sum := 0
+	for i, p := range r.Parts() {
+		if i >= len(had) || had[i].JSON != p.JSON {
+			return bytes, p.Name
+		}
+		if sum += len(p.JSON); had[i].Marked {
+			bytes = sum
+		}
+	}
+	return bytes, ""
+}
+
+func blocks(name string, content json.RawMessage) []Part {
+	var list []json.RawMessage
+	if json.Unmarshal(content, &list) != nil {
+		list = []json.RawMessage{content} // a string is one block
+	}
+	var parts []Part
+	for i, b := range list {
+		if len(b) > 0 {
+			parts = append(parts, part(name+strconv.Itoa(i), b))
+		}
+	}
+	return parts
+}
+
+func part(name string, raw json.RawMessage) Part {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(raw, &fields) != nil {
+		return Part{Name: name, JSON: string(raw)}
+	}
+	_, marked := fields["cache_control"]
+	delete(fields, "cache_control")
+	text, err := json.Marshal(fields) // keys in order
+	if err != nil {
+		text = raw
+	}
+	return Part{Name: name, JSON: string(text), Marked: marked}
+}
+
+func toolName(raw json.RawMessage) string {
+	var t tool
+	_ = json.Unmarshal(raw, &t) // a tool without a name has none
+	return t.Name
+}
