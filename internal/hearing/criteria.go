@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,6 +16,7 @@ import (
 	"wavex/counsel"
 	"wavex/internal/agent"
 	"wavex/internal/plan"
+	"wavex/internal/planfile"
 	"wavex/internal/proc"
 	"wavex/internal/verify"
 	"wavex/scheduler"
@@ -92,7 +92,7 @@ func (h *Hearing) run(ctx context.Context, dir string, it *item) {
 	switch {
 	case it.check.Run == "":
 		it.Verification = scheduler.Observation
-		if sum := fileSum(filepath.Join(at, filepath.FromSlash(it.check.File))); sum != "" {
+		if sum := fileSum(at, it.check.File); sum != "" {
 			it.Files = map[string]string{it.check.File: sum}
 		}
 	case it.mean:
@@ -118,7 +118,7 @@ func (h *Hearing) judge(ctx context.Context, e scheduler.CriteriaStarted, dir, r
 		return 0
 	}
 	var more []string
-	c.Diff, more = h.diff(ctx, 0, files)
+	c.Diff, more, _ = h.diff(ctx, 0, files) // a judge can look at the files all the same
 	c.Files = merged(files, more)
 	if h.o.Agent.Rehearses() {
 		c.Rehearse = standInRulings(dir, c)
@@ -137,10 +137,12 @@ func (h *Hearing) judge(ctx context.Context, e scheduler.CriteriaStarted, dir, r
 		case r.Verdict == "no":
 			it.Verification = scheduler.Observation
 		case r.Verdict != "yes":
+		case !h.evident(r.File):
+			it.Evidence = "the judge holds that it is met, but what it quotes is no part of the work: " + r.Reason
 		case quoted(dir, r.File, r.Quote):
 			it.Met, it.Verification = true, scheduler.Observation
 			it.Evidence = fmt.Sprintf("%s:%d: %s\n%s", r.File, r.Line, r.Quote, r.Reason)
-			it.Files = map[string]string{r.File: fileSum(filepath.Join(dir, filepath.FromSlash(r.File)))}
+			it.Files = map[string]string{r.File: fileSum(dir, r.File)}
 		default:
 			it.Evidence = "the judge holds that it is met, but what it quotes is not there: " + r.Reason
 		}
@@ -150,68 +152,42 @@ func (h *Hearing) judge(ctx context.Context, e scheduler.CriteriaStarted, dir, r
 	return cost
 }
 
-// maxQuoted bounds, in bytes, what of a file is looked through for a quote.
-const maxQuoted = 8 << 20
-
-// quoted tells whether a file of the project holds the words, blanks aside.
-func quoted(dir, file, quote string) bool {
-	words := strings.Join(strings.Fields(quote), " ")
-	if file == "" || len(words) < 3 || !filepath.IsLocal(filepath.FromSlash(file)) {
+// evident tells whether a file can show what the work is: the plan says what was asked for,
+// and wavex's own folder what was said of it.
+func (h *Hearing) evident(file string) bool {
+	at := filepath.Clean(filepath.FromSlash(file))
+	if first, _, _ := strings.Cut(filepath.ToSlash(at), "/"); first == ".git" || first == ".loop" || strings.HasPrefix(first, ".loop.") {
 		return false
 	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return false
-	}
-	defer func() { _ = root.Close() }() // read only
-	st, err := root.Stat(filepath.FromSlash(file))
-	if err != nil || !st.Mode().IsRegular() {
-		return false
-	}
-	f, err := root.Open(filepath.FromSlash(file))
-	if err != nil {
-		return false
-	}
-	defer func() { _ = f.Close() }() // read only
-	text, err := io.ReadAll(io.LimitReader(f, maxQuoted))
-	return err == nil && strings.Contains(strings.Join(strings.Fields(string(text)), " "), words)
-}
-
-// fileSum is the sha256 of a regular file in hex, or "".
-func fileSum(path string) string {
-	if st, err := os.Stat(path); err != nil || !st.Mode().IsRegular() {
-		return ""
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return ""
-	}
-	defer func() { _ = f.Close() }() // read only
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return ""
-	}
-	return hex.EncodeToString(h.Sum(nil))
+	rel, err := filepath.Rel(h.o.Config.Dir, planfile.Path(h.o.Plan))
+	return err != nil || rel != at
 }
 
 // standInRulings is what the stand-in answers where no scenario says otherwise: it quotes
 // the first line of the first file of the work, or cannot tell where there is none.
 func standInRulings(dir string, c counsel.JudgeCase) json.RawMessage {
-	file, quote := "", ""
-	for _, f := range c.Files {
-		for line := range strings.Lines(head(filepath.Join(dir, filepath.FromSlash(f)))) {
-			if quote == "" && len(strings.TrimSpace(line)) > 3 {
-				file, quote = f, strings.TrimSpace(line)
-			}
-		}
-	}
+	file, quote, at := firstLine(dir, c.Files)
 	var rulings []counsel.Ruling
 	for _, s := range c.Statements {
-		r := counsel.Ruling{ID: s.ID, Verdict: "yes", Reason: "a rehearsal: nobody has judged it", File: file, Line: 1, Quote: quote}
+		r := counsel.Ruling{ID: s.ID, Verdict: "yes", Reason: "a rehearsal: nobody has judged it", File: file, Line: at, Quote: quote}
 		if quote == "" {
 			r.Verdict = "unknown"
 		}
 		rulings = append(rulings, r)
 	}
 	return agent.Answer(map[string]any{"rulings": rulings})
+}
+
+// firstLine is the first line of some files that says anything, and where it is.
+func firstLine(dir string, files []string) (file, line string, at int) {
+	for _, f := range files {
+		at := 0
+		for line := range strings.Lines(string(read(dir, f, maxChanges))) {
+			at++
+			if line = strings.TrimSpace(line); len(line) > 3 {
+				return f, line, at
+			}
+		}
+	}
+	return "", "", 0
 }

@@ -38,7 +38,7 @@ func (w witness) Diagnose(ctx context.Context, c counsel.Case) counsel.Verdict {
 	if base == "" {
 		before = w.of.since(c.Dir)
 	}
-	c.Diff = before.changes(ctx, c.Files)
+	c.Diff, _ = before.changes(ctx, c.Files) // what cannot be had is left out
 	return w.Panel.Diagnose(ctx, c)
 }
 

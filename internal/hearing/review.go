@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -65,7 +66,11 @@ func (h *Hearing) review(s *scheduler.State, e scheduler.ReviewStarted) func(ctx
 		err := h.standing(ctx, e.Mode == counsel.Thorough, func(dir string) {
 			c.Dir = dir
 			var known []string
-			c.Diff, known = h.diff(ctx, e.Wave, c.Files)
+			var err error
+			if c.Diff, known, err = h.diff(ctx, e.Wave, c.Files); err != nil {
+				out.Error = "finding what was changed: " + err.Error() // which is not that nothing was
+				return
+			}
 			c.Files = merged(c.Files, known)
 			out = panel.Review(ctx, c)
 		})
@@ -181,64 +186,60 @@ func (a again) Ask(ctx context.Context, q runner.Question) runner.Answer {
 }
 
 // diff is what the run, or one of its waves, changed, and the files it names. Where it
-// cannot be told from before (no git), the files are shown as they are.
-func (h *Hearing) diff(ctx context.Context, wave int, files []string) (text string, changed []string) {
+// cannot be told from before (no git), the files are shown as they are. With an error it
+// is what could be had.
+func (h *Hearing) diff(ctx context.Context, wave int, files []string) (text string, changed []string, err error) {
 	if h.o.Site.Mode() == scheduler.Isolated {
 		from, to, err := h.o.Site.Span(ctx, wave)
 		if err != nil || from == to {
-			return "", nil
+			return "", nil, err
 		}
-		out := since{dir: h.o.Config.Dir, base: from}.diff(ctx, to)
-		return out, inDiff(out)
+		span := since{dir: h.o.Config.Dir, base: from}
+		changed, err1 := span.differ(ctx, to)
+		text, err2 := span.diff(ctx, to)
+		return text, changed, errors.Join(err1, err2)
 	}
 	if wave > 0 && len(files) > 0 {
-		return h.since(h.o.Config.Dir).changes(ctx, files), nil
+		text, err = h.since(h.o.Config.Dir).changes(ctx, files)
+		return text, nil, err
 	}
 	return h.whole(ctx, files)
 }
 
+// mostNew bounds how many files that git does not know are shown.
+const mostNew = 50
+
 // whole is everything that differs from when the run began, without wavex's own files.
-func (h *Hearing) whole(ctx context.Context, files []string) (text string, changed []string) {
+func (h *Hearing) whole(ctx context.Context, files []string) (text string, changed []string, err error) {
 	dir := h.o.Config.Dir
 	before := h.since(dir)
 	if !inCheckout(ctx, dir) {
-		return before.changes(ctx, files), nil
+		text, err = before.changes(ctx, files)
+		return text, nil, err
 	}
 	own := []string{"--", ".", ":(exclude).loop", ":(exclude).loop.*"}
 	if rel, err := filepath.Rel(dir, planfile.Path(h.o.Plan)); err == nil && filepath.IsLocal(rel) {
-		own = append(own, ":(exclude)"+filepath.ToSlash(rel))
+		own = append(own, ":(exclude,literal)"+filepath.ToSlash(rel))
 	}
-	out := before.diff(ctx, append([]string{"--relative"}, own...)...)
-	changed = inDiff(out)
+	changed, err1 := before.differ(ctx, own...)
+	diff, err2 := before.diff(ctx, own...)
+	others, err3 := git(ctx, maxNames, dir, before.env, append([]string{"ls-files", "-z", "--others", "--exclude-standard"}, own...)...)
 	var b strings.Builder
-	b.WriteString(out)
-	const most = 50
-	news := strings.FieldsFunc(git(ctx, dir, before.env, append([]string{"ls-files", "-z", "--others", "--exclude-standard"}, own...)...),
-		func(r rune) bool { return r == 0 })
-	news = slices.DeleteFunc(news, func(f string) bool { return slices.Contains(before.large, f) && !slices.Contains(files, f) })
+	b.WriteString(diff)
+	news := slices.DeleteFunc(names(others), func(f string) bool { return slices.Contains(before.large, f) && !slices.Contains(files, f) })
 	for k, f := range news {
-		if k == most || b.Len() > 2*maxChanges {
+		if k == mostNew {
 			fmt.Fprintf(&b, "and further new files\n")
 			break
 		}
+		if !show(&b, f, head(dir, f)) {
+			break
+		}
 		changed = append(changed, f)
-		fmt.Fprintf(&b, "new file %s\n%s\n", f, head(filepath.Join(dir, filepath.FromSlash(f))))
 	}
 	// What tasks wrote where git looks away (an ignored folder) is their work all the same.
 	unseen := slices.DeleteFunc(slices.Clone(files), func(f string) bool { return slices.Contains(changed, f) })
-	b.WriteString(before.changes(ctx, unseen[:min(len(unseen), most)]))
-	return b.String(), changed
-}
-
-// inDiff lists the files that a diff of git changes.
-func inDiff(diff string) []string {
-	var out []string
-	for line := range strings.Lines(diff) {
-		if rest, ok := strings.CutPrefix(strings.TrimSpace(line), "diff --git "); ok {
-			if _, name, ok := strings.Cut(rest, " b/"); ok {
-				out = append(out, name)
-			}
-		}
-	}
-	return out
+	rest, err4 := before.changes(ctx, unseen[:min(len(unseen), mostNew)])
+	b.WriteString(rest)
+	return b.String(), changed, errors.Join(err1, err2, err3, err4)
 }

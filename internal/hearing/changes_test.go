@@ -1,0 +1,226 @@
+package hearing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"wavex/scheduler"
+)
+
+func TestBase(t *testing.T) {
+	t.Parallel()
+	none, empty := t.TempDir(), t.TempDir()
+	run(t, empty, "init", "-q")
+	for _, dir := range []string{none, empty, filepath.Join(none, "gone")} {
+		if got := Base(t.Context(), dir); got != "" {
+			t.Errorf("without a commit it is %q", got)
+		}
+	}
+	// Git warns of a branch of that name, and the warning is no commit.
+	dir := repo(t, files{"a": "a"})
+	want := Base(t.Context(), dir)
+	run(t, dir, "update-ref", "refs/heads/HEAD", "HEAD")
+	if got := Base(t.Context(), dir); len(want) < 40 || got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// What is shown of declared files: how they differ, or what is in them; never more.
+func TestChanges(t *testing.T) {
+	t.Parallel()
+	base := files{"pkg/a.go": "package pkg\n", "same.go": "same\n", "i.tsx": "i\n", "gone": "gone\n"}
+	for name, c := range map[string]struct {
+		change  files
+		declare []string
+		has     []string
+		hasNot  []string
+	}{
+		"changed":           {files{"pkg/a.go": "package other\n"}, []string{"pkg/a.go"}, []string{"-package pkg", "+package other"}, nil},
+		"not declared":      {files{"pkg/a.go": "package other\n"}, []string{"same.go"}, nil, []string{"other", "same"}},
+		"new":               {files{"new.go": "fresh\n"}, []string{"new.go"}, []string{"new file new.go\nfresh"}, nil},
+		"not there":         {nil, []string{"never.go"}, nil, []string{"never"}},
+		"new, name of old":  {files{"pkg/a.go": "package other\n", "a.go": "fresh\n"}, []string{"pkg/a.go", "a.go"}, []string{"new file a.go\nfresh"}, nil},
+		"new, named in old": {files{"pkg/a.go": "// see x/a.go\n", "a.go": "fresh\n"}, []string{"pkg/a.go", "a.go"}, []string{"new file a.go\nfresh"}, nil},
+		"letters":           {files{"é.txt": "fresh\n"}, []string{"é.txt"}, []string{"new file é.txt\nfresh"}, nil},
+		"a pattern":         {files{"[id].tsx": "fresh\n", "i.tsx": "other\n"}, []string{"[id].tsx"}, []string{"new file [id].tsx\nfresh"}, []string{"other"}},
+		"magic":             {files{":(top)x": "fresh\n"}, []string{":(top)x"}, []string{"new file :(top)x\nfresh"}, nil},
+		"line ends":         {files{".gitattributes": "* text=auto\n", "pkg/a.go": "package pkg\r\nx\r\n"}, []string{"pkg/a.go"}, []string{"+x"}, []string{"warning"}},
+		"binary":            {files{"blob": "a\x00secret"}, []string{"blob"}, nil, []string{"secret"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := repo(t, base)
+			c.change.write(t, dir)
+			got, err := since{dir: dir, base: "HEAD"}.changes(t.Context(), c.declare)
+			if err != nil {
+				t.Error(err)
+			}
+			for _, want := range c.has {
+				if !strings.Contains(got, want) {
+					t.Errorf("%q is not in\n%s", want, got)
+				}
+			}
+			for _, not := range c.hasNot {
+				if strings.Contains(got, not) {
+					t.Errorf("%q is in\n%s", not, got)
+				}
+			}
+		})
+	}
+}
+
+// Links are told of and not followed: experts see no file from outside of the project.
+func TestChangesFollowNoLink(t *testing.T) {
+	t.Parallel()
+	outside := t.TempDir()
+	files{"key": "private"}.write(t, outside)
+	for _, dir := range []string{t.TempDir(), repo(t, nil)} {
+		must(t, os.Symlink(filepath.Join(outside, "key"), filepath.Join(dir, "notes.md")))
+		got, err := since{dir: dir, base: "HEAD"}.changes(t.Context(), []string{"notes.md"})
+		if err != nil || strings.Contains(got, "private") || !strings.Contains(got, "a link to ") {
+			t.Errorf("%q, %v", got, err)
+		}
+	}
+}
+
+func TestChangesWithoutGit(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	files{"a": "one", "b": "two", "c": "three"}.write(t, dir)
+	got, err := since{dir: dir, base: "HEAD"}.changes(t.Context(), []string{"a", "b"})
+	if err != nil || got != "new file a\none\nnew file b\ntwo\n" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// However many files and however large, what is kept of them is bounded.
+func TestChangesAreBounded(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var all []string
+	for i := range 10 {
+		name := fmt.Sprintf("f%d", i)
+		files{name: strings.Repeat("z", 2*maxChanges)}.write(t, dir)
+		all = append(all, name)
+	}
+	got, err := since{dir: dir}.changes(t.Context(), all)
+	if err != nil || len(got) > 4*maxChanges || !strings.HasSuffix(got, "and further new files\n") {
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
+}
+
+// That git cannot tell what was changed is not that nothing was.
+func TestDiffTellsFailures(t *testing.T) {
+	t.Parallel()
+	dir := repo(t, files{"a": "a"})
+	if text, err := (since{dir: dir, base: "no-such-commit"}).diff(t.Context(), "--"); err == nil || !strings.Contains(err.Error(), "no-such-commit") {
+		t.Errorf("%q, %v", text, err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	why := errors.New("enough")
+	cancel(why)
+	if text, err := (since{dir: dir, base: "HEAD"}).diff(ctx, "--"); !errors.Is(err, why) {
+		t.Errorf("%q, %v", text, err)
+	}
+}
+
+const onePlan = `{"tasks":[{"id":"a","subject":"do a","files":[{"path":"a.go"}]}]}`
+
+// The whole is all that differs, in paths of the project, without what is wavex's own.
+func TestWhole(t *testing.T) {
+	t.Parallel()
+	top := repo(t, files{"sub/old.go": "old\n", "sub/plan.json": "{}\n", "other/x": "x\n", "sub/.gitignore": "out/\n"})
+	dir := filepath.Join(top, "sub")
+	h, _ := heard(t, dir, onePlan, nil)
+	for _, config := range []string{"diff.noprefix", "diff.mnemonicPrefix"} { // as users like them
+		run(t, top, "config", config, "true")
+	}
+	files{"old.go": "other\n", "plan.json": `{"name":"mine"}`, "é new.go": "fresh\n", ".loop/state.json": "own", ".loop.bak-1/x": "own",
+		"../other/x": "elsewhere", "out/made": "built\n", "doc.md": " diff --git a/none b/none\n"}.write(t, dir)
+	got, changed, err := h.whole(t.Context(), []string{"out/made"})
+	if err != nil || fmt.Sprint(changed) != "[old.go doc.md é new.go]" {
+		t.Errorf("changed %q, %v", changed, err)
+	}
+	for _, want := range []string{"diff --git a/old.go b/old.go\n", "+other", "new file é new.go\nfresh", "new file out/made\nbuilt"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is not in\n%s", want, got)
+		}
+	}
+	for _, not := range []string{"mine", "own", "elsewhere"} {
+		if strings.Contains(got, not) {
+			t.Errorf("%q is in\n%s", not, got)
+		}
+	}
+	for i := range mostNew + 5 {
+		files{fmt.Sprintf("many/%03d", i): "m"}.write(t, dir)
+	}
+	if got, changed, err = h.whole(t.Context(), nil); err != nil || len(changed) > mostNew+1 || !strings.Contains(got, "and further new files") {
+		t.Errorf("%d changed, %v", len(changed), err)
+	}
+}
+
+// What the user had not committed is not the tasks' work.
+func TestRemembered(t *testing.T) {
+	t.Parallel()
+	dir := repo(t, files{"a.go": "one\n"})
+	files{"a.go": "one\ntwo\n", "mine.go": "mine\n"}.write(t, dir)
+	h, _ := heard(t, dir, onePlan, nil)
+	must(t, Remember(t.Context(), h.o.Plan, h.o.Config))
+	files{"a.go": "one\ntwo\nthree\n", "its.go": "its\n"}.write(t, dir)
+	got, changed, err := h.whole(t.Context(), nil)
+	if err != nil || fmt.Sprint(changed) != "[a.go its.go]" || strings.Contains(got, "+two") || !strings.Contains(got, "+three") || strings.Contains(got, "mine") {
+		t.Errorf("%q, %v:\n%s", changed, err, got)
+	}
+	// Where tasks have trees of their own, and where no agent works, nothing is kept.
+	for name, f := range map[string]func(c *scheduler.Config) string{
+		"isolated": func(c *scheduler.Config) string { c.Isolation = scheduler.Isolated; return onePlan },
+		"commands": func(*scheduler.Config) string { return `{"tasks":[{"id":"a","command":"true"}]}` },
+		"no git":   func(c *scheduler.Config) string { c.Dir, c.Base = t.TempDir(), ""; return onePlan },
+	} {
+		c := h.o.Config
+		c.Run = name
+		p := mustPlan(t, dir, f(&c))
+		if err := Remember(t.Context(), p, c); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := os.Stat(beforeDir(c)); err == nil {
+			t.Errorf("%s: something is kept", name)
+		}
+	}
+}
+
+// What git ended is a name, and what was cut off is none.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	name := rapid.StringMatching(`[a-z\n "/é]{1,8}`)
+	rapid.Check(t, func(t *rapid.T) {
+		want := rapid.SliceOfN(name, 0, 4).Draw(t, "names")
+		text := ""
+		for _, n := range want {
+			text += n + "\x00"
+		}
+		if got := names(text + rapid.StringMatching(`[a-z]{0,3}`).Draw(t, "rest")); fmt.Sprintf("%q", got) != fmt.Sprintf("%q", want) {
+			t.Fatalf("%q is %q", text, got)
+		}
+	})
+}
+
+func TestBoundedTakesAll(t *testing.T) {
+	t.Parallel()
+	w := &bounded{left: 5}
+	for _, s := range []string{"abc", "defg", "h", ""} {
+		if n, err := w.Write([]byte(s)); n != len(s) || err != nil {
+			t.Errorf("%q: %d, %v", s, n, err)
+		}
+	}
+	if w.b.String() != "abcde" {
+		t.Errorf("kept %q", w.b.String())
+	}
+}

@@ -1,0 +1,177 @@
+package hearing
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"wavex/counsel"
+	"wavex/internal/agent"
+	"wavex/scheduler"
+)
+
+const judged = `{"request":"build it","criteria":[
+	{"text":"the doc says so","check":{"file":"doc.md","contains":"hello"}},
+	{"text":"it is quick","check":"echo 12","verification":"measurement"},
+	{"text":"it reads well"},
+	{"text":"it is assumed","verification":"assumption"}],
+	"tasks":[{"id":"a","subject":"do a","dir":"sub","files":["a.go"],"criteria":[{"text":"it runs here","check":"test -e here"},{"text":"it is kind"}]}]}`
+
+// standIn gives what became of a criterion.
+func standIn(t *testing.T, out []scheduler.Criterion, id string) scheduler.Criterion {
+	t.Helper()
+	for _, c := range out {
+		if c.ID == id {
+			return c
+		}
+	}
+	t.Fatalf("there is no criterion %s in %+v", id, out)
+	return scheduler.Criterion{}
+}
+
+func TestCriteria(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	files{"doc.md": "hello there\n", "sub/here": "", "sub/a.go": "package kind\n"}.write(t, dir)
+	who := &asked{answers: map[string]any{"judge/round-2": map[string]any{"rulings": []counsel.Ruling{
+		{ID: "C-3", Verdict: "yes", Reason: "see", File: "doc.md", Line: 1, Quote: "hello  there"},
+		{ID: "C-9", Verdict: "yes", Reason: "nobody asked", File: "doc.md", Quote: "hello there"},
+		{ID: "a/C-2", Verdict: "yes", Reason: "see", File: "sub/a.go", Line: 1, Quote: "package cruel"}}}}}
+	h, s := heard(t, dir, judged, who)
+	out, cost, err := h.verifyCriteria(s, scheduler.CriteriaStarted{Round: 2, Judge: true})(t.Context())
+	if err != nil || cost != 1000 || len(out) != 6 {
+		t.Fatalf("%d criteria, %s, %v", len(out), cost, err)
+	}
+	for id, want := range map[string]struct {
+		met  bool
+		how  string
+		says string
+	}{
+		"C-1":   {true, scheduler.Observation, ""},
+		"C-2":   {true, scheduler.Measurement, "12"},
+		"C-3":   {true, scheduler.Observation, "doc.md:1: hello  there\nsee"},
+		"C-4":   {false, scheduler.Assumption, ""},
+		"a/C-1": {true, scheduler.ExecutionOutput, ""},
+		"a/C-2": {false, scheduler.Assumption, "what it quotes is not there"},
+	} {
+		c := standIn(t, out, id)
+		if c.Met != want.met || c.Verification != want.how || !strings.Contains(c.Evidence, want.says) || c.Round != 2 {
+			t.Errorf("%s: %+v", id, c)
+		}
+	}
+	for _, id := range []string{"C-1", "C-3"} {
+		if sum := standIn(t, out, id).Files["doc.md"]; len(sum) != 64 {
+			t.Errorf("%s speaks of %q", id, sum)
+		}
+	}
+	if q := who.got["judge/round-2"]; strings.Contains(q.Prompt, "it is assumed") || strings.Contains(q.Prompt, "it is quick") || !strings.Contains(q.Prompt, "it reads well") ||
+		!strings.Contains(q.Prompt, "build it") || q.Dir != dir {
+		t.Errorf("the judge was asked in %s:\n%s", q.Dir, q.Prompt)
+	}
+}
+
+// After a wave only what its work can have changed is looked at.
+func TestCriteriaOfAWave(t *testing.T) {
+	t.Parallel()
+	h, s := heard(t, t.TempDir(), judged, &asked{})
+	out, cost, err := h.verifyCriteria(s, scheduler.CriteriaStarted{Round: 1, Wave: 1, Only: []string{"C-2", "a/C-1"}})(t.Context())
+	if err != nil || cost != 0 || len(out) != 2 || !standIn(t, out, "C-2").Met || standIn(t, out, "a/C-1").Met {
+		t.Errorf("%+v, %s, %v", out, cost, err)
+	}
+}
+
+// A verification that is cut short is none.
+func TestCriteriaCutShort(t *testing.T) {
+	t.Parallel()
+	h, s := heard(t, t.TempDir(), judged, &asked{})
+	ctx, cancel := context.WithCancelCause(t.Context())
+	why := errors.New("enough")
+	cancel(why)
+	out, _, err := h.verifyCriteria(s, scheduler.CriteriaStarted{Round: 1, Judge: true})(ctx)
+	if !errors.Is(err, why) {
+		t.Errorf("%v", err)
+	}
+	for _, c := range out {
+		if c.Met {
+			t.Errorf("met: %+v", c)
+		}
+	}
+}
+
+// What a judge says, and what is made of it.
+func TestRulings(t *testing.T) {
+	t.Parallel()
+	yes := counsel.Ruling{ID: "C-3", Verdict: "yes", Reason: "because"}
+	of := func(file, quote string) counsel.Ruling {
+		r := yes
+		r.File, r.Quote = file, quote
+		return r
+	}
+	for name, c := range map[string]struct {
+		rulings []counsel.Ruling // nil: the call fails
+		met     bool
+		how     string
+		says    string
+	}{
+		"no":          {[]counsel.Ruling{{ID: "C-3", Verdict: "no", Reason: "it does not"}}, false, scheduler.Observation, "it does not"},
+		"unknown":     {[]counsel.Ruling{{ID: "C-3", Verdict: "unknown", Reason: "who can tell"}}, false, scheduler.Assumption, "who can tell"},
+		"no quote":    {[]counsel.Ruling{yes}, false, scheduler.Assumption, "not there"},
+		"a quote":     {[]counsel.Ruling{of("doc.md", "hello there")}, true, scheduler.Observation, "doc.md:0: hello there"},
+		"the plan":    {[]counsel.Ruling{of("plan.json", "it reads well")}, false, scheduler.Assumption, "no part of the work"},
+		"plan, as ./": {[]counsel.Ruling{of("./plan.json", "it reads well")}, false, scheduler.Assumption, "no part of the work"},
+		"a prompt":    {[]counsel.Ruling{of(".loop/runs/r/prompt.md", "it reads well")}, false, scheduler.Assumption, "no part of the work"},
+		"set aside":   {[]counsel.Ruling{of(".loop.bak-1/x.md", "it reads well")}, false, scheduler.Assumption, "no part of the work"},
+		"git's":       {[]counsel.Ruling{of(".git/description", "it reads well")}, false, scheduler.Assumption, "no part of the work"},
+		"says no":     {[]counsel.Ruling{}, false, scheduler.Assumption, "did not rule"},
+		"no answer":   {nil, false, scheduler.Assumption, "nobody is there"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			own := "it reads well"
+			files{"doc.md": "hello there\n", "plan.json": own, ".loop/runs/r/prompt.md": own, ".loop.bak-1/x.md": own, ".git/description": own}.write(t, dir)
+			who := &asked{}
+			if c.rulings != nil {
+				who.answers = map[string]any{"judge/round-1": map[string]any{"rulings": c.rulings}}
+			}
+			h, s := heard(t, dir, judged, who)
+			out, _, err := h.verifyCriteria(s, scheduler.CriteriaStarted{Round: 1, Judge: true})(t.Context())
+			must(t, err)
+			got := standIn(t, out, "C-3")
+			if got.Met != c.met || got.Verification != c.how || !strings.Contains(got.Evidence, c.says) {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+}
+
+// In a rehearsal the stand-in quotes what is there, where it is.
+func TestStandInRulings(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	files{"empty": "", "a.md": "\n# \nsome words\nmore of them\n"}.write(t, dir)
+	c := counsel.JudgeCase{Files: []string{"none", "empty", "a.md"}, Statements: []counsel.Statement{{ID: "C-1"}, {ID: "C-2"}}}
+	var got struct {
+		Structured struct{ Rulings []counsel.Ruling }
+	}
+	must(t, json.Unmarshal(standInRulings(dir, c), &got))
+	r := got.Structured.Rulings
+	if len(r) != 2 || r[1].ID != "C-2" || r[0].Verdict != "yes" || r[0].File != "a.md" || r[0].Line != 3 || !quoted(dir, r[0].File, r[0].Quote) {
+		t.Errorf("%+v", r)
+	}
+	c.Files = c.Files[:2]
+	must(t, json.Unmarshal(standInRulings(dir, c), &got))
+	if r := got.Structured.Rulings; r[0].Verdict != "unknown" {
+		t.Errorf("%+v", r)
+	}
+	h, s := heard(t, dir, judged, &asked{})
+	h.o.Agent = agent.Agent{Name: agent.Rehearsal}
+	if _, _, err := h.verifyCriteria(s, scheduler.CriteriaStarted{Round: 1, Judge: true})(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if q := h.panel.Caller.(*asked).got["judge/round-1"]; len(q.Rehearse) == 0 {
+		t.Error("the stand-in was told nothing")
+	}
+}
