@@ -13,6 +13,7 @@ import (
 	"wavex/internal/planfile"
 	"wavex/internal/record"
 	"wavex/internal/report"
+	"wavex/internal/ui/safe"
 	"wavex/scheduler"
 )
 
@@ -29,7 +30,7 @@ func completeTask(_ *cobra.Command, args []string, begun string) ([]cobra.Comple
 	var out []cobra.Completion
 	for i := range p.Tasks {
 		if t := &p.Tasks[i]; strings.HasPrefix(t.ID, begun) {
-			out = append(out, cobra.CompletionWithDesc(t.ID, t.Subject))
+			out = append(out, cobra.CompletionWithDesc(t.ID, safe.Line(t.Title())))
 		}
 	}
 	return out, cobra.ShellCompDirectiveNoFileComp

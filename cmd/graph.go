@@ -12,6 +12,7 @@ import (
 
 	"wavex/internal/plan"
 	"wavex/internal/planfile"
+	"wavex/internal/ui/safe"
 )
 
 type graphOptions struct{ format string }
@@ -73,7 +74,7 @@ func graphText(w io.Writer, p *plan.Plan) {
 		fmt.Fprintf(w, "wave %d of %d\n", n, total)
 		for _, i := range byWave[n] {
 			fmt.Fprintf(w, "  %s", p.Tasks[i].ID)
-			if s := p.Tasks[i].Subject; s != "" {
+			if s := safe.Line(p.Tasks[i].Title()); s != "" {
 				fmt.Fprintf(w, "  %s", s)
 			}
 			if b := blockers(p, i); len(b) > 0 {

@@ -1,6 +1,7 @@
 package loopdir
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -125,13 +126,7 @@ func (b *book) snapshot() *book {
 }
 
 func subject(t *plan.Task) string {
-	switch {
-	case t.Subject != "":
-		return t.Subject
-	case t.Command != "":
-		return t.Command
-	}
-	return t.ID
+	return cmp.Or(t.Title(), t.ID)
 }
 
 // concerns names the tasks that an event may have changed; known is false where that

@@ -4,6 +4,7 @@ package plan
 // resolves the two. It does not turn settings into flags of the CLI.
 
 import (
+	"cmp"
 	"path/filepath"
 	"strings"
 
@@ -113,6 +114,10 @@ func over[T comparable](dst *T, own T) {
 		*dst = own
 	}
 }
+
+// Title is what a task is called beside its id: its subject, else its command; "" where it
+// has neither.
+func (t *Task) Title() string { return cmp.Or(t.Subject, t.Command) }
 
 // WorkDir is where the task works and is checked, below the directory of its project.
 func (t *Task) WorkDir(project string) string {

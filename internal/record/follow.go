@@ -155,7 +155,7 @@ func (f *Follower) Running() []ui.Doing {
 	out := make([]ui.Doing, 0, len(f.open))
 	for _, d := range f.open {
 		if i, ok := f.State.Index(d.Task); ok && d.Task != "" {
-			d.Subject = f.State.Plan.Tasks[i].Subject
+			d.Subject = f.State.Plan.Tasks[i].Title()
 		}
 		if d.Kind == "attempt" {
 			d.Last, d.At = lastSign(filepath.Join(f.Tasks(), d.Task, "attempt-"+strconv.Itoa(d.Attempt), "stream.jsonl"))

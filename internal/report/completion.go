@@ -25,11 +25,7 @@ func Completion(s *scheduler.State, width int, ascii bool) string {
 	b.WriteString("<loop-complete>\nAll tasks verified:\n")
 	for i := range s.Plan.Tasks {
 		t := &s.Plan.Tasks[i]
-		subject := t.Subject
-		if subject == "" {
-			subject = t.Command
-		}
-		fmt.Fprintf(&b, "- %s: %s %s\n", safe.Line(DisplayID(t.ID)), mark, safe.Fit(subject, 120, ascii))
+		fmt.Fprintf(&b, "- %s: %s %s\n", safe.Line(DisplayID(t.ID)), mark, safe.Fit(t.Title(), 120, ascii))
 	}
 	b.WriteString("\nAll success criteria satisfied:\n")
 	for _, c := range Criteria(s) {

@@ -48,8 +48,8 @@ type Summary struct {
 // Task is one task's share of a Summary.
 type Task struct {
 	ID      string
-	Subject string
-	Wave    int // from 1
+	Subject string // its command where it has none
+	Wave    int    // from 1
 	Pos     plan.Pos
 
 	Status  scheduler.Status
@@ -116,7 +116,7 @@ func Of(s *scheduler.State, events []scheduler.Event) Summary {
 
 func task(s *scheduler.State, i int) Task {
 	t, p := &s.Tasks[i], &s.Plan.Tasks[i]
-	out := Task{ID: p.ID, Subject: p.Subject, Wave: t.Wave, Pos: p.Pos, Status: t.Status,
+	out := Task{ID: p.ID, Subject: p.Title(), Wave: t.Wave, Pos: p.Pos, Status: t.Status,
 		Root: t.Root, Commit: t.Commit, Attempts: t.Attempts, Panels: t.Panels,
 		Cost: t.Cost, CounselCost: t.CounselCost, Usage: t.Usage, Took: t.Took}
 	if l := t.Last; l != nil {

@@ -79,7 +79,7 @@ func (v *plain) Event(e scheduler.Event, s *scheduler.State) {
 			say(fmt.Sprintf("%s attempt %d: %s", text(b.Task), b.Attempt, why))
 		}
 	case scheduler.AttemptEnded:
-		v.ended(b, s, say)
+		v.ended(e.Time, b, s, say)
 	case scheduler.CounselStarted:
 		say(fmt.Sprintf("%s counsel %d: convened after attempt %d%s", text(b.Task), b.Panel, b.Attempt, thorough(b)))
 	case scheduler.CounselEnded:
@@ -106,9 +106,9 @@ func (v *plain) Event(e scheduler.Event, s *scheduler.State) {
 	}
 }
 
-func (v *plain) ended(b scheduler.AttemptEnded, s *scheduler.State, say func(...string)) {
+func (v *plain) ended(at time.Time, b scheduler.AttemptEnded, s *scheduler.State, say func(...string)) {
 	if b.Status == scheduler.Completed {
-		say(finished(s, b.Task, &v.next, v.opts))
+		say(finished(s, b.Task, &v.next, at, v.opts))
 	}
 	say(fmt.Sprintf("%s attempt %d: %s", text(b.Task), b.Attempt, end(b)))
 	if f := follows(b, s); f != "" {
@@ -121,7 +121,7 @@ func (v *plain) ended(b scheduler.AttemptEnded, s *scheduler.State, say func(...
 		say(stopping(*b.Stop, s)...)
 	}
 	if v.opts.Status && b.Charged {
-		v.out.put([]byte(status(s, &v.next)))
+		v.out.put([]byte(status(s, &v.next, at)))
 	}
 }
 
@@ -133,7 +133,7 @@ func (v *plain) end(e scheduler.Event, b scheduler.RunEnded, s *scheduler.State,
 	sum.Ended = e.Time
 	v.out.put([]byte("\n" + sum.Table(160, v.opts.ASCII)))
 	if v.opts.Status {
-		v.out.put([]byte(status(s, &v.next)))
+		v.out.put([]byte(status(s, &v.next, e.Time)))
 	}
 }
 

@@ -3,6 +3,7 @@ package ui
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"wavex/counsel"
 	"wavex/internal/report"
@@ -85,7 +86,7 @@ func (st Standing) waves() stageLine {
 		return l
 	}
 	var at cursor
-	l.next = at.next(s)
+	l.next = at.next(s, time.Time{})
 	if l.next == "none" || c.Failed > 0 && c.Pending == 0 {
 		l.next = st.repair()
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"wavex/internal/report"
 	"wavex/internal/ui/safe"
@@ -13,9 +14,9 @@ import (
 
 // status is the block that follows each iteration (LEDGER S2-34): these keys, in
 // this order, one line each. It is rendered from the state just recorded.
-func status(s *scheduler.State, c *cursor) string {
+func status(s *scheduler.State, c *cursor, at time.Time) string {
 	return fmt.Sprintf("---LOOP_STATUS---\nEXIT_SIGNAL: %t\nCRITERIA: %s\nSTUCK_COUNT: %d\nNEXT: %s\n---END_STATUS---\n",
-		report.Complete(s), criteria(report.Criteria(s)), s.Same, c.next(s))
+		report.Complete(s), criteria(report.Criteria(s)), s.Same, c.next(s, at))
 }
 
 // criteria is one line of JSON with a bare boolean for each criterion, in the plan's
@@ -50,9 +51,11 @@ func (c *cursor) reset(s *scheduler.State) {
 	slices.SortStableFunc(c.order, func(a, b int) int { return s.Tasks[a].Wave - s.Tasks[b].Wave })
 }
 
-// next names the next action: the first task that waits, else what is waited for,
-// else "none".
-func (c *cursor) next(s *scheduler.State) string {
+// next names the next action: the first task that waits, else what is waited for, else
+// "none". What began at the time of the event that is told, or after it, is still to come
+// for its reader: events that are recorded together are told one by one, with the state
+// that all of them lead to. The zero time is now.
+func (c *cursor) next(s *scheduler.State, told time.Time) string {
 	if s.Ended != nil && report.Complete(s) {
 		return "none"
 	}
@@ -74,6 +77,12 @@ func (c *cursor) next(s *scheduler.State) string {
 		case scheduler.Advising:
 			return "counsel for " + label(s, id)
 		case scheduler.InProgress:
+			if !told.IsZero() && !t.Started.Before(told) {
+				if t.Tries > 1 {
+					return "retry " + label(s, id)
+				}
+				return label(s, id)
+			}
 			if waiting == "" {
 				waiting = "wait for " + safe.Fit(id, 60, true)
 			}

@@ -28,7 +28,7 @@ func name(s *scheduler.State, id string) string {
 func label(s *scheduler.State, id string) string {
 	l := safe.Fit(id, 60, true)
 	if i, ok := s.Index(id); ok {
-		if sub := safe.Fit(s.Plan.Tasks[i].Subject, 80, true); sub != "" {
+		if sub := safe.Fit(s.Plan.Tasks[i].Title(), 80, true); sub != "" {
 			l += " " + sub
 		}
 	}
@@ -99,7 +99,7 @@ func resumed(s *scheduler.State, c *cursor) []string {
 		"Stage: " + staged(s),
 		fmt.Sprintf("Progress: %d/%d tasks | Wave: %d", s.Counts.Completed, len(s.Tasks), max(s.Wave, 1)),
 		"Reviews: " + reviewed(s),
-		"Next: " + c.next(s),
+		"Next: " + c.next(s, time.Time{}),
 	}
 }
 
@@ -108,13 +108,13 @@ func iteration(s *scheduler.State, task string, n int) string {
 		report.Iterations(n, s.Ledger.Limits()), report.Paid(s.Ledger.Spent(), s.Ledger.Limits(), s.Notional), name(s, task))
 }
 
-func finished(s *scheduler.State, task string, c *cursor, o Options) string {
+func finished(s *scheduler.State, task string, c *cursor, at time.Time, o Options) string {
 	mark := "✓"
 	if o.ASCII {
 		mark = "OK"
 	}
 	return fmt.Sprintf("[LOOP] %s %s complete | Progress: %d/%d | Next: [%s]", mark, name(s, task),
-		s.Counts.Completed, len(s.Tasks), c.next(s))
+		s.Counts.Completed, len(s.Tasks), c.next(s, at))
 }
 
 // again says what is special about an attempt; "" for a first one.
