@@ -8,6 +8,7 @@ import (
 
 	"wavex/internal/audit"
 	"wavex/internal/gaps"
+	"wavex/internal/plan"
 	"wavex/internal/report"
 	"wavex/scheduler"
 )
@@ -39,7 +40,7 @@ func runFix(ctx context.Context, args []string, o verifyOptions, std Stdio) erro
 			return err
 		}
 		if v.State == nil {
-			return usage("there is no run in %s that could get tasks; start one with: wavex run %s", v.Loop(), v.Plan.Path)
+			return usage("there is no run in %s that could get tasks; start one with: wavex run %s", v.Loop(), plan.Word(v.Plan.Path))
 		}
 		var stop error
 		doc, err := v.Make(ctx, func(doc *gaps.Document) error {

@@ -6,7 +6,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/agnivade/levenshtein"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // outputFlag adds --output text|json.
@@ -64,12 +66,52 @@ func noArgs(c *cobra.Command, args []string) error {
 	return nil
 }
 
-// flagWords says what is wrong with a flag, in the words of people where the library has
-// those of its parser.
-func flagWords(err error) string {
+// flagWords says what is wrong with a flag of a command, in the words of people where the
+// library has those of its parser.
+func flagWords(c *cobra.Command, err error) string {
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
+		if there := elsewhere(c, unknown.GetSpecifiedName()); there != "" {
+			return "unknown flag: --" + unknown.GetSpecifiedName() + "; " + there
+		}
+		if near := nearFlag(c.Flags(), unknown.GetSpecifiedName()); near != "" {
+			return "unknown flag: --" + unknown.GetSpecifiedName() + "; did you mean --" + near + "?"
+		}
+	}
 	var number *strconv.NumError
 	if errors.As(err, &number) {
 		return strings.TrimSuffix(err.Error(), number.Error()) + "it takes a number"
 	}
 	return err.Error()
+}
+
+// nearFlag is the flag that somebody may have meant; "" where none is near.
+func nearFlag(flags *pflag.FlagSet, got string) string {
+	best, distance := "", 2+len(got)/4
+	if len(got) > 64 {
+		return ""
+	}
+	flags.VisitAll(func(f *pflag.Flag) {
+		x := levenshtein.ComputeDistance(got, f.Name)
+		if strings.HasPrefix(f.Name, got) {
+			x = min(x, 1)
+		}
+		if !f.Hidden && x < distance {
+			best, distance = f.Name, x
+		}
+	})
+	return best
+}
+
+// elsewhere says where that is which other programs have as a flag.
+func elsewhere(c *cobra.Command, name string) string {
+	switch {
+	case name == "json" && c.Flags().Lookup("output") != nil:
+		return "it is --output json"
+	case name == "json" && c.Flags().Lookup("format") != nil:
+		return "it is --format json"
+	case name == "dry-run" && c.Flags().Lookup("agent") != nil:
+		return "wavex check shows what would run, --agent rehearse tries it with a stand-in"
+	}
+	return ""
 }

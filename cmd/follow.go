@@ -24,7 +24,7 @@ func follow(args []string) (follower, error) {
 		return f, err
 	}
 	if f.State == nil {
-		return f, usage("there is no run in %s; start one with: wavex run PLAN", loop)
+		return f, record.NoRun(loop)
 	}
 	return f, nil
 }

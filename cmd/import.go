@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/google/renameio/v2/maybe"
 	"github.com/spf13/cobra"
 
 	"wavex/internal/plan"
@@ -74,11 +75,14 @@ func runImport(path string, o importOptions, std Stdio) error {
 	return nil
 }
 
-// writeTo writes a file, or to standard output when there is no name.
+// writeTo writes a file, whole or not at all, or to standard output when there is no name.
 func writeTo(name string, data []byte, std Stdio) error {
 	if name == "" || name == "-" {
 		_, err := std.Out.Write(data)
 		return err
 	}
-	return os.WriteFile(name, data, 0o644)
+	if st, err := os.Stat(name); err == nil && !st.Mode().IsRegular() { // a pipe, a device
+		return os.WriteFile(name, data, 0o644)
+	}
+	return maybe.WriteFile(name, data, 0o644)
 }

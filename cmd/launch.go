@@ -108,13 +108,18 @@ func (r *launch) load() error {
 		}
 		last := record.Last(past)
 		if last == nil {
-			return usage("there is no run in %s to resume; start one with: wavex run PLAN", filepath.Join(dir, ".loop"))
+			return record.NoRun(filepath.Join(dir, ".loop"))
 		}
-		o.planPath = last.Plan
+		if o.planPath, err = last.PlanHere(); err != nil {
+			return err
+		}
 	}
 	ours := ""
 	if !o.fresh {
 		ours = runOf(o.planPath, true)
+	}
+	if err := planfile.Kept(o.planPath); err != nil {
+		return err
 	}
 	p, diags, err := planfile.Load(o.planPath, ours)
 	if err != nil {
@@ -165,7 +170,7 @@ func (r *launch) choose(past []scheduler.Event, dir string) (*scheduler.Config, 
 	o, last := r.opts, record.Last(past)
 	if last == nil || last.Over() {
 		if o.resuming || o.resume {
-			return nil, usage("there is no unfinished run; start one with: wavex run %s", r.plan.Path)
+			return nil, usage("there is no unfinished run; start one with: wavex run %s", plan.Word(r.plan.Path))
 		}
 		return nil, nil
 	}
@@ -231,7 +236,7 @@ func (r *launch) finish(out session.Outcome, err error) error {
 	var full *journal.WriteError
 	switch {
 	case errors.As(err, &full):
-		return fmt.Errorf("%w\nwhat was under way was stopped; put that right, then continue with: wavex resume %s", err, r.plan.Path)
+		return fmt.Errorf("%w\nwhat was under way was stopped; put that right, then continue with: wavex resume %s", err, plan.Word(r.plan.Path))
 	case err != nil:
 		return err
 	case out.Left != 0:

@@ -29,6 +29,7 @@ func Main(ctx context.Context, args []string, std Stdio) int {
 }
 
 func newRoot(std Stdio) *cobra.Command {
+	var version bool
 	root := &cobra.Command{
 		Use:   "wavex",
 		Short: "Run a plan of tasks as waves of headless Claude Code processes",
@@ -41,8 +42,14 @@ itself, and stops with everything on record.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          onlyCommands,
-		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+		RunE: func(c *cobra.Command, _ []string) error {
+			if version {
+				return tellVersion(std.Out)
+			}
+			return c.Help()
+		},
 	}
+	root.Flags().BoolVar(&version, "version", false, "print the version, as wavex version does")
 	root.SetIn(std.In)
 	root.SetOut(std.Out)
 	root.SetErr(std.Err)
@@ -50,7 +57,7 @@ itself, and stops with everything on record.`,
 	root.SetUsageFunc(tellUsage)
 	root.SetHelpCommand(newHelp())
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usage("%s\nsee: %s --help", flagWords(err), c.CommandPath())
+		return usage("%s\nsee: %s --help", flagWords(c, err), c.CommandPath())
 	})
 	root.AddCommand(
 		newStart(std), newPlan(std), newLearn(std), newRun(std), newResume(std), newStatus(std), newReport(std), newRollback(std),

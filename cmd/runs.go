@@ -56,7 +56,7 @@ func runRuns(args []string, output string, std Stdio) error {
 	}
 	list = append(list, report.Runs(events, journal.Free(loop) != nil)...)
 	if len(list) == 0 {
-		return usage("there is no run in %s; start one with: wavex run PLAN", loop)
+		return record.NoRun(loop)
 	}
 	out := []byte(report.RunsTable(list, columns(std.Out)))
 	if output == "json" {

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"wavex/internal/plan"
 	"wavex/internal/record"
 	"wavex/internal/refuse"
 	"wavex/internal/report"
@@ -108,7 +109,7 @@ func requestStatus(loop string, o ui.Options, plain bool, std Stdio) (bool, erro
 	case s.NotReady, s.Split, s.Opened.Config.Offline:
 		r.Next = "wavex start \"...\""
 	case s.Planned && s.Opened.Config.PlanOnly:
-		r.Next = "wavex run " + s.Opened.Config.Plan
+		r.Next = "wavex run " + plan.Word(s.Opened.Config.Plan)
 	case s.Opened.Config.PlanOnly:
 		r.Next = "wavex plan"
 	}

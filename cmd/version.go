@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"fmt"
+	"io"
 	"runtime"
 	"runtime/debug"
 
@@ -55,9 +56,11 @@ func newVersion(std Stdio) *cobra.Command {
 		Long:    "version prints the version of wavex and what it was built with.\n\nExit status: 0.",
 		Example: "  wavex version",
 		Args:    noArgs,
-		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(std.Out, "wavex %s (%s%s, %s/%s)\n", versionText(), built(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
-			return err
-		},
+		RunE:    func(*cobra.Command, []string) error { return tellVersion(std.Out) },
 	}
+}
+
+func tellVersion(out io.Writer) error {
+	_, err := fmt.Fprintf(out, "wavex %s (%s%s, %s/%s)\n", versionText(), built(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return err
 }

@@ -4,13 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
 	"wavex/budget"
+	"wavex/internal/plan"
 	"wavex/runner"
 )
 
@@ -233,10 +233,7 @@ func end(s *State) RunEnded {
 
 // resumeCommand is what continues the run after a stop.
 func resumeCommand(s *State) string {
-	cmd := "wavex resume " + s.Plan.Path
-	if strings.ContainsAny(s.Plan.Path, " '\"\\$`*?(){}[]<>|&;#~!") {
-		cmd = "wavex resume " + strconv.Quote(s.Plan.Path)
-	}
+	cmd := "wavex resume " + plan.Word(s.Plan.Path)
 	if st := s.Stop; st != nil && st.ExitCode == 3 {
 		cmd += " " + st.Advice
 	}

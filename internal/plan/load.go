@@ -76,7 +76,11 @@ func ReadFile(path string) (src string, digest [sha256.Size]byte, err error) {
 	}
 	defer f.Close() // read only; nothing can be lost
 	var b strings.Builder
-	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+	info, err := f.Stat()
+	switch {
+	case err == nil && info.IsDir():
+		return "", digest, fmt.Errorf("%s is a directory; name the plan file in it", path)
+	case err == nil && info.Mode().IsRegular():
 		if info.Size() > maxFile {
 			return "", digest, tooLarge(path)
 		}

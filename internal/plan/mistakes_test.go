@@ -41,7 +41,8 @@ func TestMistakes(t *testing.T) {
 		{"empty file", " \n", []string{"1:1 error empty-plan : the file is empty"}},
 		{"no tasks", `{}`, []string{"1:1 error empty-plan : no tasks"}},
 		{"zero tasks", tasks(), []string{"1:1 error empty-plan : no tasks"}},
-		{"not an object", `[1]`, []string{"1:1 error wrong-type : expected an object, found a list"}},
+		{"not an object", `[1]`, []string{"1:1 error wrong-type : a plan is an object with a list \"tasks\""}},
+		{"null", `null`, []string{"1:1 error wrong-type : a plan is an object with a list \"tasks\""}},
 		{"cut off", `{"tasks":[`, []string{"1:11 error syntax : ends in the middle"}},
 		{"comment", "{\n  // hello\n  \"tasks\":[]}", []string{"2:3 error syntax : JSON has no comments"}},
 		{"hash comment", "{\n  # hello\n  \"tasks\":[]}", []string{"2:3 error syntax : JSON has no comments"}},
@@ -115,6 +116,7 @@ func TestMistakes(t *testing.T) {
 			`unknown-task tasks[1].blockedBy[2]: unknown task "99999999" in blockedBy; add that task`}},
 		{"unknown by case", tasks(`{"id":"build","subject":"A","verify":"x"}`, `{"id":"test","subject":"A","verify":"x","depends_on":"Build"}`), []string{
 			`unknown-task tasks[1].depends_on: unknown task "Build" in depends_on; did you mean "build"?`}},
+		{"nothing near", tasks(`{"id":"a","subject":"A","verify":"true","blockedBy":["5"]}`), []string{`unknown task "5" in blockedBy; add that task, or remove the entry`}},
 		{"blockers of a wrong type", task(`"blockedBy":[[]],"depends":{}`), []string{
 			"wrong-type tasks[0].blockedBy[0]: expected a task id", "wrong-type tasks[0].depends: expected a list of task ids", "mixed-aliases"}},
 		{"self", task(`"blockedBy":["a"]`), []string{`1:64 error self-edge tasks[0].blockedBy[0]: "a" is blocked by itself`}},

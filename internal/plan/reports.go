@@ -60,6 +60,8 @@ func (r *Reports) mistyped(t source.Token, want, path string) {
 	}
 	var way string
 	switch {
+	case path == "":
+		way = `; a plan is an object with a list "tasks", in JSON or YAML`
 	case t.Kind == source.KindNull:
 		way = "; leave the field out instead"
 	case want == "a string" && (t.Kind == source.KindNumber || t.Kind == source.KindBool):

@@ -66,7 +66,7 @@ func (d *decoder) hintID(got string) string {
 		if strings.EqualFold(id, got) {
 			return fmt.Sprintf("; did you mean %s?", source.Quote(id))
 		}
-		if x := levenshtein.ComputeDistance(got, id); x < distance || (x == distance && best == "") {
+		if x := levenshtein.ComputeDistance(got, id); x < len(got) && (x < distance || (x == distance && best == "")) {
 			best, distance = id, x
 		}
 	}

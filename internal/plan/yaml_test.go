@@ -28,7 +28,7 @@ func TestYAMLMistakes(t *testing.T) {
 		{"literal", "tasks:\n  - id: a\n    subject: |\n      one\n      two\n    verify: x\n", []string{"3:14 bad-value tasks[0].subject: single line"}},
 		{"twice", "name: a\nname: b\n" + good, []string{"2:1 duplicate-field name: given twice"}},
 		{"null", "name:\n" + good, []string{"null; leave the field out"}},
-		{"tab", "tasks:\n\t- id: 1\n", []string{"syntax : not valid YAML"}},
+		{"tab", "tasks:\n\t- id: 1\n", []string{"2:1 syntax : not valid YAML: a tab begins the line; indent with spaces"}},
 		{"unclosed", "tasks: [\n", []string{"syntax : not valid YAML"}},
 		{"two documents", good + "---\n" + good, []string{"3:1 syntax : something follows the plan"}},
 		{"unknown alias", "name: *x\n" + good, []string{"1:7 syntax : unknown alias *x"}},

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"wavex/internal/plan"
 	"wavex/internal/plan/foreign"
@@ -39,12 +40,35 @@ func Load(path, run string) (*plan.Plan, []plan.Diagnostic, error) {
 	}
 	p, diags, err := foreign.Load(path, plan.Options{Rehearse: rehearsable})
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, refuse.Usage("there is no plan %s", path)
+		return nil, nil, refuse.Usage("%s", missing(path))
 	}
 	if err != nil {
-		return nil, nil, refuse.Usage("reading the plan: %s", err)
+		return nil, nil, refuse.Usage("%s", err)
 	}
 	return p, diags, nil
+}
+
+// missing says that there is no plan at a path.
+func missing(path string) string {
+	if path == "-" {
+		return "a plan is read from a file; check and graph also read a pipe, as /dev/stdin"
+	}
+	return "there is no plan " + path
+}
+
+// Kept refuses a plan that nobody can read again: a session that goes on, and all that shows
+// a run, reads the file anew.
+func Kept(path string) error {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return err
+	}
+	st, err := os.Stat(abs)
+	piped := abs == "/dev/stdin" || strings.HasPrefix(abs, "/dev/fd/") || strings.HasPrefix(abs, "/proc/")
+	if err == nil && (piped || !st.IsDir() && !st.Mode().IsRegular()) {
+		return refuse.Usage("%s is no file that stays, and a run reads its plan again when it is resumed or shown; write the plan to a file", path)
+	}
+	return nil // what is not there is said where it is read
 }
 
 // rehearsable says what the rehearsal agent would refuse in a block.

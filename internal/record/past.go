@@ -1,6 +1,7 @@
 package record
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -27,6 +28,14 @@ func (r *Run) Over() bool {
 
 // Complete tells whether everything was done.
 func (r *Run) Complete() bool { return r.Ended != nil && r.Ended.Status == "complete" }
+
+// PlanHere is where the plan of the run is, or that it is there no longer.
+func (r *Run) PlanHere() (string, error) {
+	if _, err := os.Stat(r.Plan); errors.Is(err, fs.ErrNotExist) {
+		return "", refuse.Usage("the plan of run %s is not there any more: %s; put it back, or name the file that it is now", r.Config.Run, r.Plan)
+	}
+	return r.Plan, nil
+}
 
 // Last finds the newest run in a journal; nil when there is none.
 func Last(events []scheduler.Event) *Run {
@@ -83,10 +92,12 @@ func Find(loop, path, id string) (*Past, error) {
 		if s, err := stage.Stand(events); err == nil && s != nil && !s.Planned {
 			return nil, refuse.Usage("there is no run in %s yet; the request %q is at the stage %s, %s spent; continue it with: wavex start", loop, s.Opened.Request, s.Stage, s.Spent.Spent())
 		}
-		return nil, refuse.Usage("there is no run in %s; start one with: wavex run PLAN", loop)
+		return nil, NoRun(loop)
 	}
 	if path == "" {
-		path = last.Plan
+		if path, err = last.PlanHere(); err != nil {
+			return nil, err
+		}
 	}
 	p, err := planfile.Read(path, last.Config.Run)
 	if err != nil {
@@ -98,6 +109,19 @@ func Find(loop, path, id string) (*Past, error) {
 	}
 	s.Config.Dir, s.Config.Loop = filepath.Dir(loop), loop // the project may have been moved since
 	return &Past{Loop: loop, State: s, Events: events, Alive: !later && journal.Free(loop) != nil}, nil
+}
+
+// NoRun says that there is no run in a .loop directory, and where the next one upwards is: a
+// run is looked for in one directory alone, since another one's is another run.
+func NoRun(loop string) error {
+	for dir := filepath.Dir(filepath.Dir(loop)); ; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, ".loop", journalName)); err == nil {
+			return refuse.Usage("there is no run in %s, but there is one in %s: give the command there", loop, dir)
+		}
+		if dir == filepath.Dir(dir) {
+			return refuse.Usage("there is no run in %s; start one with: wavex run PLAN", loop)
+		}
+	}
 }
 
 // upTo gives the events up to the end of the run with an id, and whether a later run

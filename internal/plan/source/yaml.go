@@ -104,7 +104,11 @@ func yamlProblem(err error) *Problem {
 		if tk := ye.GetToken(); tk != nil && tk.Position != nil {
 			at = yamlPlace(tk.Position.Line, tk.Position.Column)
 		}
-		return &Problem{at, CodeSyntax, "not valid YAML: " + firstLine(ye.GetMessage())}
+		what := "not valid YAML: " + firstLine(ye.GetMessage())
+		if strings.Contains(what, "'\t'") { // as the parser shows the character
+			what = "not valid YAML: a tab begins the line; indent with spaces"
+		}
+		return &Problem{at, CodeSyntax, what}
 	}
 	return &Problem{-1, CodeSyntax, "not valid YAML: " + firstLine(err.Error())}
 }
