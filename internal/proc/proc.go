@@ -135,20 +135,24 @@ func Start(s Spec) (*Process, error) {
 		return nil, &StartError{Program: s.Argv[0], Err: err}
 	}
 	w.closeChild()
-	for _, c := range w.copies {
-		p.copies.Go(c.run)
-	}
-	go p.live()
+	go p.live(w.copies)
 	return p, nil
 }
 
 // live is the life of a process after its start: exit, output, sweep, reap.
-func (p *Process) live() {
-	p.awaitExit()
-	if f, ok := p.Stdin.(*os.File); ok {
-		_ = f.Close() // nobody of ours reads it any more; a writer must not hang
+func (p *Process) live(copies []copying) {
+	if p.brief(copies) {
+		p.awaitExit()
+	} else {
+		for _, c := range copies {
+			p.copies.Go(c.run)
+		}
+		p.awaitExit()
+		if f, ok := p.Stdin.(*os.File); ok {
+			_ = f.Close() // nobody of ours reads it any more; a writer must not hang
+		}
+		p.settle()
 	}
-	p.settle()
 	close(p.done)
 	p.exit = p.finish()
 	close(p.swept)

@@ -14,7 +14,6 @@ const fionread = unix.TIOCINQ
 
 // system is what a Process needs on Linux.
 type system struct {
-	pidfd int    // -1 where the kernel has none
 	ticks uint64 // when it was forked, as stat.start
 }
 
@@ -40,10 +39,9 @@ func pinned(f func()) {
 // that returns while locked to it and no other; no code of wavex does that, and none may.
 // A thread kept for each process would cost as much as the fork.
 func (p *Process) begin() error {
-	p.pidfd = -1
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL, PidFD: &p.pidfd}
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if p.guard {
-		p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, PidFD: &p.pidfd}
+		p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	} else if e := ours.enclosure.Load(); e != nil {
 		p.cmd.SysProcAttr.UseCgroupFD, p.cmd.SysProcAttr.CgroupFD = true, int(e.fd.Fd())
 	}
@@ -54,7 +52,7 @@ func (p *Process) begin() error {
 
 // awaitExit returns when the process has exited; it is not reaped yet.
 func (p *Process) awaitExit() {
-	if p.pidfd >= 0 && p.awaitPidfd() {
+	if p.exited() || p.awaitPidfd() {
 		return
 	}
 	for {
@@ -69,14 +67,27 @@ func (p *Process) awaitExit() {
 // asks by kill -0, as pg_ctl stop does, a daemon has not ended before that.
 const reapEvery = 100 * time.Millisecond
 
+// exited tells whether the process has exited.
+func (p *Process) exited() bool {
+	var info unix.Siginfo
+	err := unix.Waitid(unix.P_PID, p.pid, &info, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG, nil)
+	return err == nil && info.Signo != 0
+}
+
 // awaitPidfd waits through Go's poller, so that no thread sits in a system call
-// and keeps a processor from others until the scheduler notices.
+// and keeps a processor from others until the scheduler notices. It tells false where
+// the kernel has no such descriptors (before Linux 5.3). The pid is the process's until
+// it is reaped.
 func (p *Process) awaitPidfd() bool {
-	if err := unix.SetNonblock(p.pidfd, true); err != nil {
-		_ = unix.Close(p.pidfd)
+	fd, err := unix.PidfdOpen(p.pid, 0)
+	if err != nil {
 		return false
 	}
-	f := os.NewFile(uintptr(p.pidfd), "pidfd")
+	if err := unix.SetNonblock(fd, true); err != nil {
+		_ = unix.Close(fd)
+		return false
+	}
+	f := os.NewFile(uintptr(fd), "pidfd")
 	defer f.Close()
 	rc, err := f.SyscallConn()
 	if err != nil {

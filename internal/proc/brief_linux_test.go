@@ -1,0 +1,72 @@
+package proc
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestBriefEnds: a process may end its output long before its life, leave it to others, or
+// go on writing after nobody waits for its output alone.
+func TestBriefEnds(t *testing.T) {
+	t.Parallel()
+	t.Run("output closed, still alive", func(t *testing.T) {
+		t.Parallel()
+		fifo := filepath.Join(t.TempDir(), "fifo")
+		if err := unix.Mkfifo(fifo, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		p := start(t, Spec{Argv: Shell("echo last; exec >/dev/null 2>&1; read x < '" + fifo + "'; exit 4"), Combined: &out})
+		w, err := os.OpenFile(fifo, os.O_WRONLY, 0) // waits for the reader, whose output is closed
+		if err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case <-p.Done():
+			t.Error("done while it lives")
+		default:
+		}
+		_ = w.Close()
+		if e := p.Wait(); e.Code != 4 || out.String() != "last\n" {
+			t.Errorf("%+v, %q", e, out.String())
+		}
+	})
+	t.Run("output held by another", func(t *testing.T) {
+		t.Parallel()
+		var out bytes.Buffer
+		p := start(t, Spec{Argv: self(t, "blurt", "70000", "leave"), Combined: &out, Mark: mark("held")})
+		if e := p.Wait(); e.Code != 0 || e.Swept != 1 || !e.Contained || out.Len() != 70000 {
+			t.Errorf("%+v, %d bytes", e, out.Len())
+		}
+	})
+}
+
+// TestEarlyLosesNothing gives up at once and goes on with run: every byte is there, in order.
+func TestEarlyLosesNothing(t *testing.T) {
+	t.Parallel()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	c := copying{from: newOutlet(r), to: &out}
+	if c.early(0) {
+		t.Error("the end was seen while the pipe is open")
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		c.run()
+	}()
+	_, _ = io.WriteString(w, "all of it")
+	_ = w.Close()
+	<-done
+	if out.String() != "all of it" {
+		t.Errorf("%q", out.String())
+	}
+}
