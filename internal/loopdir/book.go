@@ -17,9 +17,10 @@ import (
 // book is a copy of what the projections need of a state. Slices in it are replaced,
 // never written to, so that a shallow copy is a snapshot once rows are cloned.
 type book struct {
-	at   time.Time // of the last event
-	seq  int64
-	rows []row
+	at    time.Time // of the last event
+	seq   int64
+	rows  []row
+	steps []string // names of the rows
 
 	run, name, request string
 	from               *scheduler.Origin // the request that was scored; nil: none
@@ -111,6 +112,7 @@ func (b *book) all(s *scheduler.State) {
 		b.rows[i] = row{id: t.ID, subject: subject(t), blockers: s.Plan.Graph.Blockers(i)}
 		b.rows[i].set(s, i)
 	}
+	b.steps = stepsOf(b.rows)
 }
 
 func (r *row) set(s *scheduler.State, i int) {

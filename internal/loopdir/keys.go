@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"io"
 	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // This file keeps what others wrote into our files. It knows JSON objects and the
@@ -18,36 +21,42 @@ type member struct {
 
 var errNoObject = errors.New("not a JSON object")
 
+// lenient reads what encoding/json reads, since what others wrote may repeat keys and be no
+// UTF-8, and writes it for people.
+var lenient = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true), jsontext.PreserveRawStrings(true), jsontext.WithIndent("  ")}
+
 // members reads an object in order. A key given twice counts by its last value.
 func members(text []byte) ([]member, error) {
-	d := json.NewDecoder(bytes.NewReader(text))
-	open, err := d.Token()
+	d := jsontext.NewDecoder(bytes.NewReader(text), lenient...)
+	open, err := d.ReadToken()
 	if err != nil {
 		return nil, err
 	}
-	if open != json.Delim('{') {
+	if open.Kind() != jsontext.KindBeginObject {
 		return nil, errNoObject
 	}
 	var out []member
-	for d.More() {
-		key, err := d.Token()
+	for d.PeekKind() != jsontext.KindEndObject {
+		key, err := d.ReadToken()
 		if err != nil {
 			return nil, err
 		}
-		m := member{key: key.(string)} // in an object, the decoder gives nothing else here
-		if err := d.Decode(&m.value); err != nil {
+		name := key.String()
+		value, err := d.ReadValue()
+		if err != nil {
 			return nil, err
 		}
+		m := member{name, json.RawMessage(value.Clone())}
 		if i := find(out, m.key); i >= 0 {
 			out[i].value = m.value
 		} else {
 			out = append(out, m)
 		}
 	}
-	if _, err := d.Token(); err != nil {
+	if _, err := d.ReadToken(); err != nil {
 		return nil, err
 	}
-	if d.More() {
+	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("more than one JSON value")
 	}
 	return out, nil
@@ -139,10 +148,9 @@ func indent(list []member) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out bytes.Buffer
-	if err := json.Indent(&out, text, "", "  "); err != nil {
+	out, err := jsontext.AppendFormat(nil, text, lenient...)
+	if err != nil {
 		return nil, err
 	}
-	out.WriteByte('\n')
-	return out.Bytes(), nil
+	return append(out, '\n'), nil
 }

@@ -69,7 +69,7 @@ func (b *book) linear(old []byte) ([]byte, error) {
 }
 
 func (b *book) linearOver(old []byte) (text, rest []byte, err error) {
-	w := linear{Spec: b.task(), Criteria: []string{}, ExitSignal: b.exit, Steps: b.steps(), Completed: []string{}, Remaining: []string{},
+	w := linear{Spec: b.task(), Criteria: []string{}, ExitSignal: b.exit, Steps: b.steps, Completed: []string{}, Remaining: []string{},
 		Iteration: b.iterations, State: b.status(), Breaker: breaker{b.same, strings.Join(b.unmet, "; ")}}
 	used := map[string]bool{}
 	for _, c := range b.criteria {
@@ -91,17 +91,17 @@ func (b *book) linearOver(old []byte) (text, rest []byte, err error) {
 	return lay(old, safe.JSON(ours), nil, "circuitBreaker")
 }
 
-// steps names the tasks by their subjects, and by their ids too where a subject is
+// stepsOf names the tasks by their subjects, and by their ids too where a subject is
 // not the only one of its kind: steps are told apart by their text alone.
-func (b *book) steps() []string {
-	seen := make(map[string]int, len(b.rows))
-	for i := range b.rows {
-		seen[b.rows[i].subject]++
+func stepsOf(rows []row) []string {
+	seen := make(map[string]int, len(rows))
+	for i := range rows {
+		seen[rows[i].subject]++
 	}
-	out := make([]string, len(b.rows))
-	used := make(map[string]bool, len(b.rows))
-	for i := range b.rows {
-		r := &b.rows[i]
+	out := make([]string, len(rows))
+	used := make(map[string]bool, len(rows))
+	for i := range rows {
+		r := &rows[i]
 		step := r.subject
 		if seen[step] > 1 {
 			step = fmt.Sprintf("%s: %s", report.DisplayID(r.id), step)

@@ -180,7 +180,7 @@ func TestStepsDiffer(t *testing.T) {
 	s.Begin(reporttest.Config()).Wave(1).Run("b", 0).End("b", runner.Result{Outcome: runner.Done}, scheduler.Completed, nil)
 	b := bookOf(s.S, s.Events)
 	want := []string{"a: Test", "b: Test", "b: Test (2)", "d"}
-	if got := b.steps(); !reflect.DeepEqual(got, want) {
+	if got := b.steps; !reflect.DeepEqual(got, want) {
 		t.Errorf("steps are %q, want %q", got, want)
 	}
 	l, err := b.linear(nil)

@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf16"
@@ -84,7 +85,8 @@ func hidden(r rune) bool {
 // JSON escapes, in encoded JSON, the characters that act instead of showing and that
 // an encoder lets through. What it decodes to stays the same.
 func JSON(encoded []byte) []byte {
-	if !bytes.ContainsFunc(encoded, hidden) {
+	odd := slices.IndexFunc(encoded, func(c byte) bool { return c < ' ' || c > '~' })
+	if odd < 0 || !bytes.ContainsFunc(encoded[odd:], hidden) {
 		return encoded
 	}
 	out := make([]byte, 0, len(encoded)+32)
