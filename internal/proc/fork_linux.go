@@ -2,6 +2,7 @@ package proc
 
 import (
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -28,8 +29,11 @@ func fork(c *exec.Cmd) (pid int, err error) {
 	}
 	files := []uintptr{uintptr(null), uintptr(null), uintptr(null)}
 	for i, f := range []any{c.Stdin, c.Stdout, c.Stderr} {
-		if f, ok := f.(*os.File); ok {
+		switch f := f.(type) {
+		case *os.File:
 			files[i] = f.Fd()
+		case end:
+			files[i] = uintptr(f)
 		}
 	}
 	for _, f := range c.ExtraFiles {
@@ -64,19 +68,27 @@ func collect(pid int) Exit {
 	return e
 }
 
+// end is a child's end of a pipe: a descriptor that nobody here reads, writes or polls.
+type end int
+
+func (end) Read([]byte) (int, error)  { return 0, fs.ErrInvalid }
+func (end) Write([]byte) (int, error) { return 0, fs.ErrInvalid }
+func (e end) Close() error            { return unix.Close(int(e)) }
+
 // pipe returns a pipe whose first end is ours, ready for the poller, and whose other end
 // is for a child. toChild tells which of them is read.
-func pipe(toChild bool) (ours, theirs *os.File, err error) {
+func pipe(toChild bool) (ours *os.File, theirs io.ReadWriteCloser, err error) {
 	var fd [2]int
 	if err := unix.Pipe2(fd[:], unix.O_CLOEXEC); err != nil {
 		return nil, nil, os.NewSyscallError("pipe2", err)
 	}
+	mode := unix.O_RDONLY
 	if toChild {
-		fd[0], fd[1] = fd[1], fd[0]
+		fd[0], fd[1], mode = fd[1], fd[0], unix.O_WRONLY
 	}
-	if err := unix.SetNonblock(fd[0], true); err != nil {
+	if _, err := unix.FcntlInt(uintptr(fd[0]), unix.F_SETFL, mode|unix.O_NONBLOCK); err != nil {
 		_, _ = unix.Close(fd[0]), unix.Close(fd[1])
 		return nil, nil, os.NewSyscallError("fcntl", err)
 	}
-	return os.NewFile(uintptr(fd[0]), "pipe"), os.NewFile(uintptr(fd[1]), "pipe"), nil
+	return os.NewFile(uintptr(fd[0]), "pipe"), end(fd[1]), nil
 }

@@ -9,8 +9,8 @@ import (
 // wiring connects the standard streams of a process that is about to start: it
 // knows which ends are the child's and which are ours.
 type wiring struct {
-	child  []*os.File // closed by us once the child has them
-	ours   []*os.File // closed when the start fails
+	child  []io.Closer // closed by us once the child has them
+	ours   []*os.File  // closed when the start fails
 	copies []copying
 }
 
@@ -64,7 +64,7 @@ func (w *wiring) connect(p *Process, s Spec) error {
 
 // outlet returns what the child writes to: the writer itself when it is a file,
 // else a pipe. With a nil writer the outlet is for Process.Stdout.
-func (w *wiring) outlet(p *Process, to io.Writer) (*os.File, *outlet, error) {
+func (w *wiring) outlet(p *Process, to io.Writer) (io.Writer, *outlet, error) {
 	if f, ok := to.(*os.File); ok {
 		return f, nil, nil
 	}
