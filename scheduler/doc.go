@@ -7,7 +7,8 @@
 //	react   what the message itself decides (an attempt's end, a signal): one event
 //	next    what may follow now (a wave opens, an attempt starts, the run ends),
 //	        asked again after each event until there is nothing more
-//	flush   the events are on disk; only now are they shown and acted on
+//	flush   the events are on disk; only now are they shown and acted on (but for commands
+//	        that a durable record has foretold, see running.foretold)
 //
 // react and next are pure: they read a State and a time and return an event. apply
 // is the only code that changes a State, live or replayed, so a fresh run is a

@@ -47,7 +47,9 @@ func planText(tasks ...string) string {
 
 // memory is a journal that keeps everything and can fail.
 type memory struct {
+	mu      sync.Mutex // guards events and pending, which runners ask for in some tests
 	events  []Event
+	written int // of pending: those that a kill would not lose
 	pending []Event
 	fail    error
 	failAt  int64
@@ -63,16 +65,27 @@ func (m *memory) Append(e Event) error {
 	if err := json.Unmarshal(b, &back); err != nil {
 		return err
 	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	m.pending = append(m.pending, back)
 	return nil
 }
 
+func (m *memory) Write() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.written = len(m.pending)
+	return nil
+}
+
 func (m *memory) Sync() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	if m.fail != nil && m.pending[len(m.pending)-1].Seq >= m.failAt {
 		return m.fail
 	}
 	m.events = append(m.events, m.pending...)
-	m.pending = nil
+	m.pending, m.written = nil, 0
 	return nil
 }
 

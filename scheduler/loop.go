@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"wavex/budget"
 	"wavex/counsel"
+	"wavex/internal/plan"
 	"wavex/runner"
 )
 
@@ -28,10 +30,12 @@ type Panel interface {
 	Diagnose(ctx context.Context, c counsel.Case) counsel.Verdict
 }
 
-// Journal keeps events. Append may buffer; after Sync everything appended is durable.
-// Both are called from the loop's goroutine only.
+// Journal keeps events. Append may buffer; what Write has written survives the end of the
+// process, and after Sync everything appended is durable. They are called from the loop's
+// goroutine only.
 type Journal interface {
 	Append(e Event) error
+	Write() error
 	Sync() error
 }
 
@@ -106,6 +110,9 @@ type Loop struct {
 	// share an fsync. With a Patience of 0 nothing waits.
 	Busy     int
 	Patience time.Duration
+	// Lag is how long the records of commands that the plan's waves name may be written and
+	// not yet durable. With 0 they are durable at once.
+	Lag time.Duration
 
 	Now  func() time.Time
 	Luck func() float64 // in [0, 1); spreads waits
@@ -128,7 +135,7 @@ type message struct {
 // Every goroutine it started has ended when it returns.
 func (l *Loop) Run(ctx context.Context) (RunEnded, error) {
 	kill, cancel := context.WithCancelCause(ctx)
-	r := &running{Loop: l, kill: kill, cancel: cancel, s: l.State}
+	r := &running{Loop: l, kill: kill, cancel: cancel, s: l.State, told: l.State.Wave}
 	defer r.stop()
 	if err := r.recover(ctx); err != nil {
 		return RunEnded{}, err
@@ -155,6 +162,9 @@ type running struct {
 	done   chan message
 	jobs   chan func() // to workers that are free
 	batch  []Event     // applied, not yet durable
+	begun  int         // of the batch: those that are written, and acted on if they were foretold
+	told   int         // the last wave whose start is durable
+	due    time.Time   // when the batch must be durable at last; zero: nothing waits
 }
 
 func (r *running) loop(ctx context.Context) (RunEnded, error) {
@@ -168,11 +178,7 @@ func (r *running) loop(ctx context.Context) (RunEnded, error) {
 		if r.s.Ended != nil {
 			return *r.s.Ended, nil
 		}
-		if at := wake(r.s, r.Now()); !at.IsZero() {
-			timer.Reset(at.Sub(r.Now()))
-		} else {
-			timer.Reset(time.Hour)
-		}
+		timer.Reset(r.rest())
 		select {
 		case m := <-r.done:
 			if err := r.react(m); err != nil {
@@ -208,8 +214,23 @@ func (r *running) loop(ctx context.Context) (RunEnded, error) {
 				}
 			}
 		case <-timer.C:
+			if err := r.settle(); err != nil {
+				return RunEnded{}, err
+			}
 		}
 	}
+}
+
+// rest is how long nothing needs to be looked at unless something happens.
+func (r *running) rest() time.Duration {
+	at, now := wake(r.s, r.Now()), r.Now()
+	if !r.due.IsZero() && (at.IsZero() || r.due.Before(at)) {
+		at = r.due
+	}
+	if at.IsZero() {
+		return time.Hour
+	}
+	return at.Sub(now)
 }
 
 // react stages what a worker's message decides, together with whatever other messages are
@@ -302,25 +323,82 @@ func (r *running) stage(b Body) error {
 	return nil
 }
 
-// flush makes the batch durable, then shows it and acts on it, in order.
+// flush makes the batch durable, then shows it and acts on it, in order. What a durable
+// record has foretold need not wait for that: it is acted on when it is written, and a batch
+// of nothing else becomes durable soon.
 func (r *running) flush() error {
+	if r.begun < len(r.batch) && slices.ContainsFunc(r.batch[r.begun:], r.foretold) {
+		if err := r.Journal.Write(); err != nil {
+			return err
+		}
+		fresh := r.batch[r.begun:]
+		r.begun = len(r.batch)
+		for _, e := range fresh {
+			if r.foretold(e) {
+				r.act(e)
+			}
+		}
+		if r.Lag > 0 && !slices.ContainsFunc(fresh, r.urgent) {
+			if r.due.IsZero() {
+				r.due = r.Now().Add(r.Lag)
+			}
+			return nil
+		}
+	}
+	return r.settle()
+}
+
+// settle makes durable what is not, shows it, and acts on what has waited for that.
+func (r *running) settle() error {
 	if len(r.batch) == 0 {
 		return nil
 	}
 	if err := r.Journal.Sync(); err != nil {
 		return err
 	}
+	told := r.told
 	for _, e := range r.batch {
 		for _, v := range r.Views {
 			v.Event(e, r.s)
 		}
-		r.act(e)
+		if !r.foretold(e) {
+			r.act(e)
+		}
+		if b, ok := e.Body.(WaveStarted); ok {
+			told = b.Wave
+		}
 	}
-	r.batch = r.batch[:0]
+	r.batch, r.begun, r.told, r.due = r.batch[:0], 0, told, time.Time{}
 	if r.s.Stop != nil && r.unask != nil {
 		r.unask() // nothing more starts, so nobody needs to agree
 	}
 	return nil
+}
+
+// foretold tells whether an event is the start of a command, for the first time, that the
+// record of its wave has named. A command costs no money, and when the machine fails before
+// this record is durable, the command is run again as any that was cut short. What cannot be
+// undone, and what would leave a tree of its own behind, has a durable record first.
+func (r *running) foretold(e Event) bool {
+	b, ok := e.Body.(AttemptStarted)
+	if !ok || b.Attempt > 1 || b.Wave > r.told || r.s.Config.Isolation == Isolated {
+		return false
+	}
+	t := r.planned(b.Task)
+	return t.Command != "" && t.Reversibility != "1"
+}
+
+// urgent tells whether somebody waits for an event to be durable, or money is at stake.
+func (r *running) urgent(e Event) bool {
+	if b, ok := e.Body.(AttemptEnded); ok {
+		return r.planned(b.Task).Command == "" || b.Stop != nil
+	}
+	return !r.foretold(e)
+}
+
+func (r *running) planned(task string) *plan.Task {
+	i, _ := r.s.Index(task)
+	return &r.s.Plan.Tasks[i]
 }
 
 func (r *running) commit(b Body) error {

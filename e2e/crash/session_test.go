@@ -91,6 +91,8 @@ func (d onDisk) Append(e scheduler.Event) error {
 	return d.log.Append(b)
 }
 
+func (d onDisk) Write() error { return d.log.Write() }
+
 func (d onDisk) Sync() error { return d.log.Sync() }
 
 func parsed(t *testing.T, text string) *plan.Plan {

@@ -65,7 +65,8 @@ type Log struct {
 	path   string
 	f      *os.File
 	buf    []byte
-	size   int64 // durable bytes
+	size   int64 // bytes written
+	safe   int64 // of those, durable
 	broken error // the first write error; nothing is written after it
 
 	known  os.FileInfo // of f
@@ -84,7 +85,7 @@ func Open(path string) (*Log, [][]byte, error) {
 		f.Close()
 		return nil, nil, err
 	}
-	l := &Log{path: path, f: f, size: size}
+	l := &Log{path: path, f: f, size: size, safe: size}
 	if l.known, err = f.Stat(); err != nil {
 		f.Close()
 		return nil, nil, &WriteError{path, err}
@@ -195,7 +196,7 @@ func open(line []byte) (object []byte, reason string) {
 	return append(bytes.Clone(line[:n]), '}'), ""
 }
 
-// Append adds a record, a JSON object, to what the next Sync writes.
+// Append adds a record, a JSON object, to what the next Write or Sync writes.
 func (l *Log) Append(object []byte) error {
 	if l.broken != nil {
 		return l.broken
@@ -208,30 +209,40 @@ func (l *Log) Append(object []byte) error {
 	return nil
 }
 
-// Sync writes everything appended with one write and makes it durable. After an
-// error the log takes nothing more: what is on disk is cut back to what was durable.
-func (l *Log) Sync() error {
-	if l.broken != nil {
+// Write writes everything appended, with one write. It survives the end of this process
+// then, however that comes, but not yet a failure of the machine. After an error the log
+// takes nothing more: what is on disk is cut back to what was durable.
+func (l *Log) Write() error {
+	if l.broken != nil || len(l.buf) == 0 {
 		return l.broken
 	}
-	if len(l.buf) == 0 {
-		return nil
+	if err := l.hold(); err != nil {
+		return l.fail(err)
 	}
-	err := l.hold()
-	if err == nil {
-		_, err = l.f.Write(l.buf)
-	}
-	if err == nil {
-		err = l.f.Sync()
-	}
-	if err != nil {
-		l.broken = &WriteError{l.path, err}
-		_ = l.f.Truncate(l.size)
-		return l.broken
+	if _, err := l.f.Write(l.buf); err != nil {
+		return l.fail(err)
 	}
 	l.size += int64(len(l.buf))
 	l.buf = l.buf[:0]
 	return nil
+}
+
+// Sync is Write, and makes all that was written durable.
+func (l *Log) Sync() error {
+	if err := l.Write(); err != nil || l.safe == l.size {
+		return err
+	}
+	if err := l.f.Sync(); err != nil {
+		return l.fail(err)
+	}
+	l.safe = l.size
+	return nil
+}
+
+func (l *Log) fail(err error) error {
+	l.broken = &WriteError{l.path, err}
+	_ = l.f.Truncate(l.safe)
+	return l.broken
 }
 
 // Close closes the file. What was not synced is not written.

@@ -305,3 +305,41 @@ func TestLast(t *testing.T) {
 		t.Errorf("a damaged record: %q", rec)
 	}
 }
+
+// What was written and not synced is there for others, and so after a kill; a sync makes it
+// durable, and an error takes back what is not.
+func TestWrittenBeforeDurable(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "journal.jsonl")
+	l, _, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := func() int {
+		records, err := Read(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(records)
+	}
+	if err := errors.Join(l.Append([]byte(`{"n":1}`)), l.Sync(), l.Append([]byte(`{"n":2}`))); err != nil || count() != 1 {
+		t.Fatalf("%v, %d records", err, count())
+	}
+	if err := l.Write(); err != nil || count() != 2 || l.safe == l.size {
+		t.Fatalf("%v, %d records, %d of %d bytes durable", err, count(), l.safe, l.size)
+	}
+	if err := l.Sync(); err != nil || l.safe != l.size {
+		t.Fatalf("%v, %d of %d bytes durable", err, l.safe, l.size)
+	}
+	if err := errors.Join(l.Append([]byte(`{"n":3}`)), l.Write()); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.fail(errors.New("the disk is gone")); err == nil || count() != 2 {
+		t.Errorf("%v, %d records", err, count())
+	}
+	var write *WriteError
+	if err := l.Write(); !errors.As(err, &write) {
+		t.Errorf("written after an error: %v", err)
+	}
+	_ = l.Close()
+}

@@ -93,7 +93,7 @@ func (j *Journal) open(loop string) ([]scheduler.Event, error) {
 	return Decode(records)
 }
 
-// Append writes an event; Sync makes what was written durable.
+// Append takes an event for the next Write or Sync.
 func (j *Journal) Append(e scheduler.Event) error {
 	b, err := e.Encode()
 	if err != nil {
@@ -102,12 +102,17 @@ func (j *Journal) Append(e scheduler.Event) error {
 	return j.log.Append(b)
 }
 
-// Sync makes everything that was appended durable. Where somebody removed the directory, it
-// is made again with its lock; the error is a *journal.LockedError where another wavex was
-// faster.
-func (j *Journal) Sync() error {
+// Write writes everything that was appended: a kill of this process does not lose it. Where
+// somebody removed the directory, it is made again with its lock; the error is a
+// *journal.LockedError where another wavex was faster.
+func (j *Journal) Write() error { return j.keep(j.log.Write) }
+
+// Sync is Write, and makes everything durable: a failure of the machine does not lose it.
+func (j *Journal) Sync() error { return j.keep(j.log.Sync) }
+
+func (j *Journal) keep(write func() error) error {
 	before := j.log.Restored()
-	if err := j.log.Sync(); err != nil || j.log.Restored() == before {
+	if err := write(); err != nil || j.log.Restored() == before {
 		return err
 	}
 	if j.lock == nil || !j.lock.Lost() {

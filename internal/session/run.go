@@ -72,7 +72,7 @@ func (r *Session) Run(ctx context.Context, c Console) (Outcome, error) {
 		Clean: r.clean,
 		Now:   time.Now, Luck: luck,
 		// One more than there are processors keeps them at work while records are made durable.
-		Busy: runtime.GOMAXPROCS(0) + 1, Patience: 2 * time.Millisecond,
+		Busy: runtime.GOMAXPROCS(0) + 1, Patience: 2 * time.Millisecond, Lag: 10 * time.Millisecond,
 	}
 	r.site.Wire(loop)
 	seal := r.site.Checkpoints(ctx, loop, r.warn)
@@ -150,10 +150,15 @@ type kept struct {
 	told io.Writer
 }
 
+// Write writes what was appended.
+func (k kept) Write() error { return k.tell(k.Journal.Write) }
+
 // Sync makes what was appended durable.
-func (k kept) Sync() error {
+func (k kept) Sync() error { return k.tell(k.Journal.Sync) }
+
+func (k kept) tell(write func() error) error {
 	before := k.Restored()
-	err := k.Journal.Sync()
+	err := write()
 	if k.Restored() > before {
 		fmt.Fprintln(k.told, "wavex: warning: the journal in .loop was removed or written to by somebody else, for example by git clean -fdx; it is written again, and nothing of it is lost. Prompts and streams of attempts may be.")
 	}

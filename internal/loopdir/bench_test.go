@@ -1,0 +1,33 @@
+package loopdir
+
+import (
+	"fmt"
+	"testing"
+
+	"wavex/internal/report/reporttest"
+	"wavex/runner"
+	"wavex/scheduler"
+)
+
+// BenchmarkWrite is one write of the projections of 2,000 tasks over what it wrote before.
+func BenchmarkWrite(b *testing.B) {
+	tasks := make(reporttest.Tasks, 2000)
+	for i := range tasks {
+		tasks[i].ID, tasks[i].Subject = fmt.Sprint(i+1), "Work"
+	}
+	s := reporttest.New(b, "long", tasks)
+	c := reporttest.Config()
+	c.Limits.NoIterations, c.Limits.NoUSD = true, true
+	s.Begin(c).Wave(1)
+	for i := range 20 {
+		s.Run(tasks[i].ID, 0)
+		s.End(tasks[i].ID, runner.Result{Outcome: runner.Done}, scheduler.Completed, nil)
+	}
+	all := bookOf(s.S, s.Events)
+	to := store{dir: b.TempDir(), last: map[string]last{}}
+	for b.Loop() {
+		if err := to.write(all); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,143 @@
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"wavex/runner"
+)
+
+// How far the record of a start had come when the attempt began.
+const (
+	appended = "appended" // a kill of wavex would lose it
+	written  = "written"  // a failure of the machine would
+	durable  = "durable"
+)
+
+// seen is how far the record of an attempt's start has come.
+func (m *memory) seen(task string, attempt int) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	is := func(e Event) bool {
+		b, ok := e.Body.(AttemptStarted)
+		return ok && b.Task == task && b.Attempt == attempt
+	}
+	switch {
+	case slices.ContainsFunc(m.events, is):
+		return durable
+	case slices.ContainsFunc(m.pending[:m.written], is):
+		return written
+	}
+	return appended
+}
+
+// looking is a Runner that keeps how far records had come, by task and attempt; each attempt
+// takes a millisecond, and the first one of t3 is wrong.
+type looking struct {
+	journal *memory
+	mu      sync.Mutex
+	saw     map[string]string
+}
+
+func (l *looking) Attempt(_ context.Context, req runner.Request) runner.Result {
+	l.mu.Lock()
+	l.saw[fmt.Sprintf("%s/%d", req.Task, req.Attempt)] = l.journal.seen(req.Task, req.Attempt)
+	l.mu.Unlock()
+	time.Sleep(time.Millisecond) // of the bubble
+	if req.Task == "t3" && req.Attempt == 1 {
+		return runner.Result{Outcome: runner.Wrong, Reason: "no", Signature: "no"}
+	}
+	return runner.Result{Outcome: runner.Done, Session: req.Session}
+}
+
+// A command that the durable record of its wave names begins when the record of its start is
+// written. Whatever costs money, cannot be undone, is tried again, works in a tree of its own or
+// begins together with its wave has a durable one.
+func TestStartedWhenOnRecord(t *testing.T) {
+	t.Parallel()
+	text := planText(`{"id":"t1","command":"true"}`, `{"id":"t2","command":"true"}`, `{"id":"t3","command":"true"}`,
+		`{"id":"t4","command":"true","reversibility":"1"}`, task("t5"),
+		`{"id":"t6","command":"true","blockedBy":["t1","t2","t3","t4","t5"]}`)
+	for name, c := range map[string]struct {
+		isolation string
+		want      map[string]string
+	}{
+		"shared": {"", map[string]string{"t1/1": durable, "t2/1": written, "t3/1": written, "t3/2": durable, "t4/1": durable,
+			"t5/1": durable, "t6/1": durable}},
+		"isolated": {Isolated, map[string]string{"t1/1": durable, "t2/1": durable, "t3/1": durable, "t3/2": durable, "t4/1": durable,
+			"t5/1": durable, "t6/1": durable}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				cfg := testConfig()
+				cfg.Parallel, cfg.Isolation = 1, c.isolation
+				b := newBundle(t, mustPlan(t, text), cfg)
+				look := &looking{journal: b.journal, saw: map[string]string{}}
+				b.Runner, b.Lag = look, 10*time.Millisecond
+				if c.isolation == Isolated {
+					b.Trees = &trees{}
+				}
+				if end, err := b.Run(t.Context()); err != nil || end.Status != "complete" {
+					t.Fatal(end, err)
+				}
+				for at, want := range c.want {
+					if got := look.saw[at]; got != want {
+						t.Errorf("%s began when its record was %s, want %s", at, got, want)
+					}
+				}
+				if len(b.journal.pending) > 0 {
+					t.Errorf("at the end %d records are not durable", len(b.journal.pending))
+				}
+			})
+		})
+	}
+}
+
+// What was only written is durable after the lag, also when nothing else happens.
+func TestLagEnds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		cfg := testConfig()
+		cfg.Parallel = 2
+		b := newBundle(t, mustPlan(t, planText(`{"id":"t1","command":"true"}`, `{"id":"t2","command":"true"}`, `{"id":"t3","command":"true"}`)), cfg)
+		b.Runner = lasting{"t1": time.Millisecond, "t2": time.Hour, "t3": time.Hour}
+		b.Lag = 10 * time.Millisecond
+		var shown []string
+		b.Views = []View{viewOf(func(e Event) {
+			if a, ok := e.Body.(AttemptStarted); ok && a.Task == "t3" {
+				shown = append(shown, b.journal.seen("t3", 1))
+			}
+		})}
+		done := make(chan error, 1)
+		go func() {
+			_, err := b.Run(t.Context())
+			done <- err
+		}()
+		for _, c := range []struct {
+			after time.Duration
+			want  string
+		}{{5 * time.Millisecond, written}, {10 * time.Millisecond, durable}} {
+			time.Sleep(c.after) // of the bubble
+			synctest.Wait()
+			if got := b.journal.seen("t3", 1); got != c.want {
+				t.Errorf("the record is %s, want %s", got, c.want)
+			}
+		}
+		if !slices.Equal(shown, []string{durable}) {
+			t.Errorf("shown when %q", shown)
+		}
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+type viewOf func(Event)
+
+func (f viewOf) Event(e Event, _ *State) { f(e) }
