@@ -1,0 +1,131 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"wavex/internal/gaps"
+	"wavex/internal/plan"
+	"wavex/internal/proc"
+	"wavex/internal/report"
+	"wavex/internal/ui/safe"
+	"wavex/internal/verify"
+)
+
+// This file makes the checks of a plan, each once, and tells what they showed.
+
+// checking is one round of checks.
+type checking struct {
+	*Audit
+	doc  *gaps.Document
+	made map[string]verify.Evidence // by directory and check
+}
+
+// check makes every check of the plan. The error is the cause of ctx's end.
+func (a *Audit) check(ctx context.Context, doc *gaps.Document) error {
+	a.asked, a.shown = map[string]plan.Check{}, map[string]verify.Evidence{}
+	c := &checking{a, doc, map[string]verify.Evidence{}}
+	for i := range a.Plan.Tasks {
+		if err := c.task(ctx, &a.Plan.Tasks[i]); err != nil {
+			return err
+		}
+	}
+	for k, one := range a.Plan.Criteria {
+		if err := c.criterion(ctx, "", fmt.Sprintf("C-%d", k+1), a.at, one); err != nil {
+			return err
+		}
+	}
+	for _, one := range a.Plan.MustNot {
+		if err := c.mustNot(ctx, one); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// task makes the checks of a task and of its criteria.
+func (c *checking) task(ctx context.Context, t *plan.Task) error {
+	for _, one := range t.Verify {
+		if err := c.must(ctx, t.ID, "", t.WorkDir(c.at), "", one); err != nil {
+			return err
+		}
+	}
+	for k, one := range t.Criteria {
+		if err := c.criterion(ctx, t.ID, fmt.Sprintf("%s/C-%d", t.ID, k+1), t.WorkDir(c.at), one); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// criterion makes the check of a criterion; one in prose stays open.
+func (c *checking) criterion(ctx context.Context, task, id, dir string, one plan.Condition) error {
+	if one.Check == nil {
+		text := one.Text
+		if task != "" {
+			text = report.DisplayID(task) + ": " + text
+		}
+		c.doc.Open = append(c.doc.Open, text)
+		return nil
+	}
+	return c.must(ctx, task, id, dir, "not true: "+one.Text, *one.Check)
+}
+
+// mustNot makes the check of what must not be true.
+func (c *checking) mustNot(ctx context.Context, one plan.Condition) error {
+	if one.Check == nil {
+		c.doc.Open = append(c.doc.Open, "must not: "+one.Text)
+		return nil
+	}
+	e, err := c.evidence(ctx, "", c.at, *one.Check)
+	if err != nil {
+		return err
+	}
+	c.doc.Checks = append(c.doc.Checks, gaps.Looked{Check: "must not: " + e.Check, Passed: !e.Passed})
+	if e.Passed {
+		c.doc.Gaps = append(c.doc.Gaps, gaps.Gap{Type: "must_not", Check: e.Check, Description: "this is true and must not be: " + one.Text})
+	}
+	return nil
+}
+
+// must makes a check that has to pass; where it does not there is a gap. id is the
+// criterion that it is of, "" for a task's own check.
+func (c *checking) must(ctx context.Context, task, id, dir, words string, one plan.Check) error {
+	e, err := c.evidence(ctx, task, dir, one)
+	if err != nil {
+		return err
+	}
+	if id != "" {
+		c.shown[id] = e
+	}
+	reason := c.Secrets.String(e.Reason)
+	c.doc.Checks = append(c.doc.Checks, gaps.Looked{Task: task, Check: e.Check, Passed: e.Passed, Reason: reason})
+	if e.Passed {
+		return nil
+	}
+	g := gaps.Gap{Type: gaps.CIFailure, Task: task, Check: e.Check, Description: words, Evidence: safe.Block(c.Secrets.String(e.Output))}
+	if one.Run == "" {
+		g.Type, g.File, g.Evidence = gaps.CheckFailure, c.place(dir, one.File), reason
+	}
+	if g.Description == "" {
+		g.Description = fmt.Sprintf("the check fails: %s", reason)
+	}
+	c.doc.Gaps = append(c.doc.Gaps, g)
+	c.asked[g.Key()] = one
+	return nil
+}
+
+// evidence makes a check, or gives what it showed before.
+func (c *checking) evidence(ctx context.Context, task, dir string, one plan.Check) (verify.Evidence, error) {
+	key := fmt.Sprintf("%s\x00%+v", dir, one)
+	if e, ok := c.made[key]; ok {
+		return e, nil
+	}
+	env := proc.Environ(os.Environ(), map[string]string{proc.RunVar: "verify", proc.AttemptVar: "verify/" + task})
+	got, err := verify.Run(ctx, dir, env, []plan.Check{one})
+	if err == nil {
+		c.made[key] = got[0]
+	}
+	return got[0], err
+}
