@@ -25,7 +25,9 @@ func (a *Audit) look(ctx context.Context) (*gaps.Document, error) {
 	if err := a.check(ctx, doc); err != nil {
 		return nil, err
 	}
-	a.scan(doc)
+	if err := a.scan(doc); err != nil {
+		return nil, err
+	}
 	for _, g := range a.Known {
 		if !slices.ContainsFunc(doc.Gaps, func(have gaps.Gap) bool { return have.Key() == g.Key() }) {
 			doc.Gaps = append(doc.Gaps, g)
@@ -35,11 +37,18 @@ func (a *Audit) look(ctx context.Context) (*gaps.Document, error) {
 	return doc, nil
 }
 
-// scan looks through the files of the work, and at what is to be connected.
-func (a *Audit) scan(doc *gaps.Document) {
+// scan looks through the files of the work, and at what is to be connected. It follows no
+// link that leads out of the project.
+func (a *Audit) scan(doc *gaps.Document) error {
+	root, err := os.OpenRoot(a.at)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }() // read only
 	files, created := a.files()
-	doc.Gaps = append(doc.Gaps, gaps.Scan(os.DirFS(a.at), files, created)...)
-	doc.Gaps = append(doc.Gaps, gaps.Links(os.DirFS(a.at), a.links())...)
+	doc.Gaps = append(doc.Gaps, gaps.Scan(root.FS(), files, created)...)
+	doc.Gaps = append(doc.Gaps, gaps.Links(root.FS(), a.links())...)
+	return nil
 }
 
 // place is a file of a check, relative to the project.

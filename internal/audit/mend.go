@@ -3,6 +3,7 @@ package audit
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"wavex/internal/gaps"
 	"wavex/internal/plan"
@@ -19,9 +20,13 @@ func (a *Audit) Mend(doc *gaps.Document, round, rounds int) error {
 	seen := map[string]bool{}
 	for _, g := range doc.Gaps {
 		c, asked := a.asked[g.Key()]
-		alike := g.Key()
+		alike, dir := g.Key(), ""
 		if asked {
-			alike = g.Type + g.File + g.Check // whatever it is asked for
+			if i, ok := a.Plan.Lookup(g.Task); ok && g.Task != "" && a.Plan.Tasks[i].Settings != nil {
+				dir = a.Plan.Tasks[i].Settings.Dir
+			}
+			// Whatever it is asked for; but a command is another one elsewhere.
+			alike = strings.Join([]string{g.Type, g.File, g.Check, dir}, "\x00")
 		}
 		if seen[alike] {
 			continue
@@ -31,10 +36,7 @@ func (a *Audit) Mend(doc *gaps.Document, round, rounds int) error {
 			Subject:     safe.Line("Close the gap: " + g.Description),
 			Description: fmt.Sprintf("This was found when the work was verified:\n\n%s\n%s\n", g.Element(strconv.Itoa(round), strconv.Itoa(rounds)), g.Strategy())}
 		if asked {
-			m.Checks = []plan.Check{c}
-			if i, ok := a.Plan.Lookup(g.Task); ok && g.Task != "" && a.Plan.Tasks[i].Settings != nil {
-				m.Dir = a.Plan.Tasks[i].Settings.Dir
-			}
+			m.Checks, m.Dir = []plan.Check{c}, dir
 		} else if g.Type == gaps.Stub {
 			m.Files = []string{g.File} // any other gap can be closed in another file
 		}

@@ -25,14 +25,15 @@ func (p *project) read(name string) (string, bool) {
 	if !fs.ValidPath(name) {
 		return "", false
 	}
+	// Opening a named pipe would wait for somebody who writes to it.
+	if st, err := fs.Stat(p.root, name); err != nil || !st.Mode().IsRegular() || st.Size() > maxText {
+		return "", false
+	}
 	f, err := p.root.Open(name)
 	if err != nil {
 		return "", false
 	}
 	defer func() { _ = f.Close() }() // read only
-	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() || st.Size() > maxText {
-		return "", false
-	}
 	text, err := io.ReadAll(io.LimitReader(f, maxText))
 	if err != nil || strings.IndexByte(string(text), 0) >= 0 {
 		return "", false

@@ -1,0 +1,363 @@
+package audit
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"wavex/budget"
+	"wavex/internal/gaps"
+	"wavex/internal/journal"
+	"wavex/internal/plan"
+	"wavex/internal/proc"
+	"wavex/internal/record"
+	"wavex/internal/secret"
+	"wavex/runner"
+	"wavex/scheduler"
+)
+
+func TestMain(m *testing.M) {
+	_ = proc.Subreaper() // elsewhere than on Linux it cannot
+	goleak.VerifyTestMain(m)
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// files are texts by path.
+type files map[string]string
+
+func (f files) write(t *testing.T, dir string) {
+	t.Helper()
+	for _, name := range slices.Sorted(maps.Keys(f)) {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		must(t, os.WriteFile(path, []byte(f[name]), 0o644))
+	}
+}
+
+func mustPlan(t *testing.T, dir, text string) *plan.Plan {
+	t.Helper()
+	p, diags := plan.Parse("plan.json", []byte(text), plan.Options{})
+	if p == nil {
+		t.Fatalf("the test's plan: %v", diags)
+	}
+	p.Path = filepath.Join(dir, "plan.json")
+	return p
+}
+
+// planned is a verification of a plan without a run.
+func planned(t *testing.T, dir, text string) (*Audit, *bytes.Buffer) {
+	t.Helper()
+	var warn bytes.Buffer
+	return &Audit{Plan: mustPlan(t, dir, text), Dir: dir, Secrets: secret.New([]string{"API_KEY=a-very-secret-value"}), Warn: &warn}, &warn
+}
+
+// ran is a verification of a plan of which a run has completed tasks, and ended so; "" for
+// one that has not ended.
+func ran(t *testing.T, dir, text string, completed []string, end string) *Audit {
+	t.Helper()
+	a, _ := planned(t, dir, text)
+	c := scheduler.Config{Run: "r-1", Dir: dir, Loop: a.Loop(), Parallel: 4, Schedule: "waves", Limits: budget.Limits{NoUSD: true, NoIterations: true}}
+	bodies := []scheduler.Body{scheduler.RunStarted{Config: c, Plan: a.Plan.Path, Tasks: len(a.Plan.Tasks)}}
+	a.State = scheduler.NewState(a.Plan)
+	for _, id := range completed {
+		i, _ := a.State.Index(id)
+		key := a.State.Tasks[i].Key
+		bodies = append(bodies, scheduler.AttemptStarted{Task: id, Key: key, Attempt: 1, Try: 1, Why: "first", Wave: 1},
+			scheduler.AttemptEnded{Task: id, Key: key, Attempt: 1, Status: scheduler.Completed, Result: runner.Result{Outcome: runner.Done}})
+	}
+	if end != "" {
+		bodies = append(bodies, scheduler.RunEnded{Status: end})
+	}
+	log, _, err := record.Open(a.Loop(), "r-1", false, 0)
+	must(t, err)
+	defer log.Close()
+	for i, b := range bodies {
+		e := scheduler.Event{Seq: int64(i + 1), Time: time.Unix(int64(i), 0).UTC(), Body: b}
+		must(t, log.Append(e))
+		a.Events = append(a.Events, e)
+	}
+	must(t, log.Sync())
+	must(t, a.State.Replay(a.Events))
+	return a
+}
+
+func told(doc *gaps.Document) (out []string) {
+	for _, g := range doc.Gaps {
+		out = append(out, strings.TrimSpace(strings.Join([]string{g.Type, g.Task, g.File, g.Check}, " ")))
+	}
+	return out
+}
+
+const many = `{"name":"all","criteria":[{"text":"it is named","verify":{"file":"name.txt"}},"it is nice"],
+	"mustNot":[{"text":"a core dump","verify":{"file":"core"}},{"text":"a trace","verify":"test -e trace"},"rude words"],
+	"tasks":[{"id":"T-1","subject":"a","dir":"sub","verify":["test -e here",{"file":"doc.md","contains":"hello"}],"criteria":[{"text":"it runs","verify":"test -e here"},"it is kind"]},
+	{"id":"b","subject":"b","verify":["echo a-very-secret-value; false"]}]}`
+
+// Every check is made where it is to be made, and what fails is a gap.
+func TestMake(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	files{"sub/here": "", "sub/doc.md": "good bye\n", "core": "", "here": ""}.write(t, dir)
+	a, _ := planned(t, dir, many)
+	doc, err := a.Make(t.Context(), nil)
+	must(t, err)
+	if doc.Name != "all" || len(doc.Checks) != 7 || doc.Passed() != 3 {
+		t.Errorf("%s: %d checks, %d passed: %+v", doc.Name, len(doc.Checks), doc.Passed(), doc.Checks)
+	}
+	want := []string{`check_failure T-1 sub/doc.md doc.md contains "hello"`, "ci_failure b  echo a-very-secret-value; false", "check_failure  name.txt name.txt exists", "must_not   core exists"}
+	if got := told(doc); fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("gaps %q, want %q", got, want)
+	}
+	if want := []string{"T-001: it is kind", "it is nice", "must not: rude words"}; !slices.Equal(doc.Open, want) {
+		t.Errorf("open %q, want %q", doc.Open, want)
+	}
+	if got := doc.Gaps[1].Evidence; got == "" || strings.Contains(got, "very-secret") {
+		t.Errorf("the evidence is %q", got)
+	}
+	if got := doc.Gaps[2].Description; got != "not true: it is named" {
+		t.Errorf("a criterion is told as %q", got)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 3 {
+		t.Errorf("something was written: %v, %v", entries, err)
+	}
+}
+
+// The same check in the same place is made once, however many ask for it.
+func TestChecksAreMadeOnce(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	must(t, os.Mkdir(filepath.Join(dir, "sub"), 0o755))
+	a, _ := planned(t, dir, `{"criteria":[{"text":"c","verify":"echo x >> made"}],"tasks":[{"id":"a","subject":"a","verify":["echo x >> made"]},{"id":"b","subject":"b","verify":["echo x >> made"]},{"id":"c","subject":"c","dir":"sub","verify":["echo x >> made"]}]}`)
+	doc, err := a.Make(t.Context(), nil)
+	if err != nil || len(doc.Checks) != 4 {
+		t.Fatalf("%+v, %v", doc, err)
+	}
+	for _, made := range []string{"made", "sub/made"} {
+		if text, err := os.ReadFile(filepath.Join(dir, made)); err != nil || string(text) != "x\n" {
+			t.Errorf("%s: %q, %v", made, text, err)
+		}
+	}
+}
+
+// With a .loop the document is kept in it, for its owner alone and without secrets.
+func TestKeep(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	a, _ := planned(t, dir, `{"tasks":[{"id":"a","subject":"a","verify":["echo a-very-secret-value; false"]}]}`)
+	must(t, os.Mkdir(a.Loop(), 0o755))
+	elsewhere := filepath.Join(t.TempDir(), "precious")
+	must(t, os.WriteFile(elsewhere, []byte("precious"), 0o600))
+	at := filepath.Join(a.Loop(), "VERIFICATION.md")
+	must(t, os.Symlink(elsewhere, at))
+	called := false
+	_, err := a.Make(t.Context(), func(doc *gaps.Document) error {
+		called = true
+		var held *journal.LockedError
+		if _, err := record.Hold(a.Loop(), "x"); !errors.As(err, &held) {
+			t.Errorf("a run could begin meanwhile: %v", err)
+		}
+		return nil
+	})
+	must(t, err)
+	text, err := os.ReadFile(at)
+	if err != nil || !called || !strings.Contains(string(text), "gaps_found") || strings.Contains(string(text), "very-secret") {
+		t.Errorf("%v, %v:\n%s", called, err, text)
+	}
+	if st, err := os.Lstat(at); err != nil || st.Mode() != 0o600 {
+		t.Errorf("%v, %v", st.Mode(), err)
+	}
+	if text, err := os.ReadFile(elsewhere); err != nil || string(text) != "precious" {
+		t.Errorf("the link was followed: %q, %v", text, err)
+	}
+	if lock, err := record.Hold(a.Loop(), "x"); err != nil {
+		t.Errorf("the lock was kept: %v", err)
+	} else {
+		must(t, lock.Unlock())
+	}
+}
+
+// While a run is under way no check is made.
+func TestLocked(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	a, _ := planned(t, dir, `{"tasks":[{"id":"a","subject":"a","verify":["touch made"]}]}`)
+	must(t, os.Mkdir(a.Loop(), 0o755))
+	lock, err := record.Hold(a.Loop(), "r")
+	must(t, err)
+	defer func() { must(t, lock.Unlock()) }()
+	var held *journal.LockedError
+	if doc, err := a.Make(t.Context(), nil); doc != nil || !errors.As(err, &held) {
+		t.Errorf("%+v, %v", doc, err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "made")); err == nil {
+		t.Error("a check was made")
+	}
+}
+
+// A look that is cut short is none: nothing is kept, and nobody is called.
+func TestCutShort(t *testing.T) {
+	t.Parallel()
+	a := ran(t, t.TempDir(), many, []string{"T-1", "b"}, "complete")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	why := errors.New("enough")
+	cancel(why)
+	if doc, err := a.Make(ctx, func(*gaps.Document) error { t.Error("called"); return nil }); doc != nil || !errors.Is(err, why) {
+		t.Errorf("%+v, %v", doc, err)
+	}
+	if _, err := os.Stat(filepath.Join(a.Loop(), "VERIFICATION.md")); err == nil {
+		t.Error("something was kept")
+	}
+	if now, err := record.Read(a.Loop()); err != nil || len(now) != len(a.Events) {
+		t.Errorf("the journal has %d records, %v", len(now), err)
+	}
+}
+
+const stub = "package a\n\nfunc A() { panic(\"not implemented\") }\n"
+
+// Files of completed tasks are scanned, and told of by whose they are.
+func TestScan(t *testing.T) {
+	t.Parallel()
+	const text = `{"links":[{"from":"x.md","to":"y.md"}],"tasks":[{"id":"a","subject":"a","dir":"sub","files":["a.go","both.go"]},{"id":"b","subject":"b","files":["b.go","sub/both.go",{"path":"read.go","action":"read"},{"path":"away.go","action":"delete"}]}]}`
+	dir, outside := t.TempDir(), t.TempDir()
+	files{"sub/a.go": stub, "b.go": stub, "sub/both.go": stub, "read.go": stub, "away.go": stub, "x.md": "x", "y.md": "y"}.write(t, dir)
+	for name, c := range map[string]struct {
+		a    *Audit
+		want string
+	}{
+		"no run":   {func() *Audit { a, _ := planned(t, dir, text); return a }(), "[stub b b.go stub a sub/a.go stub  sub/both.go broken_link  x.md]"},
+		"half way": {ran(t, dir, text, []string{"a"}, ""), "[stub a sub/a.go stub  sub/both.go]"},
+	} {
+		doc, err := c.a.Make(t.Context(), nil)
+		if err != nil || fmt.Sprint(told(doc)) != c.want {
+			t.Errorf("%s: %q, %v", name, told(doc), err)
+		}
+	}
+	// A link that an agent left leads nowhere outside of the project.
+	files{"b.go": stub}.write(t, outside)
+	must(t, os.Remove(filepath.Join(dir, "b.go")))
+	must(t, os.Symlink(filepath.Join(outside, "b.go"), filepath.Join(dir, "b.go")))
+	a, _ := planned(t, dir, text)
+	if doc, err := a.Make(t.Context(), nil); err != nil || slices.ContainsFunc(doc.Gaps, func(g gaps.Gap) bool { return g.File == "b.go" }) {
+		t.Errorf("%q, %v", told(doc), err)
+	}
+}
+
+// What was found elsewhere is taken up, once.
+func TestKnown(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	a, _ := planned(t, dir, `{"tasks":[{"id":"a","subject":"a","files":["a.go"],"verify":["false"]}]}`)
+	a.Known = []gaps.Gap{{Type: gaps.CIFailure, Check: "false", Description: "the check fails: exit code 1"}, {Type: gaps.Stub, File: "./a.go", Description: "empty"}}
+	doc, err := a.Make(t.Context(), nil)
+	if got := fmt.Sprint(told(doc)); err != nil || got != "[ci_failure a  false stub a ./a.go]" {
+		t.Errorf("%s, %v", got, err)
+	}
+}
+
+// A task for each gap: one for what several tasks ask for, two for a command in two places.
+func TestMend(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	files{"one/x": "", "two/x": "", "s.go": stub}.write(t, dir)
+	a := ran(t, dir, `{"criteria":[{"text":"all is well","verify":"false"}],"tasks":[{"id":"a","subject":"a","dir":"one","verify":["false"]},{"id":"b","subject":"b","dir":"one","verify":["false"]},{"id":"c","subject":"c","dir":"two","verify":["false"]},{"id":"d","subject":"d","files":["s.go"]}]}`, []string{"a", "b", "c", "d"}, "")
+	var doc *gaps.Document
+	if _, err := a.Make(t.Context(), func(d *gaps.Document) error { doc = d; return a.Mend(d, 2, 20) }); err != nil {
+		t.Fatal(err)
+	}
+	if len(doc.Gaps) != 5 {
+		t.Errorf("%d gaps: %q", len(doc.Gaps), told(doc))
+	}
+	events, err := record.Read(a.Loop())
+	must(t, err)
+	added, ok := events[len(events)-1].Body.(scheduler.TasksAdded)
+	if !ok || added.Round != 2 || added.Origin != "verify" {
+		t.Fatalf("the last record is %+v", events[len(events)-1])
+	}
+	var got []string
+	for _, k := range a.State.Plan.Tasks[4:] {
+		where := ""
+		if k.Settings != nil {
+			where = k.Settings.Dir
+		}
+		for _, c := range k.Verify {
+			where += " " + c.Run
+		}
+		for _, f := range k.Files {
+			where += " " + f.Path
+		}
+		got = append(got, where)
+		if !strings.Contains(k.Description, `iteration="2/20"`) {
+			t.Errorf("%s says\n%s", k.ID, k.Description)
+		}
+	}
+	if fmt.Sprintf("%q", got) != `["one false" "two false" " false" " s.go"]` {
+		t.Errorf("the tasks are %q", got)
+	}
+	if err := a.Mend(&gaps.Document{}, 3, 20); !errors.Is(err, scheduler.ErrNoMending) {
+		t.Errorf("of nothing: %v", err)
+	}
+}
+
+// What does not hold any more is on record, and a complete run of it is not complete.
+func TestSettle(t *testing.T) {
+	t.Parallel()
+	const text = `{"criteria":[{"text":"it is there","verify":{"file":"there"}},"it is nice"],"tasks":[{"id":"a","subject":"a","verify":["true"]}]}`
+	for name, c := range map[string]struct {
+		there bool
+		end   string
+		want  string
+	}{
+		"became true":          {true, "", "[CriteriaEnded]"},
+		"still not, under way": {false, "", "[]"},
+		"still not, complete":  {false, "complete", "[GateEnded RunEnded]"},
+		"true, complete":       {true, "complete", "[CriteriaEnded]"},
+		"still not, failed":    {false, "failed", "[]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			if c.there {
+				files{"there": ""}.write(t, dir)
+			}
+			a := ran(t, dir, text, []string{"a"}, c.end)
+			n := len(a.Events)
+			_, err := a.Make(t.Context(), nil)
+			must(t, err)
+			events, err := record.Read(a.Loop())
+			must(t, err)
+			var got []string
+			for _, e := range events[n:] {
+				got = append(got, strings.TrimPrefix(fmt.Sprintf("%T", e.Body), "scheduler."))
+			}
+			if fmt.Sprint(got) != c.want || len(a.Events) != len(events) {
+				t.Errorf("%v, want %s; %d events known of %d", got, c.want, len(a.Events), len(events))
+			}
+			k := a.State.Criteria[0]
+			if k.Met != c.there || c.there && (k.Round != 1 || k.Verification != scheduler.Observation || k.Check == "") {
+				t.Errorf("%+v", k)
+			}
+			if nice := a.State.Criteria[1]; nice.Met || nice.Round != 0 {
+				t.Errorf("what nobody looked at: %+v", nice)
+			}
+			if end := a.State.Ended; c.end == "complete" && (end.Status == "complete") != c.there {
+				t.Errorf("the run is %s", end.Status)
+			}
+		})
+	}
+}
