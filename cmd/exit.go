@@ -20,7 +20,8 @@ const (
 	exitBlocked  = 5   // a person must act
 	exitReset    = 6   // paused until a usage limit resets
 	exitBug      = 70  // a bug in wavex
-	exitSIGINT   = 130 // interrupted
+	exitSIGHUP   = 129 // interrupted, as by the two that follow
+	exitSIGINT   = 130
 	exitSIGTERM  = 143
 )
 
@@ -35,7 +36,7 @@ Exit status:
   5    blocked: a person must act (login, permission, missing CLI)
   6    paused until a usage limit resets
   70   a bug in wavex
-  130  interrupted (143 by SIGTERM)`
+  130  interrupted (143 by SIGTERM, 129 by the end of the terminal)`
 
 func usage(format string, args ...any) error { return refuse.Usage(format, args...) }
 

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/signal"
-	"syscall"
 	"time"
 
 	"wavex/budget"
@@ -25,20 +23,15 @@ import (
 // exit code, 0 for none.
 func interruptible(ctx context.Context) (_ context.Context, stopped func() int) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	in := make(chan os.Signal, 1)
+	in := notified()
 	quit, done := make(chan struct{}), make(chan int, 1)
-	signal.Notify(in, os.Interrupt, syscall.SIGTERM)
 	go func() {
 		select {
 		case <-quit:
 			done <- 0
 		case s := <-in:
 			cancel(scheduler.ErrInterrupted)
-			if s == syscall.SIGTERM {
-				done <- exitSIGTERM
-			} else {
-				done <- exitSIGINT
-			}
+			done <- wish(s).Code
 		}
 	}()
 	return ctx, func() int {

@@ -82,6 +82,8 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"terminal": terminal,
+			"seated":   seated,
+			"hangup":   hangup,
 			"exits":    exits,
 			"start":    start,
 			"shows":    shows,

@@ -4,11 +4,13 @@ package cmd_test
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"golang.org/x/sys/unix"
@@ -46,6 +48,31 @@ func terminal(ts *testscript.TestScript, neg bool, args []string) {
 	wantCode(ts, args[0], c.ProcessState.ExitCode())
 }
 
+// seated NAME PROGRAM ARGS... starts a program at a terminal of its own, all three streams.
+func seated(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: seated NAME PROGRAM ARGS...")
+	}
+	p := program(ts, args[1:])
+	master, slave := pty(ts)
+	p.terminal = master
+	p.cmd.Env = append(p.cmd.Env, "TERM=xterm")
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = slave, slave, slave
+	begin(ts, args[0], p, master)
+	ts.Check(slave.Close())
+}
+
+// hangup NAME closes the terminal that a program sits at.
+func hangup(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: hangup NAME")
+	}
+	p := named(ts, args[0])
+	ts.Check(p.terminal.Close())
+	<-p.ended // no copy of that end is left
+}
+
 // pty opens a pair of terminal ends.
 func pty(ts *testscript.TestScript) (master, slave *os.File) {
 	master, slave, err := openPTY()
@@ -58,8 +85,14 @@ func openPTY() (master, slave *os.File, err error) {
 		return nil, nil, err
 	}
 	n := 0
-	if err = unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0); err == nil {
-		n, err = unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
+	rc, err := master.SyscallConn() // with Fd it could not be closed under a reader
+	if err == nil {
+		cerr := rc.Control(func(fd uintptr) {
+			if err = unix.IoctlSetPointerInt(int(fd), unix.TIOCSPTLCK, 0); err == nil {
+				n, err = unix.IoctlGetInt(int(fd), unix.TIOCGPTN)
+			}
+		})
+		err = cmp.Or(err, cerr)
 	}
 	if err == nil {
 		slave, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)

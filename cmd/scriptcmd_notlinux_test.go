@@ -8,3 +8,6 @@ import "github.com/rogpeppe/go-internal/testscript"
 func terminal(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Fatalf("terminals are opened on Linux only")
 }
+
+func seated(ts *testscript.TestScript, neg bool, args []string) { terminal(ts, neg, args) }
+func hangup(ts *testscript.TestScript, neg bool, args []string) { terminal(ts, neg, args) }

@@ -51,9 +51,10 @@ func wantCode(ts *testscript.TestScript, want string, code int) {
 
 // process is a program that runs while the script goes on.
 type process struct {
-	cmd    *exec.Cmd
-	stdout bytes.Buffer
-	ended  chan struct{} // stderr is at its end
+	cmd      *exec.Cmd
+	stdout   bytes.Buffer
+	terminal *os.File      // the end that shows what it prints; nil: it has none
+	ended    chan struct{} // stderr is at its end
 
 	mu    sync.Mutex
 	said  strings.Builder // stderr so far
@@ -65,30 +66,44 @@ func start(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: start NAME PROGRAM ARGS...")
 	}
-	path := args[1]
-	if args[1] == "wavex" {
-		path = filepath.Join(ts.Getenv("BIN"), "wavex")
-	}
-	p := &process{ended: make(chan struct{}), spoke: make(chan struct{})}
-	p.cmd = exec.Command(path, args[2:]...)
-	p.cmd.Dir = ts.MkAbs(".")
-	for _, name := range []string{"PATH", "HOME", "TMPDIR", "GORACE", "WAVEX_CLAUDE"} {
-		p.cmd.Env = append(p.cmd.Env, name+"="+ts.Getenv(name))
-	}
+	p := program(ts, args[1:])
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a terminal's Ctrl-C is for the tests
 	p.cmd.Stdout = &p.stdout
 	out, err := p.cmd.StderrPipe()
 	ts.Check(err)
+	begin(ts, args[0], p, out)
+}
+
+// program is one that is not started yet.
+func program(ts *testscript.TestScript, args []string) *process {
+	path := args[0]
+	if path == "wavex" {
+		path = filepath.Join(ts.Getenv("BIN"), "wavex")
+	}
+	p := &process{ended: make(chan struct{}), spoke: make(chan struct{})}
+	p.cmd = exec.Command(path, args[1:]...)
+	p.cmd.Dir = ts.MkAbs(".")
+	for _, name := range []string{"PATH", "HOME", "TMPDIR", "GORACE", "WAVEX_CLAUDE"} {
+		p.cmd.Env = append(p.cmd.Env, name+"="+ts.Getenv(name))
+	}
+	return p
+}
+
+// begin starts it, and listens to what it says.
+func begin(ts *testscript.TestScript, name string, p *process, out io.Reader) {
 	ts.Check(p.cmd.Start())
 	go p.listen(out)
 	ts.Defer(func() {
+		if p.terminal != nil {
+			_ = p.terminal.Close()
+		}
 		if p.cmd.ProcessState == nil { // the script failed before its end
 			_ = p.cmd.Process.Kill()
 			<-p.ended
 			_ = p.cmd.Wait()
 		}
 	})
-	ts.Value(processes{}).(map[string]*process)[args[0]] = p
+	ts.Value(processes{}).(map[string]*process)[name] = p
 }
 
 // processes is the key of a script's processes.
@@ -152,12 +167,12 @@ func shows(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// signal NAME INT|TERM|KILL sends a signal.
+// signal NAME INT|TERM|HUP|KILL sends a signal.
 func signal(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
-		ts.Fatalf("usage: signal NAME INT|TERM|KILL")
+		ts.Fatalf("usage: signal NAME INT|TERM|HUP|KILL")
 	}
-	s, ok := map[string]os.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "KILL": syscall.SIGKILL}[args[1]]
+	s, ok := map[string]os.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "HUP": syscall.SIGHUP, "KILL": syscall.SIGKILL}[args[1]]
 	if !ok {
 		ts.Fatalf("unknown signal %s", args[1])
 	}
@@ -174,8 +189,8 @@ func ends(ts *testscript.TestScript, neg bool, args []string) {
 	p := named(ts, args[0])
 	late := time.AfterFunc(patience, func() { _ = p.cmd.Process.Signal(syscall.SIGQUIT) })
 	<-p.ended
-	late.Stop()
 	err := p.cmd.Wait()
+	late.Stop()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		ts.Fatalf("%v", err)

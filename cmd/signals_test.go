@@ -1,0 +1,60 @@
+package cmd
+
+import (
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// What each signal of a row leads to: d drains, i interrupts, a dash tells the session
+// nothing new, a number leaves at once with that code.
+func TestWishes(t *testing.T) {
+	t.Parallel()
+	const (
+		in   = syscall.SIGINT
+		term = syscall.SIGTERM
+		hup  = syscall.SIGHUP
+	)
+	for _, tt := range []struct {
+		atOnce  bool
+		signals []os.Signal
+		want    string
+	}{
+		{false, []os.Signal{in, in, in}, "d i 130"},
+		{false, []os.Signal{in, term, term}, "d i 143"},
+		{true, []os.Signal{term, in}, "i 130"},
+		{false, []os.Signal{hup, hup, hup, hup}, "i - - -"},
+		{true, []os.Signal{hup, hup}, "i -"},
+		{false, []os.Signal{in, hup, hup}, "d i -"},
+		{false, []os.Signal{in, in, hup}, "d i -"},
+		{false, []os.Signal{hup, term, hup}, "i - -"}, // a login that ends
+		{false, []os.Signal{hup, term, term, term}, "i - - 143"},
+		{true, []os.Signal{hup, term, term}, "i - 143"},
+	} {
+		w := wishes{atOnce: tt.atOnce}
+		var got []string
+		for _, s := range tt.signals {
+			sig, leave, words := w.hear(s)
+			switch {
+			case leave != 0:
+				got = append(got, map[int]string{130: "130", 143: "143", 129: "129"}[leave])
+			case sig == nil:
+				got = append(got, "-")
+			case sig.Interrupt:
+				got = append(got, "i")
+			default:
+				got = append(got, "d")
+			}
+			if sig != nil && sig.Code != 128+int(s.(syscall.Signal)) {
+				t.Errorf("%v: %+v", s, *sig)
+			}
+			if (leave == 0) != (words != "") {
+				t.Errorf("%v after %v: %q", s, got, words)
+			}
+		}
+		if strings.Join(got, " ") != tt.want {
+			t.Errorf("%v: %v, want %s", tt.signals, got, tt.want)
+		}
+	}
+}
