@@ -5,14 +5,13 @@ package rehearse
 // not manage, fits refuses.
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/google/jsonschema-go/jsonschema"
 )
 
 // maxDepth and maxValues bound schemas that contain themselves.
@@ -23,26 +22,33 @@ const (
 
 // fits checks a value against a schema. The error is one line.
 func fits(schema string, value []byte) error {
-	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(schema))
+	s, err := compiled([]byte(schema))
 	if err != nil {
 		return fmt.Errorf("reading the schema: %w", err)
 	}
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource("mem:schema", doc); err != nil {
-		return fmt.Errorf("reading the schema: %w", err)
-	}
-	s, err := c.Compile("mem:schema")
-	if err != nil {
-		return fmt.Errorf("reading the schema: %w", err)
-	}
-	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(value))
-	if err != nil {
+	var v any
+	if err := json.Unmarshal(value, &v); err != nil {
 		return fmt.Errorf("reading the answer: %w", err)
 	}
 	if err := s.Validate(v); err != nil {
 		return fmt.Errorf("%s", strings.Join(strings.Fields(err.Error()), " "))
 	}
 	return nil
+}
+
+func compiled(schema []byte) (*jsonschema.Resolved, error) {
+	var doc any
+	if err := json.Unmarshal(schema, &doc); err != nil {
+		return nil, err
+	}
+	if err := finite(doc); err != nil {
+		return nil, err
+	}
+	var s jsonschema.Schema
+	if err := json.Unmarshal(schema, &s); err != nil {
+		return nil, err
+	}
+	return s.Resolve(nil)
 }
 
 // instance makes a value of the schema.

@@ -1,10 +1,12 @@
 package rehearse
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
 	"pgregory.net/rapid"
 )
 
@@ -16,9 +18,11 @@ func FuzzInstance(f *testing.F) {
 		if len(schema) > 1<<12 {
 			return
 		}
-		if out := instance(schema); !json.Valid(out) {
+		out := instance(schema)
+		if !json.Valid(out) {
 			t.Fatalf("%s gives %s", schema, out)
 		}
+		_ = fits(string(schema), out) // says something, and ends
 	})
 }
 
@@ -44,6 +48,62 @@ func TestInstanceFits(t *testing.T) {
 		}
 		if err := fits(string(s), instance(s)); err != nil {
 			t.Fatalf("%s: %v", s, err)
+		}
+	})
+}
+
+// A schema that comes back to itself is refused, unless it goes down into the value.
+func TestFitsEndsOrRefuses(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ schema, value, says string }{
+		{`{"$ref":"#"}`, `1`, "comes back to itself"},
+		{`{"anyOf":[{"type":"null"},{"$ref":"#"}]}`, `1`, "comes back to itself"},
+		{`{"$ref":"#/$defs/a","$defs":{"a":{"not":{"$ref":"#/$defs/b"}},"b":{"if":{"$ref":"#/$defs/a"}}}}`, `1`, "comes back to itself"},
+		{`{"properties":{"a":{"dependentSchemas":{"b":{"$ref":"#/properties/a"}}}}}`, `{"a":{"b":1}}`, "comes back to itself"},
+		{`{"items":{"allOf":[{"$ref":"#/items"}]}}`, `[1]`, "comes back to itself"},
+		{`{"$ref":"#/$defs/x"}`, `1`, "nothing is found"},
+		{`{"$ref":"other.json"}`, `1`, "not to a place inside"},
+		{`{"items":{"$dynamicRef":"#x"}}`, `[1]`, "dynamic"},
+		{`{"type":["array","null"],"items":{"$ref":"#"}}`, `[[null],[[]]]`, ""},
+		{`{"type":["array","null"],"items":{"$ref":"#"}}`, `[[null],[[1]]]`, "type"},
+		{`{"not":{"items":{"$ref":"#"}}}`, `[1]`, ""},
+		{`{"$ref":"#/$defs/a","$defs":{"a":{"anyOf":[{"$ref":"#/$defs/b"},{"$ref":"#/$defs/b"}]},"b":{"type":"integer"}}}`, `1`, ""},
+	} {
+		err := fits(c.schema, []byte(c.value))
+		if c.says == "" && err != nil || c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {
+			t.Errorf("%s of %s: %v, want %q", c.schema, c.value, err, c.says)
+		}
+	}
+}
+
+// Another validator says the same of what was made for one schema and is held against another.
+func TestFitsAgrees(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		s, err := json.Marshal(genSchema(t, 2))
+		if err != nil {
+			t.Fatal(err)
+		}
+		from, err := json.Marshal(genSchema(t, 2))
+		if err != nil {
+			t.Fatal(err)
+		}
+		value := instance(from)
+		c := jsonschema.NewCompiler()
+		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(s))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.AddResource("mem:schema", doc); err != nil {
+			t.Fatal(err)
+		}
+		v, err := jsonschema.UnmarshalJSON(bytes.NewReader(value))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ours, other := fits(string(s), value), c.MustCompile("mem:schema").Validate(v)
+		if (ours == nil) != (other == nil) {
+			t.Fatalf("%s of %s: %v, and the other says %v", s, value, ours, other)
 		}
 	})
 }
