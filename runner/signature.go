@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 
+	"wavex/internal/lazy"
 	"wavex/internal/verify"
 )
 
@@ -20,7 +21,7 @@ func Signature(reason, detail string) string {
 		if len(parts) > 3 {
 			break
 		}
-		if !telling.MatchString(line) {
+		if !telling().MatchString(line) {
 			continue
 		}
 		if l := steady(line); l != "" && !strings.Contains(strings.Join(parts, " | "), l) {
@@ -31,28 +32,28 @@ func Signature(reason, detail string) string {
 }
 
 // telling finds the lines of an output that say what went wrong.
-var telling = regexp.MustCompile(`(?i)error|fail|panic|fatal|exception|undefined|cannot|not found|expected|assert|denied|missing|mismatch|\bwant\b`)
+var telling = lazy.Regexp(`(?i)error|fail|panic|fatal|exception|undefined|cannot|not found|expected|assert|denied|missing|mismatch|\bwant\b`)
 
 // steady strips what differs between two occurrences of one error. Order matters: times before
 // digits, directories before their names lose digits.
 func steady(s string) string {
 	for _, r := range unsteady {
-		s = r.find.ReplaceAllString(s, r.put)
+		s = r.find().ReplaceAllString(s, r.put)
 	}
 	return strings.ToLower(strings.Join(strings.Fields(s), " "))
 }
 
 var unsteady = []struct {
-	find *regexp.Regexp
+	find func() *regexp.Regexp
 	put  string
 }{
-	{regexp.MustCompile(`\x1b\[[0-9;?]*[a-zA-Z]`), ""},                                               // colours
-	{regexp.MustCompile(`\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?)?(Z|[+-]\d\d:?\d\d)?`), ""}, // dates
-	{regexp.MustCompile(`\b\d{1,2}:\d\d:\d\d([.,]\d+)?\b`), ""},                                      // times of day
-	{regexp.MustCompile(`(?i)\b\d+(\.\d+)?\s?(ns|µs|us|ms|s|sec|seconds|m|min|h)\b`), ""},            // durations
-	{regexp.MustCompile(`(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`), ""}, // UUIDs
-	{regexp.MustCompile(`(?i)\b0x[0-9a-f]+\b`), ""},                                                  // addresses
-	{regexp.MustCompile(`(?i)\b[0-9a-f]*\d[0-9a-f]*[a-f][0-9a-f]*\b`), ""},                           // digests
-	{regexp.MustCompile(`([A-Za-z]:)?(\.{0,2}[/\\][\w.@+~-]+)*[/\\]`), ""},                           // directories
-	{regexp.MustCompile(`\d+`), ""},
+	{lazy.Regexp(`\x1b\[[0-9;?]*[a-zA-Z]`), ""},                                               // colours
+	{lazy.Regexp(`\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?)?(Z|[+-]\d\d:?\d\d)?`), ""}, // dates
+	{lazy.Regexp(`\b\d{1,2}:\d\d:\d\d([.,]\d+)?\b`), ""},                                      // times of day
+	{lazy.Regexp(`(?i)\b\d+(\.\d+)?\s?(ns|µs|us|ms|s|sec|seconds|m|min|h)\b`), ""},            // durations
+	{lazy.Regexp(`(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`), ""}, // UUIDs
+	{lazy.Regexp(`(?i)\b0x[0-9a-f]+\b`), ""},                                                  // addresses
+	{lazy.Regexp(`(?i)\b[0-9a-f]*\d[0-9a-f]*[a-f][0-9a-f]*\b`), ""},                           // digests
+	{lazy.Regexp(`([A-Za-z]:)?(\.{0,2}[/\\][\w.@+~-]+)*[/\\]`), ""},                           // directories
+	{lazy.Regexp(`\d+`), ""},
 }

@@ -6,11 +6,11 @@ package decompose
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"wavex/internal/lazy"
 	"wavex/internal/plan"
 	"wavex/internal/shape"
 	"wavex/internal/verify"
@@ -156,7 +156,7 @@ func (p *Planner) read(b Brief, answer json.RawMessage) *draft {
 func (d *draft) lint(done func(plan.Check) bool) {
 	for i := range d.plan.Tasks {
 		t := &d.plan.Tasks[i]
-		if two.MatchString(t.Subject) {
+		if two().MatchString(t.Subject) {
 			d.doubts = append(d.doubts, fmt.Sprintf("task %s does two things (%q); one sentence without \"and\": split it, or say the one thing", t.ID, t.Subject))
 		}
 		if done == nil {
@@ -172,7 +172,7 @@ func (d *draft) lint(done func(plan.Check) bool) {
 	}
 }
 
-var two = regexp.MustCompile(`(?i)\band\b`)
+var two = lazy.Regexp(`(?i)\band\b`)
 
 // capped keeps feedback short: the first mistakes usually explain the others.
 func capped(list []string) []string {

@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
+	"wavex/internal/lazy"
 	"wavex/internal/proc"
 )
 
@@ -41,17 +41,17 @@ func (v Version) Less(w Version) bool {
 const number = `(?:^|[^0-9.])v?([0-9]{1,6})\.([0-9]{1,6})\.([0-9]{1,6})`
 
 var (
-	versionRE = regexp.MustCompile(number + `(?:[^0-9.]|$)`)
-	namedRE   = regexp.MustCompile(number + ` \(Claude Code\)`)
+	versionRE = lazy.Regexp(number + `(?:[^0-9.]|$)`)
+	namedRE   = lazy.Regexp(number + ` \(Claude Code\)`)
 )
 
 // ParseVersion finds the version in what `claude --version` prints ("2.1.197 (Claude Code)"),
 // also behind what a wrapper says of versions of its own; without that name the first one
 // counts. It is false when there is none.
 func ParseVersion(text string) (Version, bool) {
-	m := namedRE.FindStringSubmatch(text)
+	m := namedRE().FindStringSubmatch(text)
 	if m == nil {
-		m = versionRE.FindStringSubmatch(text)
+		m = versionRE().FindStringSubmatch(text)
 	}
 	if m == nil {
 		return Version{}, false

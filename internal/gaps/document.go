@@ -4,10 +4,11 @@ import (
 	"encoding/xml"
 	"fmt"
 	"html"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"wavex/internal/lazy"
 )
 
 // This file writes and reads VERIFICATION.md: what was looked at, and the gaps between
@@ -123,9 +124,9 @@ func attr(s string) string { return `"` + strings.ReplaceAll(escape(oneLine(s)),
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 var (
-	gapRe  = regexp.MustCompile(`(?is)<gap\b([^>]*?)(?:/>|>(.*?)</gap\s*>)`)
-	attrRe = regexp.MustCompile(`(?is)([a-z_-]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))`)
-	partRe = regexp.MustCompile(`(?is)<(file|check|description|evidence)\s*>(.*?)</(file|check|description|evidence)\s*>`)
+	gapRe  = lazy.Regexp(`(?is)<gap\b([^>]*?)(?:/>|>(.*?)</gap\s*>)`)
+	attrRe = lazy.Regexp(`(?is)([a-z_-]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))`)
+	partRe = lazy.Regexp(`(?is)<(file|check|description|evidence)\s*>(.*?)</(file|check|description|evidence)\s*>`)
 )
 
 // Parse reads the gaps of a document: every <gap> element, with its file and words as
@@ -133,7 +134,7 @@ var (
 // all is left out.
 func Parse(text string) []Gap {
 	var out []Gap
-	for _, m := range gapRe.FindAllStringSubmatch(text, -1) {
+	for _, m := range gapRe().FindAllStringSubmatch(text, -1) {
 		var g Gap
 		set := func(name, value string) {
 			value = strings.TrimSpace(html.UnescapeString(value))
@@ -155,14 +156,14 @@ func Parse(text string) []Gap {
 				g.Evidence = value
 			}
 		}
-		for _, a := range attrRe.FindAllStringSubmatch(m[1], -1) {
+		for _, a := range attrRe().FindAllStringSubmatch(m[1], -1) {
 			set(a[1], a[2]+a[3]+a[4])
 		}
-		for _, part := range partRe.FindAllStringSubmatch(m[2], -1) {
+		for _, part := range partRe().FindAllStringSubmatch(m[2], -1) {
 			set(part[1], part[2])
 		}
 		if g.Description == "" {
-			g.Description = oneLine(html.UnescapeString(partRe.ReplaceAllString(m[2], "")))
+			g.Description = oneLine(html.UnescapeString(partRe().ReplaceAllString(m[2], "")))
 		}
 		if g.Description == "" && g.File == "" && g.Type == "" {
 			continue

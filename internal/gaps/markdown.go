@@ -5,22 +5,24 @@ import (
 	"path"
 	"regexp"
 	"strings"
+
+	"wavex/internal/lazy"
 )
 
 // This file looks at links of Markdown: those to files of the project. It knows inline
 // links and definitions, and passes over code, other sites and anchors.
 
 var (
-	linkRe = regexp.MustCompile(`!?\[[^\]\n]*\]\(\s*<?([^)>\s]+)>?(?:\s+["'(][^)\n]*)?\s*\)`)
-	defRe  = regexp.MustCompile(`(?m)^ {0,3}\[[^\]\n]+\]:\s*<?(\S+?)>?(?:\s|$)`)
-	codeRe = regexp.MustCompile("(`+)[^`\n]+(`+)")
+	linkRe = lazy.Regexp(`!?\[[^\]\n]*\]\(\s*<?([^)>\s]+)>?(?:\s+["'(][^)\n]*)?\s*\)`)
+	defRe  = lazy.Regexp(`(?m)^ {0,3}\[[^\]\n]+\]:\s*<?(\S+?)>?(?:\s|$)`)
+	codeRe = lazy.Regexp("(`+)[^`\n]+(`+)")
 )
 
 func (p *project) markdown(name, text string) []Gap {
 	text = withoutCode(text)
 	var out []Gap
-	for _, re := range []*regexp.Regexp{linkRe, defRe} {
-		for _, m := range re.FindAllStringSubmatchIndex(text, -1) {
+	for _, re := range []func() *regexp.Regexp{linkRe, defRe} {
+		for _, m := range re().FindAllStringSubmatchIndex(text, -1) {
 			if p.broken(name, text[m[2]:m[3]]) {
 				out = append(out, Gap{Type: BrokenLink, File: name, Line: lineOf(text, m[2]),
 					Description: "the link to " + text[m[2]:m[3]] + " leads to no file"})
@@ -62,7 +64,7 @@ func withoutCode(text string) string {
 			}
 			line = blanked(line)
 		default:
-			line = codeRe.ReplaceAllStringFunc(line, blanked)
+			line = codeRe().ReplaceAllStringFunc(line, blanked)
 		}
 		b.WriteString(line)
 	}

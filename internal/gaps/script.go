@@ -3,9 +3,10 @@ package gaps
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	"wavex/internal/lazy"
 )
 
 // This file looks at JavaScript and TypeScript, by text: comments and strings are told
@@ -16,31 +17,31 @@ var scriptExts = []string{".ts", ".tsx", ".d.ts", ".js", ".jsx", ".mjs", ".cjs",
 
 var (
 	// fromRe is an import or re-export with a source: what it takes, and from where.
-	fromRe = regexp.MustCompile(`(?m)(?:^|[;\s}])(import|export)\s+(type\s+)?([^;'"()]*?)\s*from\s*(['"])([^'"\n]+)['"]`)
+	fromRe = lazy.Regexp(`(?m)(?:^|[;\s}])(import|export)\s+(type\s+)?([^;'"()]*?)\s*from\s*(['"])([^'"\n]+)['"]`)
 	// bareRe is an import for its effects, a dynamic one, or a require.
-	bareRe = regexp.MustCompile(`(?m)(?:(?:^|[;\s])import\s*|\b(?:import|require)\s*\(\s*)(['"])([^'"\n]+)['"]`)
+	bareRe = lazy.Regexp(`(?m)(?:(?:^|[;\s])import\s*|\b(?:import|require)\s*\(\s*)(['"])([^'"\n]+)['"]`)
 	// stubRe is a function whose whole body throws that it is not implemented.
-	stubRe = regexp.MustCompile(`\{\s*throw\s+new\s+\w*Error\s*\(\s*(['"])([^'"\n]*)['"]\s*\)\s*;?\s*\}`)
-	nameRe = regexp.MustCompile(`^[A-Za-z_$][\w$]*$`)
+	stubRe = lazy.Regexp(`\{\s*throw\s+new\s+\w*Error\s*\(\s*(['"])([^'"\n]*)['"]\s*\)\s*;?\s*\}`)
+	nameRe = lazy.Regexp(`^[A-Za-z_$][\w$]*$`)
 
-	exportListRe = regexp.MustCompile(`\bexport\s+(?:type\s+)?\{([^}]*)\}`)
-	exportDeclRe = regexp.MustCompile(`\bexport\s+(?:declare\s+)?(?:abstract\s+)?(?:async\s+)?(?:function\s*\*?|class|const\s+enum|const|let|var|interface|type|enum|namespace)\s+([A-Za-z_$][\w$]*)`)
+	exportListRe = lazy.Regexp(`\bexport\s+(?:type\s+)?\{([^}]*)\}`)
+	exportDeclRe = lazy.Regexp(`\bexport\s+(?:declare\s+)?(?:abstract\s+)?(?:async\s+)?(?:function\s*\*?|class|const\s+enum|const|let|var|interface|type|enum|namespace)\s+([A-Za-z_$][\w$]*)`)
 	// openRe is an export whose names cannot be seen here: another module's, CommonJS's,
 	// or destructured ones.
-	openRe    = regexp.MustCompile(`\bexport\s*\*|\bmodule\.exports\b|\bexports\.|\bexport\s+(?:const|let|var)\s*[\[{]|\bexport\s*=|\bexport\s+as\b`)
-	severalRe = regexp.MustCompile(`,\s*[A-Za-z_$][\w$]*\s*=[^=>]`)
+	openRe    = lazy.Regexp(`\bexport\s*\*|\bmodule\.exports\b|\bexports\.|\bexport\s+(?:const|let|var)\s*[\[{]|\bexport\s*=|\bexport\s+as\b`)
+	severalRe = lazy.Regexp(`,\s*[A-Za-z_$][\w$]*\s*=[^=>]`)
 )
 
 func (p *project) script(name, text string, isNew bool) []Gap {
 	code := uncommented(text)
 	var out []Gap
-	for _, m := range stubRe.FindAllStringSubmatchIndex(code, -1) {
+	for _, m := range stubRe().FindAllStringSubmatchIndex(code, -1) {
 		if says := code[m[4]:m[5]]; unfinished(says) {
 			out = append(out, Gap{Type: Stub, File: name, Line: lineOf(code, m[0]),
 				Description: "a function is not implemented: " + says, Evidence: strings.Join(strings.Fields(code[m[0]:m[1]]), " ")})
 		}
 	}
-	for _, m := range fromRe.FindAllStringSubmatchIndex(code, -1) {
+	for _, m := range fromRe().FindAllStringSubmatchIndex(code, -1) {
 		at, from := lineOf(code, m[10]), code[m[10]:m[11]]
 		target, gap := p.follow(name, from, at)
 		if gap != nil {
@@ -57,7 +58,7 @@ func (p *project) script(name, text string, isNew bool) []Gap {
 			}
 		}
 	}
-	for _, m := range bareRe.FindAllStringSubmatchIndex(code, -1) {
+	for _, m := range bareRe().FindAllStringSubmatchIndex(code, -1) {
 		if _, gap := p.follow(name, code[m[4]:m[5]], lineOf(code, m[4])); gap != nil {
 			out = append(out, *gap)
 		}
@@ -149,7 +150,7 @@ func wanted(clause string) []string {
 		if len(f) > 1 && f[0] == "type" && f[1] != "as" {
 			f = f[1:]
 		}
-		if len(f) > 0 && nameRe.MatchString(f[0]) && f[0] != "default" {
+		if len(f) > 0 && nameRe().MatchString(f[0]) && f[0] != "default" {
 			out = append(out, f[0])
 		}
 	}
@@ -164,19 +165,19 @@ func (p *project) exports(name string) (names map[string]bool, known bool) {
 		return nil, false
 	}
 	code := uncommented(text)
-	if openRe.MatchString(code) || !strings.Contains(code, "export") {
+	if openRe().MatchString(code) || !strings.Contains(code, "export") {
 		return nil, false
 	}
 	names = map[string]bool{}
-	for _, m := range exportDeclRe.FindAllStringSubmatchIndex(code, -1) {
+	for _, m := range exportDeclRe().FindAllStringSubmatchIndex(code, -1) {
 		names[code[m[2]:m[3]]] = true
 		// "export const a = 1, b = 2": the others cannot be told from the values.
 		rest, _, _ := strings.Cut(code[m[3]:], "\n")
-		if severalRe.MatchString(rest) || strings.HasSuffix(strings.TrimSpace(rest), ",") {
+		if severalRe().MatchString(rest) || strings.HasSuffix(strings.TrimSpace(rest), ",") {
 			return nil, false
 		}
 	}
-	for _, m := range exportListRe.FindAllStringSubmatch(code, -1) {
+	for _, m := range exportListRe().FindAllStringSubmatch(code, -1) {
 		for item := range strings.SplitSeq(m[1], ",") {
 			if f := strings.Fields(item); len(f) > 0 {
 				names[f[len(f)-1]] = true // "a as b" exports b
@@ -188,11 +189,11 @@ func (p *project) exports(name string) (names map[string]bool, known bool) {
 
 // entry matches files that something else than an import uses: tests, settings, entry
 // points, and the folders whose files a framework finds by itself.
-var entry = regexp.MustCompile(`(?:^|/)\.[^/]*$|rc\.\w+$|(?:^|/)(?:index|main|app|server|cli|middleware|instrumentation|setup[\w-]*)\.\w+$|\.(?:test|spec|stories|config|setup|d)\.\w+$|(?:^|/)(?:tests?|__tests__|__mocks__|e2e|bin|scripts|pages|app|routes|api|public|migrations|stories|workers?|functions|commands|plugins)/`)
+var entry = lazy.Regexp(`(?:^|/)\.[^/]*$|rc\.\w+$|(?:^|/)(?:index|main|app|server|cli|middleware|instrumentation|setup[\w-]*)\.\w+$|\.(?:test|spec|stories|config|setup|d)\.\w+$|(?:^|/)(?:tests?|__tests__|__mocks__|e2e|bin|scripts|pages|app|routes|api|public|migrations|stories|workers?|functions|commands|plugins)/`)
 
 // scriptOrphan is a new module that no file of the project names.
 func (p *project) scriptOrphan(name string) []Gap {
-	if entry.MatchString(name) {
+	if entry().MatchString(name) {
 		return nil
 	}
 	all, whole := p.files()

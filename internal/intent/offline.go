@@ -7,12 +7,14 @@ package intent
 import (
 	"regexp"
 	"strings"
+
+	"wavex/internal/lazy"
 )
 
 type clue struct {
 	points int
 	reason string
-	words  *regexp.Regexp
+	words  func() *regexp.Regexp
 }
 
 func clues(d Dimension) []clue {
@@ -42,7 +44,7 @@ func clues(d Dimension) []clue {
 	return list[d]
 }
 
-func re(s string) *regexp.Regexp { return regexp.MustCompile(`(?i)` + s) }
+func re(s string) func() *regexp.Regexp { return lazy.Regexp(`(?i)` + s) }
 
 // vague are requests about nothing in particular: verbs like "improve" count for
 // nothing then.
@@ -59,17 +61,17 @@ func Offline(request string) Score {
 		m := s.Of(d)
 		m.Reason = "nothing in the request speaks of it"
 		for _, c := range clues(d) {
-			if found := c.words.FindString(text); found != "" {
+			if found := c.words().FindString(text); found != "" {
 				m.Points, m.Reason = c.points, c.reason+": "+clip(strings.TrimSpace(found), 60)
 				break
 			}
 		}
 	}
-	rest := strings.TrimSpace(vague.ReplaceAllString(text, " "))
-	if rest != text && s.Outcome.Points == 1 && !clues(Outcome)[2].words.MatchString(rest) {
-		s.Outcome = Mark{Reason: "no aim that could be reached: " + clip(vague.FindString(text), 60)}
+	rest := strings.TrimSpace(vague().ReplaceAllString(text, " "))
+	if rest != text && s.Outcome.Points == 1 && !clues(Outcome)[2].words().MatchString(rest) {
+		s.Outcome = Mark{Reason: "no aim that could be reached: " + clip(vague().FindString(text), 60)}
 	}
-	if broadly.MatchString(text) && s.Outcome.Points == 1 && len(strings.Fields(text)) < 6 {
+	if broadly().MatchString(text) && s.Outcome.Points == 1 && len(strings.Fields(text)) < 6 {
 		s.Outcome = Mark{Reason: "no aim that could be reached: " + clip(text, 60)}
 	}
 	return s

@@ -7,6 +7,8 @@ package intent
 import (
 	"regexp"
 	"strings"
+
+	"wavex/internal/lazy"
 )
 
 // Workflow is A (build), B (debug) or C (refactor).
@@ -49,13 +51,13 @@ type Kind struct {
 
 type wordRule struct {
 	workflow Workflow
-	words    *regexp.Regexp
+	words    func() *regexp.Regexp
 }
 
 // workflowRules are in order of precedence.
 func workflowRules() []wordRule {
 	rule := func(w Workflow, words string) wordRule {
-		return wordRule{w, regexp.MustCompile(`(?i)\b(?:` + words + `)\b`)}
+		return wordRule{w, lazy.Regexp(`(?i)\b(?:` + words + `)\b`)}
 	}
 	return []wordRule{
 		rule(Debug, `fix(?:es|ed|ing)?|debug(?:s|ged|ging)?|broken|breaks|errors?|fail(?:s|ed|ing|ures?)?|crash(?:es|ed|ing)?|bugs?|regressions?`),
@@ -69,14 +71,14 @@ func workflowRules() []wordRule {
 func Classify(request string) Kind {
 	text := unquoted(request)
 	for _, r := range workflowRules() {
-		if word := r.words.FindString(text); word != "" {
+		if word := r.words().FindString(text); word != "" {
 			return Kind{r.workflow, strings.ToLower(word)}
 		}
 	}
 	return Kind{Build, "default"}
 }
 
-var quotes = regexp.MustCompile("`[^`\n]*`|\"[^\"\n]*\"")
+var quotes = lazy.Regexp("`[^`\n]*`|\"[^\"\n]*\"")
 
 // unquoted is the text without what is quoted in it.
-func unquoted(s string) string { return quotes.ReplaceAllString(s, " ") }
+func unquoted(s string) string { return quotes().ReplaceAllString(s, " ") }

@@ -58,7 +58,8 @@ func (e *WriteError) Error() string { return fmt.Sprintf("writing %s: %v", e.Pat
 // Unwrap gives the system's error.
 func (e *WriteError) Unwrap() error { return e.Err }
 
-var table = crc32.MakeTable(crc32.Castagnoli)
+// checksum is CRC-32C. The standard library makes its table once, when it is first asked for.
+func checksum(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }
 
 // Log is an open journal. It is not safe for concurrent use.
 type Log struct {
@@ -180,7 +181,7 @@ func seal(buf, object []byte) ([]byte, error) {
 	}
 	body := object[:len(object)-1]
 	buf = append(buf, body...)
-	return fmt.Appendf(buf, "%s%08x\"}\n", sumMark, crc32.Checksum(body, table)), nil
+	return fmt.Appendf(buf, "%s%08x\"}\n", sumMark, checksum(body)), nil
 }
 
 // open takes a line apart again; reason says why it cannot.
@@ -190,7 +191,7 @@ func open(line []byte) (object []byte, reason string) {
 		return nil, "no whole record"
 	}
 	// As text, because a digit may be flipped into its own upper case.
-	if want := fmt.Sprintf("%08x", crc32.Checksum(line[:n], table)); string(line[n+len(sumMark):len(line)-2]) != want {
+	if want := fmt.Sprintf("%08x", checksum(line[:n])); string(line[n+len(sumMark):len(line)-2]) != want {
 		return nil, "checksum does not match"
 	}
 	return append(bytes.Clone(line[:n]), '}'), ""

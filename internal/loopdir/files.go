@@ -7,7 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
+	"slices"
+	"strings"
 
 	"wavex/scheduler"
 )
@@ -116,8 +117,13 @@ func (s store) put(name string, text []byte) error {
 	return write(filepath.Join(s.dir, name), text, 0o600) // it may quote an agent
 }
 
-// leftover are the temporary files of a wavex that was killed while it wrote.
-var leftover = regexp.MustCompile(`^\.(workflow-state\.json|state\.json|PROGRESS\.md|\.gitignore)[0-9]+$`)
+// leftover tells a temporary file of a wavex that was killed while it wrote: the name of
+// one that is written, between a dot and digits (".state.json4711").
+func leftover(name string) bool {
+	stem := strings.TrimRight(name, "0123456789")
+	of, dotted := strings.CutPrefix(stem, ".")
+	return dotted && stem != name && slices.Contains(append(Files(), ".gitignore"), of)
+}
 
 // tidy removes leftovers. The caller holds the run's lock.
 func (s store) tidy() {
@@ -126,7 +132,7 @@ func (s store) tidy() {
 		return
 	}
 	for _, e := range entries {
-		if e.Type().IsRegular() && leftover.MatchString(e.Name()) {
+		if e.Type().IsRegular() && leftover(e.Name()) {
 			_ = os.Remove(filepath.Join(s.dir, e.Name())) // one that stays does no harm
 		}
 	}

@@ -165,7 +165,11 @@ func TestIgnoreAndTidy(t *testing.T) {
 	}
 	put(t, dir, ".gitignore", "mine\n")
 	put(t, dir, ".state.json123", "half")
-	put(t, dir, ".state.json.swp", "an editor's")
+	put(t, dir, "..gitignore4711", "half")
+	others := []string{".state.json.swp", ".state.json", "state.json123", ".other.json123"}
+	for _, name := range others {
+		put(t, dir, name, "an editor's")
+	}
 	if err := Ignore(dir); err != nil {
 		t.Fatal(err)
 	}
@@ -173,11 +177,15 @@ func TestIgnoreAndTidy(t *testing.T) {
 	if text, _ := os.ReadFile(filepath.Join(dir, ".gitignore")); string(text) != "mine\n" {
 		t.Errorf(".gitignore has %q", text)
 	}
-	if _, err := os.Stat(filepath.Join(dir, ".state.json123")); !errors.Is(err, fs.ErrNotExist) {
-		t.Error("a leftover of a killed wavex stayed")
+	for _, name := range []string{".state.json123", "..gitignore4711"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s, a leftover of a killed wavex, stayed", name)
+		}
 	}
-	if _, err := os.Stat(filepath.Join(dir, ".state.json.swp")); err != nil {
-		t.Error("a file of an editor was removed")
+	for _, name := range others {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			t.Errorf("%s, a file of somebody else, was removed", name)
+		}
 	}
 }
 

@@ -8,13 +8,15 @@ import (
 	"bytes"
 	"regexp"
 	"slices"
+
+	"wavex/internal/lazy"
 )
 
 // form is one kind of key.
 type form struct {
 	what string
 	has  []string // one of them stands in every match: what has none is not searched
-	re   *regexp.Regexp
+	re   func() *regexp.Regexp
 	// group is the part of a match that is the secret; 0 is all of it.
 	group int
 	// random asks for digits and letters in the secret, where the form alone would
@@ -23,23 +25,23 @@ type form struct {
 }
 
 var forms = [...]form{
-	{what: "Anthropic key", has: []string{"sk-ant-"}, re: regexp.MustCompile(`sk-ant-[A-Za-z0-9_-]{16,}`)},
-	{what: "API key", has: []string{"sk-"}, re: regexp.MustCompile(`sk-[A-Za-z0-9_-]{32,}`), random: true},
-	{what: "Stripe key", has: []string{"_live_"}, re: regexp.MustCompile(`[sr]k_live_[A-Za-z0-9]{16,}`)},
-	{what: "GitHub token", has: []string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_"}, re: regexp.MustCompile(`gh[pousr]_[A-Za-z0-9]{36,}`)},
-	{what: "GitHub token", has: []string{"github_pat_"}, re: regexp.MustCompile(`github_pat_[A-Za-z0-9_]{22,}`)},
-	{what: "GitLab token", has: []string{"glpat-"}, re: regexp.MustCompile(`glpat-[A-Za-z0-9_-]{20,}`)},
-	{what: "AWS key id", has: []string{"AKIA", "ASIA"}, re: regexp.MustCompile(`A[KS]IA[A-Z0-9]{16}\b`)},
-	{what: "Slack token", has: []string{"xox"}, re: regexp.MustCompile(`xox[abeoprs]-[A-Za-z0-9-]{10,}`)},
-	{what: "Slack webhook", has: []string{"hooks.slack.com"}, re: regexp.MustCompile(`hooks\.slack\.com/services/([A-Za-z0-9/_-]{20,})`), group: 1},
-	{what: "Google key", has: []string{"AIza"}, re: regexp.MustCompile(`AIza[A-Za-z0-9_-]{35}`)},
-	{what: "npm token", has: []string{"npm_"}, re: regexp.MustCompile(`npm_[A-Za-z0-9]{36}\b`)},
-	{what: "JWT", has: []string{"eyJ"}, re: regexp.MustCompile(`eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}`)},
+	{what: "Anthropic key", has: []string{"sk-ant-"}, re: lazy.Regexp(`sk-ant-[A-Za-z0-9_-]{16,}`)},
+	{what: "API key", has: []string{"sk-"}, re: lazy.Regexp(`sk-[A-Za-z0-9_-]{32,}`), random: true},
+	{what: "Stripe key", has: []string{"_live_"}, re: lazy.Regexp(`[sr]k_live_[A-Za-z0-9]{16,}`)},
+	{what: "GitHub token", has: []string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_"}, re: lazy.Regexp(`gh[pousr]_[A-Za-z0-9]{36,}`)},
+	{what: "GitHub token", has: []string{"github_pat_"}, re: lazy.Regexp(`github_pat_[A-Za-z0-9_]{22,}`)},
+	{what: "GitLab token", has: []string{"glpat-"}, re: lazy.Regexp(`glpat-[A-Za-z0-9_-]{20,}`)},
+	{what: "AWS key id", has: []string{"AKIA", "ASIA"}, re: lazy.Regexp(`A[KS]IA[A-Z0-9]{16}\b`)},
+	{what: "Slack token", has: []string{"xox"}, re: lazy.Regexp(`xox[abeoprs]-[A-Za-z0-9-]{10,}`)},
+	{what: "Slack webhook", has: []string{"hooks.slack.com"}, re: lazy.Regexp(`hooks\.slack\.com/services/([A-Za-z0-9/_-]{20,})`), group: 1},
+	{what: "Google key", has: []string{"AIza"}, re: lazy.Regexp(`AIza[A-Za-z0-9_-]{35}`)},
+	{what: "npm token", has: []string{"npm_"}, re: lazy.Regexp(`npm_[A-Za-z0-9]{36}\b`)},
+	{what: "JWT", has: []string{"eyJ"}, re: lazy.Regexp(`eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}`)},
 	{what: "authorization", has: []string{"uthorization"}, group: 1,
-		re: regexp.MustCompile(`(?i)authorization\\?["']?\s*[:=]\s*\\?["']?(?:bearer|basic|token)\s+([A-Za-z0-9._~+/=-]{12,})`)},
-	{what: "password", has: []string{"://"}, re: regexp.MustCompile(`[a-z]+://[^\s:/@"'\\]{1,100}:([^\s/@"'\\]{3,200})@`), group: 1},
+		re: lazy.Regexp(`(?i)authorization\\?["']?\s*[:=]\s*\\?["']?(?:bearer|basic|token)\s+([A-Za-z0-9._~+/=-]{12,})`)},
+	{what: "password", has: []string{"://"}, re: lazy.Regexp(`[a-z]+://[^\s:/@"'\\]{1,100}:([^\s/@"'\\]{3,200})@`), group: 1},
 	{what: "private key", has: []string{"PRIVATE KEY-----"},
-		re: regexp.MustCompile(`-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY-----([^"<>]*?)(?:-----END|["<>]|$)`), group: 1},
+		re: lazy.Regexp(`-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY-----([^"<>]*?)(?:-----END|["<>]|$)`), group: 1},
 }
 
 // find appends the places of f's keys in b to all.
@@ -47,7 +49,7 @@ func (f *form) find(b []byte, all []span) []span {
 	if !slices.ContainsFunc(f.has, func(s string) bool { return bytes.Contains(b, []byte(s)) }) {
 		return all
 	}
-	for _, m := range f.re.FindAllSubmatchIndex(b, -1) {
+	for _, m := range f.re().FindAllSubmatchIndex(b, -1) {
 		from, to := m[2*f.group], m[2*f.group+1]
 		if from == to || !begins(b, m[0]) || f.random && !random(b[from:to]) {
 			continue

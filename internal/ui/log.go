@@ -123,7 +123,7 @@ func indent(mark, text string, most int) []string {
 	if most > 0 && len(lines) > most {
 		lines, more = lines[:most], len(lines)-most
 	}
-	pad := strings.Repeat(" ", safe.Width(coloring.ReplaceAllString(mark, "")))
+	pad := strings.Repeat(" ", safe.Width(coloring().ReplaceAllString(mark, "")))
 	out := make([]string, 0, len(lines)+1)
 	for i, l := range lines {
 		if i == 0 {

@@ -51,7 +51,7 @@ func TestLogGolden(t *testing.T) {
 	if !strings.Contains(colored, "\x1b[32m+\tc\x1b[0m") {
 		t.Error("added lines have no colour")
 	}
-	if bare := coloring.ReplaceAllString(colored, ""); bare != got {
+	if bare := coloring().ReplaceAllString(colored, ""); bare != got {
 		t.Errorf("with its colours taken away the log is another one:\n%s", bare)
 	}
 	for _, bad := range []string{"\x1b", "\x07", "\x00", "\u009b", "\u202e", "<loop-complete>"} {

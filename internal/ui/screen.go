@@ -2,10 +2,10 @@ package ui
 
 import (
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 
+	"wavex/internal/lazy"
 	"wavex/internal/ui/safe"
 )
 
@@ -38,14 +38,14 @@ func (s *screen) show(above, live []string, columns, height int) error {
 }
 
 // coloring matches what changes the colour and takes no column.
-var coloring = regexp.MustCompile("\x1b\\[[0-9;]*m")
+var coloring = lazy.Regexp("\x1b\\[[0-9;]*m")
 
 // rows is how many rows the live part takes now: after the terminal became narrower
 // a line may have been wrapped. A terminal that crops instead loses a line or two
 // above; the table at the end has what they said.
 func (s *screen) rows(columns int) (n int) {
 	for _, l := range s.live {
-		n += max((safe.Width(coloring.ReplaceAllString(l, ""))+columns-1)/columns, 1)
+		n += max((safe.Width(coloring().ReplaceAllString(l, ""))+columns-1)/columns, 1)
 	}
 	return n
 }

@@ -7,7 +7,6 @@ package safe
 import (
 	"bytes"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -15,17 +14,19 @@ import (
 	"unicode/utf8"
 
 	"github.com/rivo/uniseg"
+
+	"wavex/internal/lazy"
 )
 
 // sequence matches whole ANSI sequences, so that their parameters go with them: CSI,
 // then strings (OSC, DCS, SOS, PM, APC) up to BEL or ST, then any other escape. An
 // unfinished string loses its opening only.
-var sequence = regexp.MustCompile("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]" +
+var sequence = lazy.Regexp("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]" +
 	"|(?:\x1b[\\]PX^_]|[\u0090\u0098\u009d\u009e\u009f])[^\x07\x1b\u009c]*(?:\x07|\x1b\\\\|\u009c)" +
 	"|\x1b[ -/]*[0-~]")
 
 // marker matches the tag with which a loop announces its own completion.
-var marker = regexp.MustCompile(`(?i)<(/?\s*loop-complete)`)
+var marker = lazy.Regexp(`(?i)<(/?\s*loop-complete)`)
 
 // Line makes text one line of printable characters: ANSI sequences and control
 // characters are gone, every run of white space is one space, and a completion
@@ -35,7 +36,7 @@ func Line(text string) string {
 		return text
 	}
 	text = strings.ToValidUTF8(text, "\uFFFD")
-	text = sequence.ReplaceAllString(text, "")
+	text = sequence().ReplaceAllString(text, "")
 	var b strings.Builder
 	space := false
 	for _, r := range text {
@@ -52,7 +53,7 @@ func Line(text string) string {
 		}
 		b.WriteRune(r)
 	}
-	return marker.ReplaceAllString(b.String(), "&lt;$1")
+	return marker().ReplaceAllString(b.String(), "&lt;$1")
 }
 
 // tame tells quickly that Line would change nothing: printable ASCII, single spaces

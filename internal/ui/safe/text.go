@@ -25,8 +25,8 @@ func Text(text string, max int) string {
 			return -1
 		}
 		return r
-	}, sequence.ReplaceAllString(text, ""))
-	text = marker.ReplaceAllString(text, "&lt;$1")
+	}, sequence().ReplaceAllString(text, ""))
+	text = marker().ReplaceAllString(text, "&lt;$1")
 	if missing > 0 {
 		text += fmt.Sprintf("\n… %d more bytes are left out", missing)
 	}

@@ -1,0 +1,25 @@
+package lazy_test
+
+import (
+	"testing"
+
+	"wavex/internal/lazy"
+)
+
+func TestRegexp(t *testing.T) {
+	t.Parallel()
+	word := lazy.Regexp(`\w+`)
+	if got := word().FindString("- one two"); got != "one" {
+		t.Errorf("it finds %q", got)
+	}
+	if word() != word() {
+		t.Error("it is compiled again")
+	}
+	wrong := lazy.Regexp(`(`) // not yet
+	defer func() {
+		if recover() == nil {
+			t.Error("a pattern that is none is taken")
+		}
+	}()
+	wrong()
+}
