@@ -48,7 +48,7 @@ func TestHelpFits(t *testing.T) {
 			names = append(names, name+" "+sub)
 		}
 	}
-	for _, name := range append(names, "", "man") { // man is in no list
+	for _, name := range append(names, "") {
 		t.Run("wavex "+name, func(t *testing.T) {
 			t.Parallel()
 			help := told(t, 0, append(strings.Fields(name), "--help")...)

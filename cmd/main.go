@@ -23,12 +23,13 @@ type Stdio struct {
 
 // Main runs one command and gives its exit code.
 func Main(ctx context.Context, args []string, std Stdio) int {
-	app := newRoot(std)
+	app := Root(std)
 	app.SetArgs(args)
 	return tellError(std, app.ExecuteContext(ctx))
 }
 
-func newRoot(std Stdio) *cobra.Command {
+// Root is the whole command line, for what describes it.
+func Root(std Stdio) *cobra.Command {
 	var version bool
 	root := &cobra.Command{
 		Use:   "wavex",
@@ -65,7 +66,7 @@ itself, and stops with everything on record.`,
 		newWatch(std), newLogs(std), newRuns(std),
 		newCheck(std), newImport(std), newExport(std), newDoctor(std), newGraph(std), newSchema(std), newVersion(std), newCompletion(std),
 		newHook(std), newHooks(std), newCancel(std), newInit(std),
-		newAgent(std), newGuard(std), newMan(std),
+		newAgent(std), newGuard(std),
 	)
 	return root
 }

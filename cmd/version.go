@@ -12,8 +12,8 @@ import (
 // version is the release, set by the linker for one.
 var version = "dev"
 
-// versionText is the release, or the commit a development build was made from.
-func versionText() string {
+// Version is the release, or the commit a development build was made from.
+func Version() string {
 	if version != "dev" {
 		return version
 	}
@@ -61,6 +61,6 @@ func newVersion(std Stdio) *cobra.Command {
 }
 
 func tellVersion(out io.Writer) error {
-	_, err := fmt.Fprintf(out, "wavex %s (%s%s, %s/%s)\n", versionText(), built(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	_, err := fmt.Fprintf(out, "wavex %s (%s%s, %s/%s)\n", Version(), built(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	return err
 }

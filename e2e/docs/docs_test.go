@@ -98,7 +98,7 @@ func prepare(t *testing.T, state string) world {
 	proctest.Script(t, filepath.Join(w.home, "claude"), "#!/bin/sh\nexec "+wavex+" agent \"$@\"\n")
 	write(filepath.Join(w.dir, "plan.json"), planText)
 	write(filepath.Join(w.dir, "scenario.json"), "{}\n")
-	for _, dir := range []string{"out", "folder", "man", "share/man/man1"} {
+	for _, dir := range []string{"out", "folder"} {
 		write(filepath.Join(w.dir, dir, ".keep"), "")
 	}
 	write(filepath.Join(w.home, ".claude", "tasks", "my-list", "1.json"), `{"id":"1","subject":"One","description":"Verify: true","status":"pending","blocks":[],"blockedBy":[]}`)

@@ -1,0 +1,82 @@
+package cmd_test
+
+import (
+	"encoding/json"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// heavy are packages whose init every command would wait for, with what to take instead.
+var heavy = map[string]string{
+	"github.com/santhosh-tekuri/jsonschema/v6": "it reads its metaschemas before main, 3 ms; take github.com/google/jsonschema-go",
+	"github.com/spf13/cobra/doc":               "it brings a Markdown parser, 0.3 ms; cmd/manpages is a program of its own",
+	"testing":                                  "it is for tests",
+}
+
+// What is done before main, every command waits for, also a hook that a session waits for:
+// heavy packages are not linked, and a pattern of a package is made when it is first used.
+func TestNothingHeavyBeforeMain(t *testing.T) {
+	t.Parallel()
+	out, err := exec.Command("go", "list", "-deps", "-json=ImportPath,Dir,GoFiles", "wavex/cmd/wavex").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	ours := 0
+	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p struct {
+			ImportPath, Dir string
+			GoFiles         []string
+		}
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if why := heavy[p.ImportPath]; why != "" {
+			t.Errorf("wavex has %s in it: %s", p.ImportPath, why)
+		}
+		if !strings.HasPrefix(p.ImportPath, "wavex/") {
+			continue
+		}
+		ours++
+		for _, name := range p.GoFiles {
+			noPatterns(t, filepath.Join(p.Dir, name))
+		}
+	}
+	if ours < 20 {
+		t.Errorf("only %d packages of ours were looked at", ours)
+	}
+}
+
+// noPatterns looks for package variables that a pattern is compiled for. What stands in a
+// function runs when it is called.
+func noPatterns(t *testing.T, path string) {
+	t.Helper()
+	files := token.NewFileSet()
+	f, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, decl := range f.Decls {
+		vars, ok := decl.(*ast.GenDecl)
+		if !ok || vars.Tok != token.VAR {
+			continue
+		}
+		ast.Inspect(vars, func(n ast.Node) bool {
+			if sel, ok := n.(*ast.SelectorExpr); ok {
+				if pkg, ok := sel.X.(*ast.Ident); ok && pkg.Name == "regexp" && sel.Sel.Name == "MustCompile" {
+					t.Errorf("%s: a pattern is compiled before main; take lazy.Regexp", files.Position(sel.Pos()))
+				}
+			}
+			_, inside := n.(*ast.FuncLit)
+			return !inside
+		})
+	}
+}
