@@ -154,6 +154,11 @@ func (t *attempt) run(ctx context.Context) verdict {
 		return verdict{outcome: Broken, reason: err.Error()}
 	}
 	t.res.Vacuous = before.Vacuous
+	first := before
+	if t.req.Base != "" && t.req.Shell == "" && t.req.Attempt > 1 {
+		before = before.mended(t.req)
+	}
+	defer func() { before.keepLeft(first, t.req) }()
 
 	var v verdict
 	w := work{files: t.req.Files, vacuous: before.Vacuous}

@@ -11,6 +11,7 @@ import (
 	"wavex/internal/plan"
 	"wavex/internal/planfile"
 	"wavex/runner"
+	"wavex/scheduler"
 )
 
 // This file finds what tasks are judged by and must leave alone: the scripts and files
@@ -49,7 +50,8 @@ func (r *Session) guards(p *plan.Plan, i int) []runner.Guard {
 	}
 	// A task list is written while the run goes on: by wavex itself.
 	if rel, err := filepath.Rel(r.config.Dir, planfile.Path(p)); err == nil && filepath.IsLocal(rel) && !planfile.IsList(p.Path) {
-		add(filepath.ToSlash(rel), whyPlan, false, false)
+		// In the project itself the sentry sees what changes it while an attempt runs.
+		add(filepath.ToSlash(rel), whyPlan, false, r.config.Isolation != scheduler.Isolated)
 	}
 	add(".loop", whyOwn, false, true)
 	for _, n := range r.named {

@@ -49,6 +49,9 @@ func (s sentry) Attempt(ctx context.Context, req runner.Request) runner.Result {
 	before := s.look(req.Base)
 	res := s.Runner.Attempt(ctx, req)
 	for _, t := range s.changed(before, s.look(req.Base)) {
+		if rel, err := filepath.Rel(req.Dir, s.plan); t.Why == whyPlan && err == nil && filepath.IsLocal(rel) {
+			t.Path = filepath.ToSlash(rel)
+		}
 		told := func(o runner.Tamper) bool { // by the runner, which may name the plan otherwise
 			return o.Path == t.Path || t.Why == whyPlan && o.Why == whyPlan
 		}

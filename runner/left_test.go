@@ -1,0 +1,84 @@
+package runner
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestMended: what an attempt changes counts until it is put back, what others change
+// between two attempts never, and what changes unseen is held against the base.
+func TestMended(t *testing.T) {
+	t.Parallel()
+	dir, kept := t.TempDir(), t.TempDir()
+	write := func(path, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, path), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("test.sh", "1")
+	write("plan.json", "1")
+	write("go.mod", "1")
+	req := Request{Dir: dir, Base: filepath.Join(kept, "base.json"), Attempt: 1,
+		Guards:  []Guard{{Path: "test.sh"}, {Path: "plan.json"}, {Path: "late.sh"}},
+		Protect: &Protect{Patterns: []string{"*.mod"}}}
+	var first base
+	// attempt makes one, which does work, and gives what it is told to have changed.
+	attempt := func(work func()) (tampered, broken []string) {
+		t.Helper()
+		b, err := openBase(req.Base, req, func() (bool, error) { return false, nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first = b; req.Attempt > 1 {
+			b = b.mended(req)
+		}
+		work()
+		for _, g := range b.tampered(dir, req.Guards, nil) {
+			tampered = append(tampered, g.Path)
+		}
+		broken = b.broken(req.Protect, dir)
+		b.keepLeft(first, req)
+		req.Attempt++
+		return tampered, broken
+	}
+	want := func(step string, tampered, broken []string, files ...string) {
+		t.Helper()
+		got := append(append([]string{}, tampered...), broken...)
+		if len(got) != len(files) {
+			t.Fatalf("%s: told of %v, want %v", step, got, files)
+		}
+		for i := range files {
+			if got[i] != files[i] {
+				t.Fatalf("%s: told of %v, want %v", step, got, files)
+			}
+		}
+	}
+	a, b := attempt(func() { write("test.sh", "2"); write("go.mod", "2") })
+	want("changed", a, b, "test.sh", "go.mod")
+	a, b = attempt(func() {})
+	want("still changed", a, b, "test.sh", "go.mod")
+	write("plan.json", "2") // a person
+	write("go.mod", "3")
+	write("new.mod", "1")
+	a, b = attempt(func() {})
+	want("mended by a person", a, b, "test.sh")
+	a, b = attempt(func() { write("plan.json", "3") })
+	want("changed after a person did", a, b, "test.sh", "plan.json")
+	a, b = attempt(func() { write("test.sh", "1"); write("plan.json", "2"); write("late.sh", "1") })
+	want("put back", a, b, "late.sh")
+	req.Attempt++ // one that was killed
+	write("test.sh", "4")
+	a, b = attempt(func() {})
+	want("changed unseen", a, b, "test.sh", "late.sh")
+	req.Guards = req.Guards[:1]
+	write("test.sh", "1")
+	a, b = attempt(func() {})
+	want("less is guarded", a, b)
+	if err := os.WriteFile(leftPath(req.Base), []byte(`{"attempt":8,"gua`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a, b = attempt(func() {})
+	want("half a record", a, b, "go.mod", "new.mod")
+}
