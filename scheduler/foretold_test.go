@@ -99,6 +99,30 @@ func TestStartedWhenOnRecord(t *testing.T) {
 	}
 }
 
+// A session that goes on names its waves again: nothing of them begins before that is durable.
+func TestNothingIsForetoldAfterAResume(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := mustPlan(t, planText(`{"id":"t1","command":"true"}`, `{"id":"t2","command":"true"}`, `{"id":"t9","command":"true","blockedBy":["t1","t2"]}`))
+		cfg := testConfig()
+		cfg.Parallel = 1
+		first := newBundle(t, p, cfg)
+		first.run(t)
+		ended := slices.IndexFunc(first.journal.events, func(e Event) bool { _, ok := e.Body.(AttemptEnded); return ok })
+		again := newBundle(t, p, cfg)
+		if err := again.State.Replay(first.journal.events[:ended+1]); err != nil {
+			t.Fatal(err)
+		}
+		again.Open = Resumed{Config: cfg, Plan: p.Path, Tasks: len(p.Tasks), Waves: again.State.Waves}
+		look := &looking{journal: again.journal, saw: map[string]string{}}
+		again.Runner, again.Journal, again.Lag = look, slow{again.journal}, 10*time.Millisecond
+		again.run(t)
+		if got := look.saw; len(got) != 2 || got["t2/1"] != durable || got["t9/1"] != durable {
+			t.Errorf("%v", got)
+		}
+	})
+}
+
 // What was only written is durable after the lag, also when nothing else happens.
 func TestLagEnds(t *testing.T) {
 	t.Parallel()
@@ -136,6 +160,14 @@ func TestLagEnds(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// slow is a journal whose disk takes its time: what is begun before it is durable is seen.
+type slow struct{ *memory }
+
+func (s slow) Sync() error {
+	time.Sleep(time.Millisecond) // of the bubble
+	return s.memory.Sync()
 }
 
 type viewOf func(Event)

@@ -135,7 +135,7 @@ type message struct {
 // Every goroutine it started has ended when it returns.
 func (l *Loop) Run(ctx context.Context) (RunEnded, error) {
 	kill, cancel := context.WithCancelCause(ctx)
-	r := &running{Loop: l, kill: kill, cancel: cancel, s: l.State, told: l.State.Wave}
+	r := &running{Loop: l, kill: kill, cancel: cancel, s: l.State}
 	defer r.stop()
 	if err := r.recover(ctx); err != nil {
 		return RunEnded{}, err
@@ -161,10 +161,16 @@ type running struct {
 	side   errgroup.Group     // reviews and verifications: one of each kind at most
 	done   chan message
 	jobs   chan func() // to workers that are free
-	batch  []Event     // applied, not yet durable
+	batch  []staged    // applied, not yet durable
 	begun  int         // of the batch: those that are written, and acted on if they were foretold
-	told   int         // the last wave whose start is durable
+	told   int         // the open wave, once its record is durable; else 0
 	due    time.Time   // when the batch must be durable at last; zero: nothing waits
+}
+
+// staged is an event that is applied and not yet durable.
+type staged struct {
+	Event
+	foretold bool // it is acted on as soon as it is written
 }
 
 func (r *running) loop(ctx context.Context) (RunEnded, error) {
@@ -316,7 +322,10 @@ func (r *running) stage(b Body) error {
 	if err := r.s.apply(e); err != nil {
 		return fmt.Errorf("record %d: %w", e.Seq, err)
 	}
-	r.batch = append(r.batch, e)
+	if _, ok := b.(WaveStarted); ok {
+		r.told = 0
+	}
+	r.batch = append(r.batch, staged{e, r.foretold(e)})
 	if n := notice(r.s, spent, notional); n != nil {
 		return r.stage(*n)
 	}
@@ -327,25 +336,27 @@ func (r *running) stage(b Body) error {
 // record has foretold need not wait for that: it is acted on when it is written, and a batch
 // of nothing else becomes durable soon.
 func (r *running) flush() error {
-	if r.begun < len(r.batch) && slices.ContainsFunc(r.batch[r.begun:], r.foretold) {
-		if err := r.Journal.Write(); err != nil {
-			return err
-		}
-		fresh := r.batch[r.begun:]
-		r.begun = len(r.batch)
-		for _, e := range fresh {
-			if r.foretold(e) {
-				r.act(e)
-			}
-		}
-		if r.Lag > 0 && !slices.ContainsFunc(fresh, r.urgent) {
-			if r.due.IsZero() {
-				r.due = r.Now().Add(r.Lag)
-			}
-			return nil
+	fresh := r.batch[r.begun:]
+	if !slices.ContainsFunc(fresh, func(e staged) bool { return e.foretold }) {
+		return r.settle()
+	}
+	if err := r.Journal.Write(); err != nil {
+		return err
+	}
+	r.begun = len(r.batch)
+	for _, e := range fresh {
+		if e.foretold {
+			r.act(e.Event)
 		}
 	}
-	return r.settle()
+	now := r.Now()
+	if r.due.IsZero() {
+		r.due = now.Add(r.Lag)
+	}
+	if slices.ContainsFunc(fresh, r.urgent) || !now.Before(r.due) {
+		return r.settle()
+	}
+	return nil
 }
 
 // settle makes durable what is not, shows it, and acts on what has waited for that.
@@ -356,19 +367,18 @@ func (r *running) settle() error {
 	if err := r.Journal.Sync(); err != nil {
 		return err
 	}
-	told := r.told
 	for _, e := range r.batch {
 		for _, v := range r.Views {
-			v.Event(e, r.s)
+			v.Event(e.Event, r.s)
 		}
-		if !r.foretold(e) {
-			r.act(e)
+		if !e.foretold {
+			r.act(e.Event)
 		}
 		if b, ok := e.Body.(WaveStarted); ok {
-			told = b.Wave
+			r.told = b.Wave
 		}
 	}
-	r.batch, r.begun, r.told, r.due = r.batch[:0], 0, told, time.Time{}
+	r.batch, r.begun, r.due = r.batch[:0], 0, time.Time{}
 	if r.s.Stop != nil && r.unask != nil {
 		r.unask() // nothing more starts, so nobody needs to agree
 	}
@@ -381,7 +391,7 @@ func (r *running) settle() error {
 // undone, and what would leave a tree of its own behind, has a durable record first.
 func (r *running) foretold(e Event) bool {
 	b, ok := e.Body.(AttemptStarted)
-	if !ok || b.Attempt > 1 || b.Wave > r.told || r.s.Config.Isolation == Isolated {
+	if !ok || b.Attempt > 1 || b.Wave != r.told || r.s.Config.Isolation == Isolated {
 		return false
 	}
 	t := r.planned(b.Task)
@@ -389,11 +399,11 @@ func (r *running) foretold(e Event) bool {
 }
 
 // urgent tells whether somebody waits for an event to be durable, or money is at stake.
-func (r *running) urgent(e Event) bool {
+func (r *running) urgent(e staged) bool {
 	if b, ok := e.Body.(AttemptEnded); ok {
 		return r.planned(b.Task).Command == "" || b.Stop != nil
 	}
-	return !r.foretold(e)
+	return !e.foretold
 }
 
 func (r *running) planned(task string) *plan.Task {
