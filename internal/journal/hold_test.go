@@ -110,7 +110,25 @@ func TestALockCanBeLost(t *testing.T) {
 	if !l.Lost() || again.Lost() {
 		t.Error("the lock that counts is the one whose file is there")
 	}
-	if err := errors.Join(l.Unlock(), again.Unlock()); err != nil {
+	var held *LockedError
+	if err := l.Keep(); !errors.As(err, &held) || held.Holder.PID != 2 {
+		t.Errorf("kept beside another: %v", err)
+	}
+	if err := again.Unlock(); err != nil {
+		t.Fatal(err)
+	}
+	for _, gone := range []string{"lock", "holder.json"} {
+		if err := os.Remove(filepath.Join(dir, gone)); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Keep(); err != nil || l.Lost() {
+			t.Fatalf("%s: kept: %v, and lost: %v", gone, err, l.Lost())
+		}
+		if _, err := TryLock(dir, Holder{PID: 3}); !errors.As(err, &held) || held.Holder.PID != 1 {
+			t.Errorf("%s: taken by another: %v", gone, err)
+		}
+	}
+	if err := l.Unlock(); err != nil {
 		t.Error(err)
 	}
 }

@@ -2,7 +2,9 @@ package journal
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -35,7 +37,11 @@ func (e *LockedError) Error() string {
 
 // Lock is the right to write in a run folder. The system takes it back when the
 // process dies, so a dead holder never blocks anyone.
-type Lock struct{ f *flock.Flock }
+type Lock struct {
+	f      *flock.Flock
+	dir    string
+	holder Holder
+}
 
 // TryLock takes the lock of dir for h or says who holds it (*LockedError).
 func TryLock(dir string, h Holder) (*Lock, error) {
@@ -44,27 +50,55 @@ func TryLock(dir string, h Holder) (*Lock, error) {
 	if err != nil {
 		return nil, fmt.Errorf("locking %s: %w", dir, err)
 	}
-	info := filepath.Join(dir, "holder.json")
 	if !ok {
 		var held Holder
-		if b, err := os.ReadFile(info); err == nil {
+		if b, err := os.ReadFile(filepath.Join(dir, holderName)); err == nil {
 			_ = json.Unmarshal(b, &held)
 		}
 		return nil, &LockedError{Dir: dir, Holder: held}
 	}
-	b, err := json.Marshal(h)
+	l := &Lock{f, dir, h}
+	if err := l.sign(); err != nil {
+		_ = f.Unlock()
+		return nil, err
+	}
+	return l, nil
+}
+
+// holderName is the file beside the lock that says who holds it.
+const holderName = "holder.json"
+
+func (l *Lock) sign() error {
+	b, err := json.Marshal(l.holder)
 	if err == nil {
-		err = maybe.WriteFile(info, append(b, '\n'), 0o600)
+		err = maybe.WriteFile(filepath.Join(l.dir, holderName), append(b, '\n'), 0o600)
 	}
 	if err != nil {
-		_ = f.Unlock()
-		return nil, fmt.Errorf("locking %s: %w", dir, err)
+		return fmt.Errorf("locking %s: %w", l.dir, err)
 	}
-	return &Lock{f}, nil
+	return nil
 }
 
 // Unlock gives the lock back.
 func (l *Lock) Unlock() error { return l.f.Unlock() }
+
+// Keep makes again what somebody removed: the lock's file, which is locked anew, or the one
+// that names the holder. The error is a *LockedError where another wavex was faster.
+func (l *Lock) Keep() error {
+	if l.Lost() {
+		again, err := TryLock(l.dir, l.holder)
+		if err != nil {
+			return err
+		}
+		_ = l.f.Unlock() // nobody can find it
+		l.f = again.f
+		return nil
+	}
+	if _, err := os.Lstat(filepath.Join(l.dir, holderName)); errors.Is(err, fs.ErrNotExist) {
+		return l.sign()
+	}
+	return nil
+}
 
 // Lost tells whether somebody removed or replaced the lock's file: another wavex could take
 // the lock then.

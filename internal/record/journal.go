@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -102,32 +103,26 @@ func (j *Journal) Append(e scheduler.Event) error {
 	return j.log.Append(b)
 }
 
-// Write writes everything that was appended: a kill of this process does not lose it. Where
-// somebody removed the directory, it is made again with its lock; the error is a
-// *journal.LockedError where another wavex was faster.
+// Write writes everything that was appended: a kill of this process does not lose it. What
+// somebody removed of the directory meanwhile, or all of it, is made again with its lock; the
+// error is a *journal.LockedError where another wavex was faster.
 func (j *Journal) Write() error { return j.keep(j.log.Write) }
 
 // Sync is Write, and makes everything durable: a failure of the machine does not lose it.
 func (j *Journal) Sync() error { return j.keep(j.log.Sync) }
 
 func (j *Journal) keep(write func() error) error {
-	before := j.log.Restored()
-	if err := write(); err != nil || j.log.Restored() == before {
+	if err := write(); err != nil || j.lock == nil {
 		return err
 	}
-	if j.lock == nil || !j.lock.Lost() {
-		return nil
+	err := loopdir.Ignore(j.loop)
+	if err == nil {
+		err = j.lock.Keep()
 	}
-	if err := loopdir.Ignore(j.loop); err != nil {
-		return err
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // somebody removes the directory just now: the next write makes it again
 	}
-	lock, err := Hold(j.loop, j.run)
-	if err != nil {
-		return err
-	}
-	_ = j.lock.Unlock() // nobody can find it
-	j.lock = lock
-	return nil
+	return err
 }
 
 // Restored counts how often the journal was removed, replaced or lengthened by somebody
