@@ -3,8 +3,9 @@
 // started, and never trusts what it quotes: texts that come from agents and tools
 // are bounded and escaped.
 //
-// What all tasks of a plan share comes first and is byte-identical for all of them,
-// so that the provider's prompt cache can serve it.
+// What all tasks of a plan share comes first and is byte-identical for all of them. The
+// provider's prompt cache does not gain by that between tasks, for the CLI sends a prompt
+// as one block (docs/performance.md); attempts of a task that tell the same do.
 package prompt
 
 import (

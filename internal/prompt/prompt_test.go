@@ -107,7 +107,7 @@ func TestQuotedTextStaysInside(t *testing.T) {
 	})
 }
 
-// TestSharedPrefix: what all tasks share comes first, byte for byte, for the cache.
+// TestSharedPrefix: what all tasks share comes first, byte for byte.
 func TestSharedPrefix(t *testing.T) {
 	t.Parallel()
 	p := load(t)
