@@ -42,7 +42,7 @@ func (r *running) act(e Event) {
 	case PrecheckStarted:
 		r.precheck(b)
 	case CriteriaStarted:
-		r.beside(r.verify(b))
+		r.verify(b)
 	case ReviewStarted:
 		r.beside(r.review(b))
 	case Asked:
@@ -91,22 +91,27 @@ func (r *running) beside(f func() Body) {
 	})
 }
 
-func (r *running) verify(b CriteriaStarted) func() Body {
-	if r.Verify == nil {
-		return func() Body { return CriteriaEnded{Round: b.Round, Wave: b.Wave} }
+// verify makes a verification beside the attempts; what follows is decided by the loop.
+func (r *running) verify(b CriteriaStarted) {
+	work := func(context.Context, func() bool) (v Verification, err error) { return v, nil }
+	if r.Verify != nil {
+		work = r.Verify(r.s, b)
 	}
-	work := r.Verify(r.s, b)
-	return func() Body {
-		e := CriteriaEnded{Round: b.Round, Wave: b.Wave}
-		var err error
-		if p := panics.Try(func() { e.Criteria, e.Cost, err = work(r.kill) }); p != nil {
-			e.Criteria, e.Cost = nil, b.Cap // what was not looked at stays an assumption
+	var begin context.Context
+	begin, r.enough = context.WithCancel(r.kill)
+	enough := r.enough
+	r.side.Go(func() error {
+		defer enough()
+		v := verifiedOf{started: b}
+		if p := panics.Try(func() { v.got, v.err = work(r.kill, func() bool { return begin.Err() == nil }) }); p != nil {
+			v.got = Verification{Cost: b.Cap} // what was not looked at stays an assumption
+			if len(b.Rechecks) > 0 {
+				v.err = fmt.Errorf("a bug in wavex: %v", p.Value)
+			}
 		}
-		if err != nil {
-			e.Criteria, e.Error = nil, err.Error()
-		}
-		return e
-	}
+		r.done <- message{verified: &v}
+		return nil
+	})
 }
 
 // precheck asks beside the attempts; what follows is decided by the loop.

@@ -145,10 +145,10 @@ func (s *State) apply(e Event) error {
 // begin starts a session of the run.
 func (s *State) begin(c Config, at time.Time) {
 	s.Config, s.Began, s.Wave = c, at, 0
-	s.busy, s.delivered, s.cold, s.undelivered = false, false, false, ""
+	s.busy, s.rechecking, s.delivered, s.cold, s.undelivered = false, false, false, false, ""
 	s.closing.begin()
 	s.consent = consent{}
-	s.Gate, s.ExitSignal = nil, false
+	s.Gate, s.ExitSignal, s.Regressions = nil, false, nil
 	s.Fleet = newFleet(c.Parallel)
 	s.requeue()
 }

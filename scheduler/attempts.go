@@ -43,6 +43,9 @@ func (s *State) attemptEnded(b AttemptEnded) error {
 	s.pay(attemptKey(b.Task, b.Attempt), begun.Wave, r.Cost, r.Usage.Total(), b.Charged)
 	s.login(r)
 	s.Fleet = s.Fleet.after(r.Outcome)
+	if s.Config.Isolation != Isolated {
+		s.changes++
+	}
 	if b.Stop != nil && s.Stop == nil {
 		s.Stop = b.Stop
 	}
@@ -82,6 +85,12 @@ func (s *State) attemptEnded(b AttemptEnded) error {
 		s.Same, s.Unmet = 0, nil
 	}
 	t.Next, t.Commit = why(r.Outcome), r.Commit
+	if s.Config.Isolation != Isolated {
+		t.Moved = s.changes
+		if b.Status == Completed && t.shows() {
+			t.Shown = s.changes
+		}
+	}
 	s.move(i, b.Status)
 	s.block(b.Task, b.Blocked)
 	if r.Outcome == runner.Done && s.Config.Attended && s.Config.Gates == GateAttempts {

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"wavex/budget"
 )
 
 // promising is a task with a criterion that a command shows.
@@ -24,7 +22,7 @@ func TestCriteriaAreVerifiedAfterEachWave(t *testing.T) {
 	c.AcceptAssumptions = true
 	text := `{"criteria":[{"text":"all works","verify":"true"}],` + planText(promising("a"), promising("b", "a"), promising("d", "b"))[1:]
 	b := newBundle(t, mustPlan(t, text), c)
-	b.Verify = func(s *State, e CriteriaStarted) func(context.Context) ([]Criterion, budget.USD, error) {
+	b.Verify = func(s *State, e CriteriaStarted) func(context.Context, func() bool) (Verification, error) {
 		var out []Criterion
 		for _, k := range s.Criteria {
 			if e.Wave > 0 && !slices.Contains(e.Only, k.ID) {
@@ -35,7 +33,9 @@ func TestCriteriaAreVerifiedAfterEachWave(t *testing.T) {
 			}
 			out = append(out, k)
 		}
-		return func(context.Context) ([]Criterion, budget.USD, error) { return out, 0, nil }
+		return func(context.Context, func() bool) (Verification, error) {
+			return Verification{Criteria: out, Cost: 0}, nil
+		}
 	}
 	if end := b.run(t); end.Status != "complete" || !b.State.ExitSignal {
 		t.Fatalf("ended as %+v", end)
@@ -64,8 +64,10 @@ func TestCriteriaThatCannotBeVerifiedStopTheRun(t *testing.T) {
 	t.Parallel()
 	text := `{"criteria":[{"text":"all works","verify":"true"}],` + planText(promising("a"), promising("b", "a"))[1:]
 	b := newBundle(t, mustPlan(t, text), testConfig())
-	b.Verify = func(*State, CriteriaStarted) func(context.Context) ([]Criterion, budget.USD, error) {
-		return func(context.Context) ([]Criterion, budget.USD, error) { return nil, 0, errors.New("the tree is gone") }
+	b.Verify = func(*State, CriteriaStarted) func(context.Context, func() bool) (Verification, error) {
+		return func(context.Context, func() bool) (Verification, error) {
+			return Verification{}, errors.New("the tree is gone")
+		}
 	}
 	end := b.run(t)
 	if end.Status != "blocked" || end.ExitCode != 5 || !strings.Contains(end.Reason, "the criteria could not be verified: the tree is gone") {

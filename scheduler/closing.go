@@ -27,6 +27,10 @@ type closing struct {
 	rounds   int    // thorough reviews of this session that gave one
 	mended   int    // times that tasks were added for unmet criteria, in this session
 
+	changes   int // grows with whatever may have changed files: ends of attempts, integrations, sessions
+	session   int // changes when this session began
+	rechecked int // changes when tasks' own checks were made again; -1: not in this session
+
 	verifications int          // of the run
 	reviews       int          // of the run, of either mode
 	lit           map[int]bool // waves whose light review has begun or was skipped
@@ -39,7 +43,7 @@ type closing struct {
 }
 
 func newClosing(planned int) closing {
-	return closing{checked: -1, looked: -1, reviewed: -1, lit: map[int]bool{}, inWave: map[int]int{}, planned: planned}
+	return closing{checked: -1, looked: -1, reviewed: -1, rechecked: -1, lit: map[int]bool{}, inWave: map[int]int{}, planned: planned}
 }
 
 // moved counts what a task's move means for reviews.
@@ -61,6 +65,8 @@ func (c *closing) moved(wave int, to Status, agent bool, left int) {
 func (c *closing) begin() {
 	c.checked, c.looked, c.vain, c.vainly = -1, -1, 0, ""
 	c.rounds, c.mended, c.silent, c.lighting = 0, 0, 0, false
+	c.changes, c.rechecked = c.changes+1, -1
+	c.session = c.changes
 }
 
 // CutShort lists the reviews that were cut short, by number: some of their answers may
@@ -75,7 +81,7 @@ func (s *State) criteriaStarted(b CriteriaStarted) error {
 		return fmt.Errorf("verification %d of the criteria: %w", b.Round, err)
 	}
 	s.open[criteriaKey(b.Round)] = b
-	s.verifications, s.busy = b.Round, true
+	s.verifications, s.busy, s.rechecking = b.Round, true, len(b.Rechecks) > 0
 	return nil
 }
 
@@ -83,7 +89,7 @@ func (s *State) criteriaEnded(b CriteriaEnded) {
 	if _, open := s.open[criteriaKey(b.Round)]; open {
 		delete(s.open, criteriaKey(b.Round))
 		s.Ledger.Settle(criteriaKey(b.Round), b.Cost, 0, false)
-		s.busy = false
+		s.busy, s.rechecking = false, false
 	} else { // of `wavex verify`, which reserves nothing
 		s.Ledger.Spend(b.Cost, 0)
 	}
@@ -97,7 +103,10 @@ func (s *State) criteriaEnded(b CriteriaEnded) {
 	}
 	s.settle(b.Criteria)
 	if b.Wave == 0 {
-		s.checked, s.vain = s.work, 0
+		s.checked, s.vain, s.rechecked = s.work, 0, s.changes
+	}
+	if b.Rechecked != nil {
+		s.Regressions = b.Rechecked.Regressions
 	}
 	for _, c := range s.Criteria {
 		if !c.Met {

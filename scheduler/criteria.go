@@ -33,13 +33,17 @@ func between(s *State) Body {
 	return ev
 }
 
-// verification puts all criteria to the test.
-func verification(s *State) Body {
+// verification puts all criteria to the test, and checks of tasks once more.
+func verification(s *State, again []Recheck) Body {
 	if s.vain >= maxSilent {
-		return Draining{Stop: Stop{Status: "blocked", ExitCode: 5, Reason: "the criteria could not be verified: " + s.vainly,
+		what := "the criteria"
+		if len(s.Criteria) == 0 {
+			what = "the tasks' checks"
+		}
+		return Draining{Stop: Stop{Status: "blocked", ExitCode: 5, Reason: what + " could not be verified: " + s.vainly,
 			Advice: "put the cause right, then resume"}}
 	}
-	ev := CriteriaStarted{Round: s.verifications + 1}
+	ev := CriteriaStarted{Round: s.verifications + 1, Rechecks: again}
 	if s.Config.Judge && prose(s) {
 		limit, ok := s.Ledger.Share(1, judgeCap)
 		probe := s.Ledger

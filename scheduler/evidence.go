@@ -40,8 +40,8 @@ type Criterion struct {
 // Shown tells whether the criterion is met by evidence.
 func (c Criterion) Shown() bool { return c.Met && c.Verification != Assumption }
 
-// CriteriaStarted begins a verification of all criteria, or, after a wave, of those that
-// its work can have changed.
+// CriteriaStarted begins a verification of all criteria and of tasks' own checks that are
+// due again, or, after a wave, of the criteria that its work can have changed.
 type CriteriaStarted struct {
 	Round int        `json:"round"`          // from 1, over the whole run
 	Wave  int        `json:"wave,omitempty"` // that is complete, with more to come; 0: all criteria
@@ -49,6 +49,9 @@ type CriteriaStarted struct {
 	Cap   budget.USD `json:"cap,omitempty"`
 	// Judge says that prose criteria are put to a judge; else they stay assumptions.
 	Judge bool `json:"judge,omitempty"`
+	// Rechecks are checks of completed tasks that are made again with it: later work may have
+	// broken what they had shown.
+	Rechecks []Recheck `json:"rechecks,omitempty"`
 }
 
 // CriteriaEnded settles the criteria it lists; a criterion that was met can be unmet again.
@@ -58,6 +61,8 @@ type CriteriaEnded struct {
 	Criteria []Criterion `json:"criteria"`
 	Cost     budget.USD  `json:"cost"`
 	Error    string      `json:"error,omitempty"` // it was cut off; nothing is settled
+	// Rechecked is what came of CriteriaStarted.Rechecks; nil where there were none.
+	Rechecked *Rechecked `json:"rechecked,omitempty"`
 }
 
 // ReviewStarted convenes reviewers: over one wave's changes, or over all of them.
@@ -138,6 +143,9 @@ type Verdicts struct {
 	Reviews []ReviewEnded
 	// Added are the tasks that are not of the plan file, in the order they came.
 	Added []Added
+	// Regressions are the checks of completed tasks that had passed and failed when they were
+	// made again last, in this session.
+	Regressions []Regression
 	// Gate is the last gate of the session; nil before.
 	Gate *GateEnded
 	// ExitSignal says that everything is done, shown and let through.

@@ -8,7 +8,9 @@ import (
 
 // This file decides what stands between the last task and the word "complete", in the
 // order of LEDGER C25: the tasks are completed, the criteria are met and none of them
-// rests on assumption, the thorough review has passed, the gate passes. It is pure.
+// rests on assumption, the thorough review has passed, the gate passes. With the criteria,
+// tasks' own checks are made again where later work may have broken them; what fails is
+// told, and keeps nobody from the end (a test that had to fail first may pass now). It is pure.
 // criteria.go and review.go have the steps, mend.go the tasks that put right what is found.
 
 // conclude is what follows when every task is completed: the next step towards the end,
@@ -23,8 +25,8 @@ func conclude(s *State, now time.Time) Body {
 	if over := s.Ledger.OverWall(now.Sub(s.Began)); over != nil {
 		return Draining{Stop: atLimit(over)}
 	}
-	if len(s.Criteria) > 0 && s.checked != s.work {
-		return verification(s)
+	if again := rechecks(s); len(again) > 0 || len(s.Criteria) > 0 && s.checked != s.work {
+		return verification(s, again)
 	}
 	if open := unmet(s); len(open) > 0 && s.mended < s.Config.ReviewRounds {
 		if body := mendCriteria(s, open); body != nil {
@@ -81,6 +83,9 @@ func (s *State) gate(against, assumed []string) Body {
 				g.Reasons = append(g.Reasons, fmt.Sprintf("task %s changed %s: %s", s.Plan.Tasks[i].ID, t.Path, t.Why))
 			}
 		}
+	}
+	for _, r := range s.Regressions {
+		g.Reasons = append(g.Reasons, r.String())
 	}
 	if len(assumed) > 0 {
 		g.Reasons = append(g.Reasons, "accepted without evidence: "+strings.Join(assumed, ", "))

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"wavex/budget"
 	"wavex/counsel"
 	"wavex/runner"
 )
@@ -56,13 +55,15 @@ func vacuous(touched ...string) runner.Result {
 
 func TestTheGateAsksForEvidence(t *testing.T) {
 	t.Parallel()
-	met := func(kind string, is bool) func(*State, CriteriaStarted) func(context.Context) ([]Criterion, budget.USD, error) {
-		return func(s *State, e CriteriaStarted) func(context.Context) ([]Criterion, budget.USD, error) {
+	met := func(kind string, is bool) func(*State, CriteriaStarted) func(context.Context, func() bool) (Verification, error) {
+		return func(s *State, e CriteriaStarted) func(context.Context, func() bool) (Verification, error) {
 			out := slices.Clone(s.Criteria)
 			for i := range out {
 				out[i].Met, out[i].Verification = is, kind
 			}
-			return func(context.Context) ([]Criterion, budget.USD, error) { return out, 0, nil }
+			return func(context.Context, func() bool) (Verification, error) {
+				return Verification{Criteria: out, Cost: 0}, nil
+			}
 		}
 	}
 	criteria := func(tasks string) string { return `{"criteria":["it works"],` + tasks[1:] }
@@ -70,7 +71,7 @@ func TestTheGateAsksForEvidence(t *testing.T) {
 	for name, c := range map[string]struct {
 		plan   string
 		result runner.Result
-		verify func(*State, CriteriaStarted) func(context.Context) ([]Criterion, budget.USD, error)
+		verify func(*State, CriteriaStarted) func(context.Context, func() bool) (Verification, error)
 		accept bool
 		exit   int
 		reason string

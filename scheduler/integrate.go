@@ -155,6 +155,7 @@ func (s *State) integrationEnded(b IntegrationEnded) {
 			s.move(i, Completed)
 		}
 	}
+	s.stand(b)
 	for _, r := range b.Reopened {
 		i, ok := s.Index(r.Task)
 		if !ok || s.Tasks[i].Status != Verified {

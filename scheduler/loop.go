@@ -79,12 +79,14 @@ type Loop struct {
 	Request func(s *State, task int, e AttemptStarted) (runner.Request, error)
 	// Case does the same for a panel.
 	Case func(s *State, task int, e CounselStarted) counsel.Case
-	// Review and Verify prepare a review, or a verification of all criteria, from the state,
-	// and return the work, which is done on a goroutine of its own and ends soon after ctx
-	// does. Verify's error means that it was cut off. They are called from the loop's
-	// goroutine. nil: there are no reviews, and nothing shows any criterion.
+	// Review and Verify prepare a review, or a verification of criteria and of checks that are
+	// due again, from the state, and return the work, which is done on a goroutine of its own
+	// and ends soon after ctx does. Verify's error means that it was cut off; once more gives
+	// false, which it does from any goroutine, no further check of a task is begun. They are
+	// called from the loop's goroutine. nil: there are no reviews, nothing shows any criterion,
+	// and no check is made again.
 	Review func(s *State, e ReviewStarted) func(ctx context.Context) counsel.Review
-	Verify func(s *State, e CriteriaStarted) func(ctx context.Context) ([]Criterion, budget.USD, error)
+	Verify func(s *State, e CriteriaStarted) func(ctx context.Context, more func() bool) (Verification, error)
 	// Recover says what became of an attempt that an earlier session started and did
 	// not see the end of. nil: nothing is known, and it counts at its cap.
 	Recover func(ctx context.Context, e AttemptStarted) runner.Result
@@ -125,6 +127,7 @@ type message struct {
 	verdict   *counsel.Verdict
 	event     Body // already decided, as for a delivery
 	answer    *answerOf
+	verified  *verifiedOf
 	challenge *challengeOf
 	trees     *integration
 	panel     int
@@ -157,6 +160,7 @@ type running struct {
 	kill   context.Context
 	cancel context.CancelCauseFunc
 	unask  context.CancelFunc // takes the open question back
+	enough context.CancelFunc // no further check is begun by the verification under way
 	group  errgroup.Group     // the attempts and panels; SetLimit is the parallel limit
 	side   errgroup.Group     // reviews and verifications: one of each kind at most
 	done   chan message
@@ -270,6 +274,13 @@ func (r *running) react(m message) error {
 	}
 }
 
+// verifiedOf is what a verification found.
+type verifiedOf struct {
+	started CriteriaStarted
+	got     Verification
+	err     error
+}
+
 // integration is what the integrator said.
 type integration struct {
 	wave int
@@ -281,6 +292,8 @@ func (r *running) decide(m message) Body {
 	switch {
 	case m.event != nil:
 		return m.event
+	case m.verified != nil:
+		return verified(r.s, m.verified.started, m.verified.got, m.verified.err)
 	case m.challenge != nil:
 		return challenged(r.s, m.challenge.started, m.challenge.got)
 	case m.answer != nil:
@@ -381,6 +394,9 @@ func (r *running) settle() error {
 	r.batch, r.begun, r.due = r.batch[:0], 0, time.Time{}
 	if r.s.Stop != nil && r.unask != nil {
 		r.unask() // nothing more starts, so nobody needs to agree
+	}
+	if r.s.Stop != nil && r.enough != nil {
+		r.enough()
 	}
 	return nil
 }

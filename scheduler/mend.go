@@ -156,7 +156,7 @@ func checksOn(s *State, file string) []check {
 			continue
 		}
 		for _, c := range t.Verify {
-			if k := checkOf(c); len(out) < most && !slices.Contains(out, k) {
+			if k := checkOf(c); !c.NoRecheck && len(out) < most && !slices.Contains(out, k) {
 				out = append(out, k)
 			}
 		}

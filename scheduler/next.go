@@ -18,6 +18,12 @@ import (
 // wait. It is asked again after each event it gave was applied.
 func next(s *State, now time.Time) Body {
 	switch {
+	case s.rechecking && s.Stop == nil:
+		// What is left of the checks is not begun when the time is up.
+		if over := s.Ledger.OverWall(now.Sub(s.Began)); over != nil {
+			return Draining{Stop: atLimit(over)}
+		}
+		return nil
 	case s.Ended != nil || s.busy || s.asking != nil:
 		return nil
 	}

@@ -13,6 +13,7 @@ import (
 	"wavex/budget"
 	"wavex/counsel"
 	"wavex/internal/plan"
+	"wavex/internal/verify"
 	"wavex/runner"
 )
 
@@ -34,7 +35,11 @@ func (d dice) Attempt(_ context.Context, req runner.Request) runner.Result {
 	// As with the real CLI, the cap is looked at after each response: it overshoots by
 	// up to one.
 	cost := min(budget.USD(n%90_000), max(req.Cap, 0)) + budget.USD(n%uint64(oneResponse+1))
-	return runner.Result{Outcome: o, Reason: string(o), Signature: fmt.Sprint(n), Session: req.Session, Cost: cost, Priced: "result"}
+	r := runner.Result{Outcome: o, Reason: string(o), Signature: fmt.Sprint(n), Session: req.Session, Cost: cost, Priced: "result"}
+	if o == runner.Done {
+		r.Checks = []verify.Evidence{{Passed: true}}
+	}
+	return r
 }
 
 func (d dice) Diagnose(_ context.Context, c counsel.Case) counsel.Verdict {
@@ -55,14 +60,21 @@ func (d dice) review(_ *State, e ReviewStarted) func(context.Context) counsel.Re
 }
 
 // verify shows some criteria and not others.
-func (d dice) verify(s *State, e CriteriaStarted) func(context.Context) ([]Criterion, budget.USD, error) {
+func (d dice) verify(s *State, e CriteriaStarted) func(context.Context, func() bool) (Verification, error) {
 	list := slices.Clone(s.Criteria)
 	for i := range list {
 		n := uint64(chance(fmt.Sprint(d.seed), list[i].ID, e.Round) * 1e9)
 		list[i].Met, list[i].Verification, list[i].Round = n%3 > 0, []string{ExecutionOutput, Observation, Assumption, Measurement}[n%4], e.Round
 		list[i].Met = list[i].Met && list[i].Verification != Assumption
 	}
-	return func(context.Context) ([]Criterion, budget.USD, error) { return list, min(1000, e.Cap), nil }
+	var again []Remade
+	for _, r := range e.Rechecks {
+		n := uint64(chance(fmt.Sprint(d.seed), r.Tasks[0], 100+e.Round) * 1e9)
+		again = append(again, Remade{Passed: n%4 > 0, Flaky: n%4 == 1, Check: "look"})
+	}
+	return func(context.Context, func() bool) (Verification, error) {
+		return Verification{Criteria: list, Cost: min(1000, e.Cap), Rechecks: again}, nil
+	}
 }
 
 // genPlan draws a plan of up to 12 tasks with edges to earlier ones, maybe with criteria.
@@ -77,6 +89,9 @@ func genPlan(t *rapid.T) *plan.Plan {
 			}
 		}
 		line := task(fmt.Sprintf("t%d", i), by...)
+		if rapid.Bool().Draw(t, "own check") {
+			line = checked(fmt.Sprintf("t%d", i), fmt.Sprintf(`"look %d"`, i%5), by...)
+		}
 		if name := rapid.SampledFrom([]string{"", "", "db", "gpu"}).Draw(t, "exclusive"); name != "" {
 			line = strings.TrimSuffix(line, "}") + fmt.Sprintf(`,"exclusive":[%q]}`, name)
 		}
@@ -212,6 +227,7 @@ func TestAnyRunEndsWithinItsLimits(t *testing.T) {
 		}
 		if end.Status == "complete" {
 			sound(t, s, c)
+			lookedAtLast(t, s, events)
 		}
 		again := NewState(p)
 		if err := again.Replay(events); err != nil {
@@ -271,6 +287,40 @@ func sound(t *rapid.T, s *State, c Config) {
 	if c.Review == ReviewThorough || c.Review == ReviewAuto {
 		if last := s.Thorough(); last == nil || !last.Passed || len(last.Review.Blockers()) > 0 || s.reviewed != s.work {
 			t.Fatalf("complete with review %+v", last)
+		}
+	}
+}
+
+// lookedAtLast checks that every task's own check passed with the last of the work, or was
+// made again after it.
+func lookedAtLast(t *rapid.T, s *State, events []Event) {
+	work, looked := 0, map[plan.Check]int{}
+	var begun CriteriaStarted
+	for n, e := range events {
+		switch b := e.Body.(type) {
+		case AttemptEnded:
+			work = n
+			if i, ok := s.Index(b.Task); ok && b.Status == Completed {
+				looked[s.Plan.Tasks[i].Verify[0]] = n
+			}
+		case CriteriaStarted:
+			begun = b
+		case CriteriaEnded:
+			for _, r := range begun.Rechecks {
+				for _, id := range r.Tasks {
+					i, _ := s.Index(id)
+					if looked[s.Plan.Tasks[i].Verify[0]] == n {
+						t.Fatalf("record %d: the check of %s is made twice", e.Seq, id)
+					}
+				}
+				i, _ := s.Index(r.Tasks[0])
+				looked[s.Plan.Tasks[i].Verify[r.N-1]] = n
+			}
+		}
+	}
+	for i := range s.Tasks {
+		if c := s.Plan.Tasks[i].Verify; len(c) > 0 && looked[c[0]] < work {
+			t.Fatalf("complete, and the check of %s was not made after the last work", s.Plan.Tasks[i].ID)
 		}
 	}
 }

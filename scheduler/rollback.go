@@ -25,7 +25,7 @@ func (RolledBack) Type() string { return "rolled_back" }
 // open stays so: the next session settles it.
 func (s *State) rolledBack(b RolledBack) {
 	s.ExitSignal, s.Gate = false, nil
-	s.checked, s.reviewed = -1, -1
+	s.checked, s.reviewed, s.Regressions = -1, -1, nil
 	for i := range s.Criteria {
 		c := &s.Criteria[i]
 		*c = Criterion{ID: c.ID, Task: c.Task, Text: c.Text, Verification: Assumption}

@@ -63,6 +63,10 @@ type Task struct {
 	Started     time.Time     // of the running attempt
 	Root        string        // of a blocked task: the task that failed
 	Agreed      int           // the attempt whose retry a person agreed to
+
+	Moved int // which of the run's changes was the last by this task, see closing; 0: none yet
+	Shown int // the change up to which its checks have passed; 0: they never did
+	Stood int // the wave with which it was integrated
 }
 
 // State is everything a run knows. Only apply changes it; everything else reads.
@@ -97,9 +101,11 @@ type State struct {
 	base    *plan.Plan // of the file; Plan may have grown since
 	closing            // how far the verdict on the work has come
 
-	hard      []int32 // tasks of reversibility 1
-	busy      bool    // an integration or the delivery is under way
-	delivered bool
+	hard []int32 // tasks of reversibility 1
+	busy bool    // an integration or the delivery is under way
+	// rechecking says that a verification is under way in which tasks' own checks are made again.
+	rechecking bool
+	delivered  bool
 	// undelivered says why the work is not where it was asked to be; "": it is.
 	undelivered string
 	cold        bool // the wave's first response is still to come, and the rest waits for it

@@ -47,6 +47,10 @@ func (a *Audit) check(ctx context.Context, doc *gaps.Document) error {
 // task makes the checks of a task and of its criteria.
 func (c *checking) task(ctx context.Context, t *plan.Task) error {
 	for _, one := range t.Verify {
+		if one.NoRecheck {
+			c.doc.Own = append(c.doc.Own, report.DisplayID(t.ID)+" "+c.Secrets.String(verify.Describe(one)))
+			continue
+		}
 		if err := c.must(ctx, t.ID, "", t.WorkDir(c.at), "", one); err != nil {
 			return err
 		}

@@ -21,6 +21,7 @@ type Document struct {
 	At     time.Time
 	Checks []Looked
 	Open   []string // criteria in prose, which nothing was run for
+	Own    []string // checks, after their task, that are true at the task's own time only: not made
 	Gaps   []Gap
 }
 
@@ -76,6 +77,12 @@ func (d *Document) Markdown() string {
 	if len(d.Open) > 0 {
 		b.WriteString("\n## Not verified\n\nIn prose, so nothing was run for them:\n\n")
 		for _, text := range d.Open {
+			fmt.Fprintf(&b, "- %s\n", oneLine(text))
+		}
+	}
+	if len(d.Own) > 0 {
+		b.WriteString("\n## Not made\n\nTrue at their task's own time only:\n\n")
+		for _, text := range d.Own {
 			fmt.Fprintf(&b, "- %s\n", oneLine(text))
 		}
 	}

@@ -14,6 +14,7 @@ func TestDocument(t *testing.T) {
 	d := Document{Name: "Parser", At: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
 		Checks: []Looked{{"T-001", "go test ./...", true, ""}, {"", "README.md contains \"x\"", false, "it does not"}},
 		Open:   []string{"It is fast."},
+		Own:    []string{"T-001 ! go test ./..."},
 		Gaps: []Gap{{Type: CheckFailure, File: "README.md", Check: `README.md contains "x"`, Description: "it does not", Evidence: "a <b>\n& c"},
 			{Type: Stub, File: "a.go", Line: 7, Task: "T-001", Description: "A is not implemented"}}}
 	want := `---
@@ -36,6 +37,12 @@ verified: 2026-01-02T03:04:05Z
 In prose, so nothing was run for them:
 
 - It is fast.
+
+## Not made
+
+True at their task's own time only:
+
+- T-001 ! go test ./...
 
 ## Gaps
 

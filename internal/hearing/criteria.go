@@ -34,9 +34,15 @@ type item struct {
 	mean  bool   // the plan calls what its command prints a measurement
 }
 
-// verifyCriteria prepares a verification of all criteria, or of some. It is called by the loop's
-// goroutine; what it returns is not.
-func (h *Hearing) verifyCriteria(s *scheduler.State, e scheduler.CriteriaStarted) func(ctx context.Context) ([]scheduler.Criterion, budget.USD, error) {
+// looked is a check and the directory that it was made in.
+type looked struct {
+	dir   string
+	check plan.Check
+}
+
+// verification prepares a verification of all criteria, or of some, and of checks that are
+// made again. It is called by the loop's goroutine; what it returns is not.
+func (h *Hearing) verification(s *scheduler.State, e scheduler.CriteriaStarted) func(ctx context.Context, more func() bool) (scheduler.Verification, error) {
 	items := make([]item, 0, len(s.Criteria))
 	for _, k := range s.Criteria {
 		if e.Wave > 0 && !slices.Contains(e.Only, k.ID) {
@@ -56,29 +62,32 @@ func (h *Hearing) verifyCriteria(s *scheduler.State, e scheduler.CriteriaStarted
 	}
 	files := touched(s, 0)
 	request := cmp.Or(s.Plan.Request, s.Plan.Name)
-	return func(ctx context.Context) (out []scheduler.Criterion, cost budget.USD, err error) {
+	list := rechecks(s, e)
+	return func(ctx context.Context, more func() bool) (out scheduler.Verification, err error) {
 		err = h.standing(ctx, true, func(dir string) {
+			made := map[looked]verify.Evidence{} // equal checks are made once
 			for i := range items {
 				if items[i].check != nil {
-					h.run(ctx, dir, &items[i])
+					h.run(ctx, dir, &items[i], made)
 				}
 			}
+			out.Rechecks = h.again(ctx, dir, e.Round, list, made, more)
 			if e.Judge {
-				cost = h.judge(ctx, e, dir, request, files, items)
+				out.Cost = h.judge(ctx, e, dir, request, files, items)
 			}
 		})
 		if err == nil {
 			err = context.Cause(ctx)
 		}
 		for i := range items {
-			out = append(out, items[i].Criterion)
+			out.Criteria = append(out.Criteria, items[i].Criterion)
 		}
-		return out, cost, err
+		return out, err
 	}
 }
 
-// run obtains evidence by a criterion's own check.
-func (h *Hearing) run(ctx context.Context, dir string, it *item) {
+// run obtains evidence by a criterion's own check, and notes it in made.
+func (h *Hearing) run(ctx context.Context, dir string, it *item, made map[looked]verify.Evidence) {
 	env := proc.Environ(os.Environ(), map[string]string{proc.RunVar: h.o.Config.Run,
 		proc.AttemptVar: fmt.Sprintf("%s/criteria/%d", h.o.Config.Run, it.Round)})
 	at := filepath.Join(dir, filepath.FromSlash(it.dir))
@@ -87,6 +96,7 @@ func (h *Hearing) run(ctx context.Context, dir string, it *item) {
 		return // cut short: the whole verification is
 	}
 	e := got[0]
+	made[looked{at, *it.check}] = e
 	it.Met, it.Check, it.ExitCode, it.Duration = e.Passed, e.Check, e.ExitCode, e.Duration
 	it.Evidence, it.Digest = strings.TrimSpace(e.Output+"\n"+e.Reason), e.Digest
 	switch {

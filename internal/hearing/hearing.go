@@ -69,5 +69,5 @@ func (h *Hearing) Wire(loop *scheduler.Loop) {
 		loop.Panel = witness{h.panel, h}
 	}
 	loop.Case, loop.RecoverPanel = h.panelCase, h.recoverPanel
-	loop.Review, loop.Verify, loop.Asked, loop.Precheck = h.review, h.verifyCriteria, h.asked, h.precheck
+	loop.Review, loop.Verify, loop.Asked, loop.Precheck = h.review, h.verification, h.asked, h.precheck
 }

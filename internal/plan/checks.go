@@ -35,6 +35,11 @@ func checkFields() []field[Check] {
 			}
 			c.Matches = s
 		}},
+		{"recheck", func(d *decoder, c *Check, t source.Token) {
+			if again, ok := d.truth(t); ok {
+				c.NoRecheck = !again
+			}
+		}},
 	}
 }
 
@@ -115,7 +120,11 @@ func conditionFields() []field[Condition] {
 		if c.Check != nil {
 			d.errorf(t.At, CodeConflict, "verify and check are the same field; keep one")
 		}
-		if check, ok := d.check(t); ok {
+		check, ok := d.check(t)
+		if ok && check.NoRecheck {
+			d.errorf(t.At, CodeConflict, "recheck belongs to the checks of a task's verify; a condition is looked at in the end")
+		}
+		if ok {
 			c.Check = &check
 		}
 	}

@@ -51,7 +51,7 @@ func TestFull(t *testing.T) {
 				BudgetUSD: 1_500_000, Estimate: Estimate{Seconds: 120, USD: 400_000},
 				Metadata: map[string]json.RawMessage{"wave": json.RawMessage("1"), "loopId": json.RawMessage(`"x"`), "deep": json.RawMessage(`{"a": [1, null, true, "é"]}`)},
 				Rehearse: json.RawMessage(`{"duration": "1s"}`)},
-			{ID: "2", Prompt: "@literal", Reversibility: "1", Verify: []Check{{Run: "go test ./..."}, {File: "a.go"}, {File: "a.go", Contains: "func"}, {File: "a.go", Matches: "^package"}},
+			{ID: "2", Prompt: "@literal", Reversibility: "1", Verify: []Check{{Run: "go test ./..."}, {File: "a.go"}, {File: "a.go", Contains: "func"}, {File: "a.go", Matches: "^package"}, {Run: "! make slow", NoRecheck: true}},
 				Settings: &Settings{Model: "opus", AllowedTools: []string{}, MaxRetries: &zero, MCPConfig: "none", Timeout: 90 * time.Minute}},
 			{ID: "007", Command: "make", Reversibility: "2A", Verify: []Check{{Run: "test -f out"}}},
 			{ID: "docs", Subject: "Write the docs", Reversibility: "2A", Verify: []Check{{Run: "test -s README.md"}},
@@ -130,7 +130,7 @@ func TestYAMLIsTheSame(t *testing.T) {
 			t.Errorf("blockers of task %d differ", i)
 		}
 	}
-	if got := y.Tasks[3].Pos; got != (Pos{Line: 78, Column: 5}) {
+	if got := y.Tasks[3].Pos; got != (Pos{Line: 79, Column: 5}) {
 		t.Errorf("place of docs: %v", got)
 	}
 	data, err := os.ReadFile("testdata/full.yaml")

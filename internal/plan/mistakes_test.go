@@ -138,6 +138,7 @@ func TestMistakes(t *testing.T) {
 			"bad-pattern tasks[0].verify[6].matches: missing closing )", "bad-value tasks[0].verify[7].contains: must not be empty", "wrong-type tasks[0].verify[8]: expected a command or a check object"}},
 		{"criteria", `{"mustNot":[{"verify":"x"},{"text":"x","verify":"a","check":"b"},4],"tasks":[` + ok + `]}`, []string{
 			"missing-field mustNot[0]: needs text", "conflict mustNot[1].check: the same field", "wrong-type mustNot[2]: a string or an object"}},
+		{"recheck of a criterion", task(`"criteria":[{"text":"a","check":{"run":"x","recheck":false}}]`), []string{"conflict tasks[0].criteria[0].check: belongs to the checks of a task's verify"}},
 		{"mcp twice", task(`"mcp":"inherit","mcpConfig":"x.json"`), []string{"conflict tasks[0].mcpConfig: the same field"}},
 		{"prompt file", tasks(`{"id":1,"prompt":"@no.md","verify":"x"}`), []string{`1:28 error missing-file tasks[0].prompt: "no.md": the plan has no directory`}},
 		{"no check", tasks(`{"id":1,"subject":"A"}`, `{"id":2,"subject":"A","verify":[]}`, `{"id":3,"command":"make"}`), []string{

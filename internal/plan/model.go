@@ -103,6 +103,9 @@ type Check struct {
 	File     string        `json:"file,omitempty"`
 	Contains string        `json:"contains,omitempty"`
 	Matches  string        `json:"matches,omitempty"` // RE2
+	// NoRecheck says that the check is true at its task's own time and may be false later: it
+	// is not made again at the end of a run. Of a task's own checks only.
+	NoRecheck bool `json:"no_recheck,omitempty"`
 }
 
 // Condition is a criterion or a mustNot: words, and, where it can be expressed, a check.

@@ -156,6 +156,9 @@ func TestKeysSeeEveryPartOfTheWork(t *testing.T) {
 			t.Errorf("%s must not change the key", less)
 		}
 	}
+	if key(`"subject":"A","verify":{"run":"x","recheck":false,"timeout":1}`) != key(base) {
+		t.Error("when and how long a check is made must not change the key")
+	}
 }
 
 // Any mixture of alias names gives the union; any number of blockers is found once.

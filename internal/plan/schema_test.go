@@ -95,7 +95,9 @@ func TestSchemaAgrees(t *testing.T) {
 		`{"waves":[{"wave":1},{"wave":2,"title":"x","parallel":false}],"tasks":[` + ok + `]}`, task(`"wave":3`),
 		whole(`"isolation":"auto","share":"copy:a","protect":"branch:main","setup":"x"`), whole(`"share":[],"protect":["a/*","branch:x y"]`),
 		task(`"exclusive":["a","b"]`), task(`"exclusive":"a"`),
+		tasks(`{"id":1,"subject":"x","verify":{"run":"x","recheck":false}}`), task(`"criteria":[{"text":"a","check":{"run":"x","recheck":true}}]`),
 		// One mistake each.
+		tasks(`{"id":1,"subject":"x","verify":{"run":"x","recheck":0}}`), tasks(`{"id":1,"subject":"x","verify":{"recheck":false}}`), task(`"criteria":[{"text":"a","verify":{"file":"x","recheck":false}}]`), whole(`"mustNot":[{"text":"a","check":{"file":"x","recheck":false}}]`),
 		whole(`"isolation":"both"`), whole(`"share":["/a"]`), whole(`"share":["copy:"]`), whole(`"share":["copy:../a"]`), whole(`"share":[1]`), whole(`"share":{}`),
 		whole(`"setup":""`), whole(`"protect":["branch: "]`), whole(`"protect":["~/x"]`), whole(`"protect":""`), task(`"exclusive":[""]`), task(`"exclusive":1`),
 		task(`"wave":0`), task(`"wave":"1"`), task(`"wave":100001`), `{"waves":[{}],"tasks":[` + ok + `]}`, `{"waves":[{"wave":1,"parallel":1}],"tasks":[` + ok + `]}`,

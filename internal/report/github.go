@@ -35,6 +35,9 @@ func (r *Summary) Annotations(file string) string {
 	if failed > annotationsMax {
 		fmt.Fprintf(&b, "::warning title=wavex::%s\n", data(fmt.Sprintf("%d more tasks failed; see the summary", failed-annotationsMax)))
 	}
+	for _, g := range r.Regressions[:min(len(r.Regressions), annotationsMax)] {
+		fmt.Fprintf(&b, "::warning file=%s,title=%s::%s\n", property(file), property("wavex: a check that passed fails now"), data(g.String()+"\n"+g.Output))
+	}
 	if r.Status != "complete" && r.Status != "failed" {
 		text := or(r.Reason, r.Status)
 		for _, more := range []string{r.Advice, resumeWords(r)} {

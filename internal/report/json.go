@@ -44,7 +44,20 @@ type (
 		MaxIter    *int             `json:"max_iterations"` // null: no limit
 		Tokens     runner.Usage     `json:"tokens"`
 		Caches     []wireCache      `json:"caches,omitempty"` // by wave, where a prompt cache was used
-		Tasks      []wireTask       `json:"tasks"`
+		// Regressions are the checks that had passed and failed when they were made again.
+		Regressions []wireRegression `json:"regressions,omitempty"`
+		Tasks       []wireTask       `json:"tasks"`
+	}
+	wireRegression struct {
+		Tasks    []string `json:"tasks"` // whose check it is
+		Check    string   `json:"check"`
+		ExitCode int      `json:"exit_code"`
+		Seconds  float64  `json:"seconds"`
+		Reason   string   `json:"reason,omitempty"`
+		Output   string   `json:"output,omitempty"`
+		Since    []string `json:"since"`            // tasks that ended after it had passed
+		More     int      `json:"more,omitempty"`   // further ones
+		Before   bool     `json:"before,omitempty"` // it had passed in an earlier session
 	}
 	wireCache struct {
 		Wave   int          `json:"wave"`
@@ -121,6 +134,9 @@ func (r *Summary) JSON() ([]byte, error) {
 	}
 	for _, u := range r.Caches() {
 		w.Caches = append(w.Caches, wireCache{u.Wave, u.Usage})
+	}
+	for _, g := range r.Regressions {
+		w.Regressions = append(w.Regressions, wireRegression{g.Tasks, g.Check, g.ExitCode, g.Duration.Seconds(), g.Reason, g.Output, g.Since, g.More, g.Before})
 	}
 	for i := range r.Tasks {
 		w.Tasks = append(w.Tasks, r.Tasks[i].wire())

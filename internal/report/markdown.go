@@ -47,6 +47,11 @@ func (r *Summary) Markdown() string {
 	if hidden > 0 {
 		fmt.Fprintf(&b, "\n%s not shown.\n", Plural(hidden, "completed task", "completed tasks"))
 	}
+	for _, g := range r.Regressions[:min(len(r.Regressions), regressionsMax)] {
+		said := strings.TrimSpace(safe.Block(g.Output))
+		fence := fence(said)
+		fmt.Fprintf(&b, "\n<details><summary>%s</summary>\n\n%stext\n%s\n%s\n\n</details>\n", escape(g.String()), fence, said, fence)
+	}
 	for i := range r.Tasks {
 		t := &r.Tasks[i]
 		if t.Status == scheduler.Completed || t.Status == scheduler.Blocked || len(t.History) == 0 {

@@ -34,7 +34,8 @@ type Summary struct {
 	Ended time.Time // zero before the end, and when no events were given
 	Waves int
 
-	Tasks       []Task // in plan order
+	Regressions []scheduler.Regression // checks that had passed and fail now, as far as is known
+	Tasks       []Task                 // in plan order
 	Counts      scheduler.Counts
 	Cost        budget.USD
 	CounselCost budget.USD
@@ -104,6 +105,7 @@ func Of(s *scheduler.State, events []scheduler.Event) Summary {
 		r.Status, r.ExitCode, r.Reason, r.Resume, r.ResumeAt = e.Status, e.ExitCode, e.Reason, e.Resume, e.ResumeAt
 		r.Counts, r.Iterations = e.Tasks, e.Iterations
 	}
+	r.Regressions = s.Regressions
 	r.Tasks = make([]Task, len(s.Tasks))
 	for i := range s.Tasks {
 		r.Tasks[i] = task(s, i)

@@ -13,6 +13,9 @@ import (
 // tableRows bounds the table; a larger run shows what is not completed first.
 const tableRows = 200
 
+// regressionsMax is how many checks that broke are named one by one.
+const regressionsMax = 10
+
 // Table writes the per-task table, the totals, why the run stopped and the command
 // that continues, as lines for a fixed-width font. Rows are cut at columns (0: never);
 // what stands below the table is not, since half a command is no help.
@@ -103,6 +106,13 @@ func (r *Summary) totals() []string {
 	l = append(l, money)
 	if cache := r.cacheLine(); cache != "" {
 		l = append(l, cache)
+	}
+	for i, g := range r.Regressions {
+		if i == regressionsMax {
+			l = append(l, fmt.Sprintf("Broken: %d more checks passed and fail now", len(r.Regressions)-i))
+			break
+		}
+		l = append(l, "Broken: "+safe.Line(g.String()))
 	}
 	if r.Reason != "" {
 		l = append(l, "Stopped: "+safe.Line(r.Reason))

@@ -15,7 +15,7 @@ import (
 // The verdicts, from the best.
 const (
 	Ship     = "SHIP"     // shown by what was run, and it can be undone
-	Monitor  = "MONITOR"  // one step less: part of it was only looked at, or nobody reviewed it, or it is hard to undo
+	Monitor  = "MONITOR"  // one step less: part of it was only looked at, or nobody reviewed it, or a check broke, or it is hard to undo
 	Research = "RESEARCH" // somebody has to find out: part of it is assumed, or looked at only and hard to undo
 )
 
@@ -30,6 +30,9 @@ type Verdict struct {
 	Alt      string   // what else can be done with it
 	Risks    []string // what speaks against trusting it more, the weightiest first
 }
+
+// risksMax is how many checks that broke a box names.
+const risksMax = 3
 
 // strength orders the kinds of evidence.
 var strength = []string{scheduler.ExecutionOutput, scheduler.Measurement, scheduler.Observation, scheduler.Assumption}
@@ -65,6 +68,20 @@ func VerdictOf(s *scheduler.State) Verdict {
 	if s.Gate != nil && s.Gate.Review == "off" {
 		caution = max(caution, 1)
 		v.Risks = append(v.Risks, "nobody reviewed the work")
+	}
+	if len(s.Regressions) > 0 {
+		caution = max(caution, 1)
+		v.Alt = `wavex verify --fix mends what broke; "recheck": false says that it may`
+	}
+	for _, r := range s.Regressions[:min(len(s.Regressions), risksMax)] {
+		risk := fmt.Sprintf("a check of %s fails now: %s", clipIDs(display(r.Tasks)), safe.Fit(r.Check, 60, true))
+		if len(r.Since) > 0 {
+			risk += "; ended since: " + clipIDs(display(r.Since))
+		}
+		v.Risks = append(v.Risks, risk)
+	}
+	if n := len(s.Regressions) - risksMax; n > 0 {
+		v.Risks = append(v.Risks, fmt.Sprintf("%d more checks passed and fail now", n))
 	}
 	if v.Type == "1" {
 		caution++
@@ -146,6 +163,13 @@ func standing(s *scheduler.State) int {
 		return r.Review.Count(counsel.Warning)
 	}
 	return 0
+}
+
+func display(ids []string) (out []string) {
+	for _, id := range ids {
+		out = append(out, safe.Line(DisplayID(id)))
+	}
+	return out
 }
 
 func clipIDs(ids []string) string {

@@ -66,6 +66,10 @@ func (t *Site) Standing(ctx context.Context, use func(dir string) error) error {
 	return t.space.Standing(ctx, use)
 }
 
+// Slot is what everything that runs in a slot finds in its environment; leave gives up what
+// was left in its folder for temporary files.
+func (t *Site) Slot(n int) (env map[string]string, leave func()) { return t.space.Slot(n) }
+
 // Span is what a wave, or with 0 the run, has integrated: from one commit to another.
 func (t *Site) Span(ctx context.Context, wave int) (from, to string, err error) {
 	return t.space.Span(ctx, wave)

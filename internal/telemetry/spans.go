@@ -65,7 +65,11 @@ func (t *Tracer) Event(e scheduler.Event, s *scheduler.State) {
 	case scheduler.CriteriaStarted:
 		t.calls[criteriaKey(b.Round)] = t.start(t.run.ctx, "criteria", e.Time)
 	case scheduler.CriteriaEnded:
-		t.end(criteriaKey(b.Round), e.Time, b.Error, num("wavex.criteria", len(b.Criteria)), dollars("wavex.cost_usd", b.Cost))
+		said := []attribute.KeyValue{num("wavex.criteria", len(b.Criteria)), dollars("wavex.cost_usd", b.Cost)}
+		if r := b.Rechecked; r != nil {
+			said = append(said, num("wavex.rechecks", r.Made), num("wavex.regressions", len(r.Regressions)))
+		}
+		t.end(criteriaKey(b.Round), e.Time, b.Error, said...)
 	case scheduler.IntegrationStarted:
 		t.calls[integrationKey] = t.start(t.run.ctx, "integration", e.Time, num("wavex.wave", b.Wave))
 	case scheduler.IntegrationEnded:

@@ -58,6 +58,10 @@ func (st Standing) stages() []stageLine {
 	out = append(out, waves)
 	done := s.Counts.Completed == len(s.Tasks)
 	out = append(out, st.review(done), st.criteria(done))
+	if n := len(s.Regressions); n > 0 {
+		out = append(out, stageLine{warn, "checks", report.Plural(n, "is broken", "are broken") + ": " + text(s.Regressions[0].String()),
+			`wavex verify --fix, or "recheck": false where that is as it should be`})
+	}
 	if s.Gate != nil || len(s.Criteria) > 0 && s.Ended == nil {
 		out = append(out, st.gate())
 	}

@@ -20,11 +20,17 @@ func concluded(b scheduler.Body, s *scheduler.State) (lines []string, m mark) {
 		if b.Wave > 0 {
 			return []string{fmt.Sprintf("criteria after wave %d: verifying %d", b.Wave, len(b.Only))}, none
 		}
-		l := fmt.Sprintf("criteria: verifying %d", len(s.Criteria))
-		if b.Judge {
-			l += ", what is in prose by a judge"
+		if len(s.Criteria) > 0 {
+			l := fmt.Sprintf("criteria: verifying %d", len(s.Criteria))
+			if b.Judge {
+				l += ", what is in prose by a judge"
+			}
+			lines = append(lines, l)
 		}
-		return []string{l}, none
+		if n := len(b.Rechecks); n > 0 {
+			lines = append(lines, fmt.Sprintf("checks: making %d of tasks again, which later work may have broken", n))
+		}
+		return lines, none
 	case scheduler.PrecheckStarted:
 		return []string{text(b.Task) + " is hard to undo: a panel looks for what speaks against it"}, none
 	case scheduler.PrecheckEnded:
@@ -57,7 +63,11 @@ func criteriaEnded(b scheduler.CriteriaEnded) ([]string, mark) {
 	if b.Error != "" {
 		return []string{"criteria: cut off: " + text(b.Error)}, warn
 	}
-	met, m := 0, good
+	again, m := rechecked(b.Rechecked)
+	if len(b.Criteria) == 0 && again != nil {
+		return again, m
+	}
+	met := 0
 	var rest []string
 	for _, c := range b.Criteria {
 		switch {
@@ -79,7 +89,28 @@ func criteriaEnded(b scheduler.CriteriaEnded) ([]string, mark) {
 	if b.Cost > 0 {
 		l += " | " + b.Cost.Spent()
 	}
-	return append([]string{l}, rest...), m
+	return append(append([]string{l}, rest...), again...), m
+}
+
+// rechecked tells what came of checks that were made again.
+func rechecked(r *scheduler.Rechecked) (lines []string, m mark) {
+	if r == nil {
+		return nil, good
+	}
+	l := fmt.Sprintf("checks: %d of %d made again still hold", r.Made-len(r.Regressions), r.Made)
+	m = good
+	if r.Left > 0 {
+		l += fmt.Sprintf(" | %d left out: the run is stopping", r.Left)
+		m = warn
+	}
+	lines = []string{l}
+	for _, f := range r.Flaky {
+		lines = append(lines, "  flaky, failed and passed when made once more: "+text(f))
+	}
+	for _, g := range r.Regressions {
+		lines, m = append(lines, "  "+text(g.String())+because(g.Output)), warn
+	}
+	return lines, m
 }
 
 // because is the last line of an evidence: what a command said last, or a judge's reason.

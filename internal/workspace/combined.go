@@ -75,6 +75,7 @@ func (j *jury) duties(cs []candidate) []duty {
 		}
 	}
 	for _, d := range j.fixed {
+		d.Checks = slices.DeleteFunc(slices.Clone(d.Checks), func(c plan.Check) bool { return c.NoRecheck })
 		add(d)
 	}
 	for _, c := range cs {

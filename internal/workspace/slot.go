@@ -221,6 +221,11 @@ func letters(s string, other rune) string {
 	}, strings.ToLower(s))
 }
 
+// Slot is Env, and leave empties the slot's TMPDIR.
+func (m *Manager) Slot(n int) (env map[string]string, leave func()) {
+	return m.slots.env(n), func() { m.slots.empty(n) }
+}
+
 // Env is what everything that runs in a slot finds in its environment: WAVEX_SLOT,
 // WAVEX_PORT_BASE (the first of WAVEX_PORT_COUNT ports where nothing listened), TMPDIR,
 // WAVEX_DB_SUFFIX and COMPOSE_PROJECT_NAME. It is the same for a slot until Close.

@@ -53,6 +53,7 @@ func (l *lost) plan(p *plan.Plan) {
 		}
 		for _, c := range t.Verify {
 			l.add(c.Timeout != 0, "timeouts of checks")
+			l.add(c.NoRecheck, "that checks are true at their own time only")
 		}
 	}
 }

@@ -121,6 +121,11 @@ func (w *walker) event(e scheduler.Event) {
 		if p := w.close("criteria", "", at); p != nil {
 			p.Outcome, p.Cost, p.Text = "done", int64(b.Cost), safe.Line(b.Error)
 		}
+		if r := b.Rechecked; r != nil {
+			for _, g := range r.Regressions {
+				w.note(at, "warning", g.Tasks[0], g.String())
+			}
+		}
 		w.spend(at, int64(b.Cost))
 	case scheduler.ReviewStarted:
 		w.open(Span{Kind: "review", From: at, Number: b.N, Text: string(b.Mode)}, "")

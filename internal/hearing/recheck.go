@@ -1,0 +1,102 @@
+package hearing
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+
+	"golang.org/x/sync/errgroup"
+
+	"wavex/internal/plan"
+	"wavex/internal/proc"
+	"wavex/internal/verify"
+	"wavex/scheduler"
+)
+
+// This file makes checks of completed tasks again. Which, and what follows, package
+// scheduler decides.
+
+// recheck is one of them.
+type recheck struct {
+	task  *plan.Task
+	check plan.Check
+}
+
+// rechecks are those that a verification asks for, in its order.
+func rechecks(s *scheduler.State, e scheduler.CriteriaStarted) []recheck {
+	out := make([]recheck, len(e.Rechecks))
+	for k, r := range e.Rechecks {
+		if i, ok := s.Index(r.Tasks[0]); ok && r.N <= len(s.Plan.Tasks[i].Verify) {
+			t := &s.Plan.Tasks[i]
+			out[k] = recheck{t, t.Verify[r.N-1]}
+		}
+	}
+	return out
+}
+
+// again makes them, side by side as attempts make theirs, but for tasks that ask for
+// something alone. What fails is looked at once more with nothing beside it: checks of
+// tasks that never ran together may be in each other's way. more is asked before each; known
+// has what was looked at already, by place.
+func (h *Hearing) again(ctx context.Context, dir string, round int, list []recheck, known map[looked]verify.Evidence, more func() bool) []scheduler.Remade {
+	out := make([]scheduler.Remade, len(list))
+	look := func(k, slot, nth int) {
+		t := list[k].task
+		if !more() {
+			out[k].Left = true
+			return
+		}
+		env, leave := h.o.Site.Slot(slot)
+		defer leave()
+		vars := maps.Clone(env)
+		vars[proc.RunVar], vars["WAVEX_TASK"] = h.o.Config.Run, t.ID
+		vars[proc.AttemptVar] = fmt.Sprintf("%s/recheck-%d/%d.%d", h.o.Config.Run, round, k+1, nth) // its own: by it leftovers are swept
+		got, err := verify.Run(ctx, t.WorkDir(dir), proc.Environ(os.Environ(), vars), []plan.Check{list[k].check})
+		out[k] = remade(got[0])
+		out[k].Left = err != nil
+		out[k].Flaky = nth > 1 && got[0].Passed
+	}
+	var alone []int
+	free := make(chan int, h.o.Config.Parallel)
+	for slot := range h.o.Config.Parallel {
+		free <- slot
+	}
+	var side errgroup.Group
+	side.SetLimit(h.o.Config.Parallel)
+	for k, r := range list {
+		e, seen := verify.Evidence{}, false
+		if r.task != nil {
+			e, seen = known[looked{r.task.WorkDir(dir), r.check}]
+		}
+		switch {
+		case r.task == nil: // the plan has it no longer
+			out[k].Left = true
+		case seen:
+			out[k] = remade(e)
+		case len(r.task.Exclusive) > 0:
+			alone = append(alone, k)
+		default:
+			side.Go(func() error {
+				slot := <-free
+				defer func() { free <- slot }()
+				look(k, slot, 1)
+				return nil
+			})
+		}
+	}
+	_ = side.Wait() // none of them has an error
+	for _, k := range alone {
+		look(k, 0, 1)
+	}
+	for k := range out {
+		if r := out[k]; !r.Left && !r.Passed {
+			look(k, 0, 2)
+		}
+	}
+	return out
+}
+
+func remade(e verify.Evidence) scheduler.Remade {
+	return scheduler.Remade{Passed: e.Passed, Check: e.Check, ExitCode: e.ExitCode, Duration: e.Duration, Reason: e.Reason, Output: e.Output}
+}

@@ -1,0 +1,251 @@
+package scheduler
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"wavex/budget"
+	"wavex/internal/plan"
+)
+
+// This file decides which checks of completed tasks are made again before the end, and
+// says what came of it: a check speaks of the moment when it passed, and later work may
+// have broken what it showed. It is pure; the checks themselves are made by others, with
+// the verification of the criteria.
+
+// Recheck names a check that is made again. Equal checks are made once.
+type Recheck struct {
+	Tasks []string `json:"tasks"` // whose check it is, in plan order
+	N     int      `json:"n"`     // which of the first task's checks, from 1
+}
+
+// Rechecked is what came of them.
+type Rechecked struct {
+	Made int `json:"made"`
+	// Left counts those that were not made, because the run was stopping.
+	Left int `json:"left,omitempty"`
+	// Flaky are those that failed, and passed when they were made once more, alone.
+	Flaky       []string     `json:"flaky,omitempty"`
+	Regressions []Regression `json:"regressions,omitempty"`
+}
+
+// Regression is a check that had passed and fails now.
+type Regression struct {
+	Tasks    []string      `json:"tasks"` // as in Recheck
+	N        int           `json:"n"`
+	Check    string        `json:"check"`     // the command, or the look at a file
+	ExitCode int           `json:"exit_code"` // of a command; -1: it did not start or was killed
+	Duration time.Duration `json:"duration"`
+	Reason   string        `json:"reason,omitempty"` // why it failed, one line
+	Output   string        `json:"output,omitempty"` // head and tail
+	// Since are the tasks whose attempts ended, or whose work was integrated, after it had
+	// passed, in plan order: what broke it is among them. More counts those that are not
+	// listed.
+	Since []string `json:"since"`
+	More  int      `json:"more,omitempty"`
+	// Before says that it had passed in an earlier session: somebody may have worked on the
+	// files in between.
+	Before bool `json:"before,omitempty"`
+}
+
+// String says it in one sentence.
+func (r Regression) String() string {
+	why := r.Reason
+	if why == "" {
+		why = fmt.Sprintf("exit code %d", r.ExitCode)
+	}
+	said := fmt.Sprintf("a check of %s passed and fails now: %s: %s", few(r.Tasks), clip(r.Check, 200), clip(why, 200))
+	if len(r.Since) > 0 {
+		said += "; ended since: " + few(r.Since, r.More)
+	}
+	if r.Before {
+		said += "; it passed in an earlier session"
+	}
+	return said
+}
+
+// few lists at most five ids; more counts further ones.
+func few(ids []string, more ...int) string {
+	const most = 5
+	n := max(len(ids)-most, 0)
+	for _, m := range more {
+		n += m
+	}
+	said := strings.Join(ids[:min(len(ids), most)], ", ")
+	if n > 0 {
+		said += fmt.Sprintf(" and %d more", n)
+	}
+	return said
+}
+
+// Verification is what a verification found.
+type Verification struct {
+	Criteria []Criterion
+	Cost     budget.USD // micro-dollars
+	Rechecks []Remade   // one for each of CriteriaStarted.Rechecks, in their order
+}
+
+// Remade is what one check showed that was made again.
+type Remade struct {
+	Left     bool // it was not made, or not as often as it takes to be sure
+	Passed   bool
+	Flaky    bool // it passed at the second look only
+	Check    string
+	ExitCode int
+	Duration time.Duration
+	Reason   string
+	Output   string
+}
+
+// same is what makes checks equal: made in one place, they show the same.
+type same struct {
+	check plan.Check
+	dir   string
+	task  string // whose it is, where the command may ask for that
+}
+
+func sameAs(t *plan.Task, c plan.Check) same {
+	k := same{check: c, dir: t.WorkDir("")}
+	if strings.Contains(c.Run, "WAVEX_") { // of the attempt's environment
+		k.task = t.ID
+	}
+	return k
+}
+
+// rechecks lists the checks that are due: each has passed, and something ended since that
+// may have changed files. What passed with the last of it holds, and so does whatever is
+// equal to that. A check that was found broken is looked at again in any case.
+func rechecks(s *State) []Recheck {
+	if s.rechecked == s.changes {
+		return nil
+	}
+	type asked struct {
+		Recheck
+		shown int
+	}
+	var list []asked
+	at := map[same]int{}
+	for i := range s.Tasks {
+		t, p := &s.Tasks[i], &s.Plan.Tasks[i]
+		if t.Status != Completed || t.Shown == 0 {
+			continue
+		}
+		for n, c := range p.Verify {
+			if c.NoRecheck {
+				continue
+			}
+			k, known := at[sameAs(p, c)]
+			if !known {
+				k = len(list)
+				at[sameAs(p, c)] = k
+				list = append(list, asked{Recheck: Recheck{N: n + 1}})
+			}
+			a := &list[k]
+			a.shown = max(a.shown, t.Shown)
+			if !slices.Contains(a.Tasks[max(len(a.Tasks)-1, 0):], p.ID) {
+				a.Tasks = append(a.Tasks, p.ID)
+			}
+		}
+	}
+	var due []Recheck
+	for _, a := range list {
+		broken := slices.ContainsFunc(s.Regressions, func(r Regression) bool { return r.N == a.N && r.Tasks[0] == a.Tasks[0] })
+		if a.shown < s.changes || broken {
+			due = append(due, a.Recheck)
+		}
+	}
+	return due
+}
+
+// verified is what a verification leads to; err says that it was cut off.
+func verified(s *State, b CriteriaStarted, v Verification, err error) CriteriaEnded {
+	e := CriteriaEnded{Round: b.Round, Wave: b.Wave, Criteria: v.Criteria, Cost: v.Cost}
+	if err != nil {
+		e.Criteria, e.Error = nil, err.Error()
+		return e
+	}
+	if len(b.Rechecks) == 0 {
+		return e
+	}
+	e.Rechecked = &Rechecked{}
+	for k, r := range b.Rechecks {
+		got := Remade{Left: true}
+		if k < len(v.Rechecks) {
+			got = v.Rechecks[k]
+		}
+		if got.Left {
+			e.Rechecked.Left++
+			continue
+		}
+		e.Rechecked.Made++
+		if got.Flaky {
+			e.Rechecked.Flaky = append(e.Rechecked.Flaky, few(r.Tasks)+": "+got.Check)
+		}
+		if !got.Passed {
+			g := Regression{Tasks: r.Tasks, N: r.N, Check: got.Check, ExitCode: got.ExitCode, Duration: got.Duration, Reason: got.Reason, Output: got.Output}
+			g.suspects(s)
+			e.Rechecked.Regressions = append(e.Rechecked.Regressions, g)
+		}
+	}
+	return e
+}
+
+// suspects lists who ended after the check had passed last.
+func (r *Regression) suspects(s *State) {
+	const most = 20
+	shown := 0
+	for _, id := range r.Tasks {
+		if i, ok := s.Index(id); ok {
+			shown = max(shown, s.Tasks[i].Shown)
+		}
+	}
+	r.Since, r.Before = []string{}, shown < s.session
+	for i := range s.Tasks {
+		switch {
+		case s.Tasks[i].Moved <= shown:
+		case len(r.Since) == most:
+			r.More++
+		default:
+			r.Since = append(r.Since, s.Plan.Tasks[i].ID)
+		}
+	}
+}
+
+// shows tells whether the last attempt's checks passed, and there were any.
+func (t *Task) shows() bool {
+	if t.Last == nil || len(t.Last.Checks) == 0 {
+		return false
+	}
+	for _, c := range t.Last.Checks {
+		if !c.Passed {
+			return false
+		}
+	}
+	return true
+}
+
+// stand notes which checks an integration has shown to hold on the combined tree: of the
+// tasks that it completed, and of those of the same wave before them. Where it has
+// something to tell of them they are looked at once more.
+func (s *State) stand(b IntegrationEnded) {
+	if len(b.Completed) == 0 {
+		return
+	}
+	s.changes++
+	for _, id := range b.Completed {
+		if i, ok := s.Index(id); ok && s.Tasks[i].Status == Completed {
+			t := &s.Tasks[i]
+			t.Moved, t.Stood = s.changes, b.Wave
+			if t.shows() {
+				t.Shown = s.changes - 1
+			}
+		}
+	}
+	for i := range s.Tasks {
+		if t := &s.Tasks[i]; b.Note == "" && t.Status == Completed && t.Stood == b.Wave && t.Shown > 0 {
+			t.Shown = s.changes
+		}
+	}
+}

@@ -1,0 +1,264 @@
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"wavex/internal/verify"
+	"wavex/runner"
+)
+
+// checked is a task with checks of its own, as a list of JSON values.
+func checked(id, checks string, blockedBy ...string) string {
+	return strings.Replace(task(id, blockedBy...), `["true"]`, "["+checks+"]", 1)
+}
+
+// shown is an attempt that was done, with so many checks that passed.
+func shown(n int) runner.Result {
+	r := outcome(runner.Done)
+	for range n {
+		r.Checks = append(r.Checks, verify.Evidence{Passed: true})
+	}
+	return r
+}
+
+// remakes answers a verification: the checks in fails fail now, and are named by task and
+// number.
+func remakes(fails ...string) func(*State, CriteriaStarted) func(context.Context, func() bool) (Verification, error) {
+	return func(s *State, e CriteriaStarted) func(context.Context, func() bool) (Verification, error) {
+		v := Verification{Criteria: slices.Clone(s.Criteria)}
+		for i := range v.Criteria {
+			v.Criteria[i].Met, v.Criteria[i].Verification = true, ExecutionOutput
+		}
+		for _, r := range e.Rechecks {
+			v.Rechecks = append(v.Rechecks, Remade{Check: "look", Passed: !slices.Contains(fails, fmt.Sprintf("%s/%d", r.Tasks[0], r.N)), ExitCode: 1})
+		}
+		return func(context.Context, func() bool) (Verification, error) { return v, nil }
+	}
+}
+
+// told is the rechecks of each verification in short.
+func told(m *memory) (out []string) {
+	for _, b := range of[CriteriaStarted](m) {
+		var list []string
+		for _, r := range b.Rechecks {
+			list = append(list, fmt.Sprintf("%s/%d", strings.Join(r.Tasks, "+"), r.N))
+		}
+		out = append(out, strings.Join(list, " "))
+	}
+	return out
+}
+
+func TestChecksAreMadeAgainWhereLaterWorkMayHaveBrokenThem(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		plan  string
+		done  map[string]int // checks that passed, by task
+		first map[string]runner.Result
+		fails []string
+		want  []string
+		said  []string
+	}{
+		"nothing came after":          {planText(checked("a", `"x"`)), map[string]int{"a": 1}, nil, nil, nil, nil},
+		"another task did":            {planText(checked("a", `"x"`), checked("b", `"y"`, "a")), map[string]int{"a": 1, "b": 1}, nil, nil, []string{"a/1"}, nil},
+		"and broke it":                {planText(checked("a", `"w","x"`), checked("b", `"y"`, "a")), map[string]int{"a": 2, "b": 1}, nil, []string{"a/2"}, []string{"a/1 a/2"}, []string{"a check of a passed and fails now: look: exit code 1; ended since: b"}},
+		"one after the break":         {planText(checked("a", `"x"`), checked("b", `"y"`, "a"), checked("c", `"y"`, "b")), map[string]int{"a": 1, "b": 1, "c": 1}, nil, []string{"a/1"}, []string{"a/1"}, []string{"a check of a passed and fails now: look: exit code 1; ended since: b, c"}},
+		"an equal one came last":      {planText(checked("a", `"x"`), checked("b", `"x"`, "a")), map[string]int{"a": 1, "b": 1}, nil, nil, nil, nil},
+		"equal ones are one":          {planText(checked("a", `"x"`), checked("b", `"x"`, "a"), checked("c", `"y"`, "b")), map[string]int{"a": 1, "b": 1, "c": 1}, nil, []string{"a/1"}, []string{"a+b/1"}, []string{"a check of a, b passed and fails now: look: exit code 1; ended since: c"}},
+		"in another place":            {planText(strings.Replace(checked("a", `"x"`), `"id"`, `"dir":"sub","id"`, 1), checked("b", `"x"`, "a")), map[string]int{"a": 1, "b": 1}, nil, nil, []string{"a/1"}, nil},
+		"it asks whose it is":         {planText(checked("a", `"test -e $WAVEX_TASK"`), checked("b", `"test -e $WAVEX_TASK"`, "a")), map[string]int{"a": 1, "b": 1}, nil, nil, []string{"a/1"}, nil},
+		"for its own time":            {planText(checked("a", `{"run":"! x","recheck":false},"z"`), checked("b", `"x"`, "a")), map[string]int{"a": 2, "b": 1}, nil, []string{"a/1"}, []string{"a/2"}, nil},
+		"a command is no check":       {`{"tasks":[{"id":"a","command":"x"},{"id":"b","command":"y","blockedBy":"a"}]}`, nil, nil, nil, nil, nil},
+		"a check of a command is":     {`{"tasks":[{"id":"a","command":"x","verify":"w"},{"id":"b","command":"y","blockedBy":"a"}]}`, map[string]int{"a": 1}, nil, nil, []string{"a/1"}, nil},
+		"an attempt that failed, too": {planText(checked("a", `"x"`), checked("b", `"x"`)), map[string]int{"a": 1, "b": 1}, map[string]runner.Result{"b": wrong("no")}, nil, nil, nil},
+		"with criteria, in one":       {`{"criteria":[{"text":"c","verify":"z"}],` + planText(checked("a", `"x"`), checked("b", `"y"`, "a"))[1:], map[string]int{"a": 1, "b": 1}, nil, []string{"a/1"}, []string{"a/1"}, []string{"a check of a passed and fails now: look: exit code 1; ended since: b"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cfg := testConfig()
+			cfg.Review, cfg.Parallel, cfg.Counsel = ReviewOff, 1, false
+			b := newBundle(t, mustPlan(t, c.plan), cfg)
+			for i := range b.State.Plan.Tasks {
+				id := b.State.Plan.Tasks[i].ID
+				if r, ok := c.first[id]; ok {
+					b.runner.results[id] = append(b.runner.results[id], r)
+				}
+				b.runner.results[id] = append(b.runner.results[id], shown(c.done[id]))
+			}
+			b.Verify = remakes(c.fails...)
+			if end := b.run(t); end.Status != "complete" || end.ExitCode != 0 || !b.State.ExitSignal {
+				t.Fatalf("ended as %+v", end)
+			}
+			if got := told(b.journal); !slices.Equal(got, c.want) {
+				t.Errorf("made again %q, want %q", got, c.want)
+			}
+			var said []string
+			for _, r := range b.State.Regressions {
+				said = append(said, r.String())
+			}
+			if !slices.Equal(said, c.said) {
+				t.Errorf("said %q, want %q", said, c.said)
+			}
+			gate := of[GateEnded](b.journal)[0]
+			for _, s := range c.said {
+				if !slices.Contains(gate.Reasons, s) {
+					t.Errorf("the gate does not say %q: %q", s, gate.Reasons)
+				}
+			}
+		})
+	}
+}
+
+// What was broken is looked at again after the next work, also where an equal check has
+// passed with that.
+func TestABrokenCheckIsLookedAtAgain(t *testing.T) {
+	t.Parallel()
+	cfg := testConfig()
+	cfg.Review, cfg.Parallel = ReviewOff, 1
+	text := `{"criteria":[{"text":"c","verify":"z"}],` + planText(checked("a", `"z"`), checked("b", `"y"`, "a"))[1:]
+	b := newBundle(t, mustPlan(t, text), cfg)
+	for _, id := range []string{"a", "b", "R-001"} {
+		b.runner.results[id] = []runner.Result{shown(1)}
+	}
+	round := 0
+	b.Verify = func(s *State, e CriteriaStarted) func(context.Context, func() bool) (Verification, error) {
+		round++
+		work := remakes("a/1")(s, e)
+		if round > 1 {
+			work = remakes()(s, e)
+		}
+		met := round > 1
+		return func(ctx context.Context, more func() bool) (Verification, error) {
+			v, err := work(ctx, more)
+			v.Criteria[0].Met = met
+			return v, err
+		}
+	}
+	if end := b.run(t); end.Status != "complete" {
+		t.Fatalf("ended as %+v", end)
+	}
+	if got, want := told(b.journal), []string{"a/1", "a+R-001/1 b/1"}; !slices.Equal(got, want) {
+		t.Errorf("made again %q, want %q", got, want)
+	}
+	if len(b.State.Regressions) > 0 {
+		t.Errorf("still broken: %+v", b.State.Regressions)
+	}
+}
+
+// A signal lets the check that is being made end, and begins no other; a resume makes all of
+// them, since people may have worked on the files.
+func TestASignalLeavesOutWhatIsLeftOfTheChecks(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		cfg := testConfig()
+		cfg.Review, cfg.Parallel = ReviewOff, 1
+		p := mustPlan(t, planText(checked("a", `"w","x"`), checked("b", `"y"`, "a")))
+		b := newBundle(t, p, cfg)
+		b.runner.results["a"], b.runner.results["b"] = []runner.Result{shown(2)}, []runner.Result{shown(1)}
+		begun := make(chan struct{})
+		b.Verify = func(*State, CriteriaStarted) func(context.Context, func() bool) (Verification, error) {
+			return func(ctx context.Context, more func() bool) (Verification, error) {
+				close(begun)
+				for more() {
+					time.Sleep(time.Second) // of the bubble's clock
+				}
+				return Verification{Rechecks: []Remade{{Passed: true}, {Left: true}}}, context.Cause(ctx)
+			}
+		}
+		go func() {
+			<-begun
+			b.signals <- Signal{Name: "SIGINT", Code: 130}
+		}()
+		if end := b.run(t); end.Status != "interrupted" || end.ExitCode != 130 || end.Resume == "" {
+			t.Fatalf("ended as %+v", end)
+		}
+		if got := of[CriteriaEnded](b.journal); len(got) != 1 || got[0].Error != "" || got[0].Rechecked.Made != 1 || got[0].Rechecked.Left != 1 {
+			t.Errorf("it came to %+v", got)
+		}
+
+		again := newBundle(t, p, cfg)
+		if err := again.State.Replay(b.journal.events); err != nil {
+			t.Fatal(err)
+		}
+		again.Open, again.Verify = Resumed{Config: cfg, Plan: p.Path}, remakes("a/2")
+		if end := again.run(t); end.Status != "complete" {
+			t.Fatalf("ended as %+v", end)
+		}
+		if got, want := told(again.journal), []string{"a/1 a/2 b/1"}; !slices.Equal(got, want) {
+			t.Errorf("made again %q, want %q", got, want)
+		}
+		if r := again.State.Regressions; len(r) != 1 || !r[0].Before {
+			t.Errorf("broken: %+v", r)
+		}
+	})
+}
+
+// When the time is up no further check is begun, and the run pauses.
+func TestTheTimeLimitLeavesOutWhatIsLeftOfTheChecks(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		cfg := testConfig()
+		cfg.Review, cfg.Parallel, cfg.Limits.Wall = ReviewOff, 1, time.Hour
+		b := newBundle(t, mustPlan(t, planText(checked("a", `"x"`), checked("b", `"y"`, "a"))), cfg)
+		b.runner.results["a"], b.runner.results["b"] = []runner.Result{shown(1)}, []runner.Result{shown(1)}
+		b.Verify = func(*State, CriteriaStarted) func(context.Context, func() bool) (Verification, error) {
+			return func(_ context.Context, more func() bool) (Verification, error) {
+				for more() {
+					time.Sleep(time.Minute) // of the bubble's clock
+				}
+				return Verification{Rechecks: []Remade{{Left: true}}}, nil
+			}
+		}
+		if end := b.run(t); end.Status != "paused" || end.ExitCode != 3 || !strings.Contains(end.Reason, "wall") {
+			t.Errorf("ended as %+v", end)
+		}
+	})
+}
+
+// Where work is integrated, what the last integration has shown on the combined tree is not
+// made again; it is where the integration has something to tell.
+func TestWhatAnIntegrationHasShownIsNotMadeAgain(t *testing.T) {
+	t.Parallel()
+	for note, want := range map[string][]string{"": {"a/1"}, "flaky: x": {"a/1", "b/1", "c/1"}} {
+		t.Run(note, func(t *testing.T) {
+			t.Parallel()
+			s := NewState(mustPlan(t, planText(checked("a", `"x"`), checked("b", `"y"`), checked("c", `"z"`, "a"), checked("d", `"y"`, "a"))))
+			cfg := testConfig()
+			cfg.Isolation = Isolated
+			tell := func(bodies ...Body) {
+				for _, b := range bodies {
+					if err := s.apply(Event{Seq: s.Seq + 1, Body: b}); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			tell(RunStarted{Config: cfg})
+			for i, id := range []string{"a", "b", "c", "d"} {
+				tell(AttemptStarted{Task: id, Key: s.Tasks[i].Key, Attempt: 1}, AttemptEnded{Task: id, Key: s.Tasks[i].Key, Attempt: 1, Result: shown(1), Status: Verified})
+				switch id {
+				case "b":
+					tell(IntegrationStarted{Wave: 1}, IntegrationEnded{Wave: 1, Completed: []string{"a", "b"}})
+				case "c":
+					tell(IntegrationStarted{Wave: 2}, IntegrationEnded{Wave: 2, Completed: []string{"c"}})
+				}
+			}
+			tell(IntegrationStarted{Wave: 2}, IntegrationEnded{Wave: 2, Completed: []string{"d"}, Note: note})
+			var got []string
+			for _, r := range rechecks(s) {
+				got = append(got, fmt.Sprintf("%s/%d", r.Tasks[0], r.N))
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("due %q, want %q", got, want)
+			}
+			g := Regression{Tasks: []string{"a"}, N: 1}
+			if g.suspects(s); !slices.Equal(g.Since, []string{"c", "d"}) || g.Before {
+				t.Errorf("suspects %+v", g)
+			}
+		})
+	}
+}
