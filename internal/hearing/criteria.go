@@ -71,7 +71,7 @@ func (h *Hearing) verification(s *scheduler.State, e scheduler.CriteriaStarted) 
 					h.run(ctx, dir, &items[i], made)
 				}
 			}
-			out.Rechecks = h.again(ctx, dir, e.Round, list, made, more)
+			out.Rechecks = h.remake(ctx, dir, e.Round, list, made, more)
 			if e.Judge {
 				out.Cost = h.judge(ctx, e, dir, request, files, items)
 			}

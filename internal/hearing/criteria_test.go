@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"wavex/budget"
 	"wavex/counsel"
 	"wavex/internal/agent"
 	"wavex/scheduler"
@@ -31,6 +32,12 @@ func standIn(t *testing.T, out []scheduler.Criterion, id string) scheduler.Crite
 	return scheduler.Criterion{}
 }
 
+// settle makes a verification of criteria.
+func settle(ctx context.Context, h *Hearing, s *scheduler.State, e scheduler.CriteriaStarted) ([]scheduler.Criterion, budget.USD, error) {
+	v, err := h.verification(s, e)(ctx, func() bool { return true })
+	return v.Criteria, v.Cost, err
+}
+
 func TestCriteria(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -40,7 +47,7 @@ func TestCriteria(t *testing.T) {
 		{ID: "C-9", Verdict: "yes", Reason: "nobody asked", File: "doc.md", Quote: "hello there"},
 		{ID: "a/C-2", Verdict: "yes", Reason: "see", File: "sub/a.go", Line: 1, Quote: "package cruel"}}}}}
 	h, s := heard(t, dir, judged, who)
-	out, cost, err := h.verifyCriteria(s, scheduler.CriteriaStarted{Round: 2, Judge: true})(t.Context())
+	out, cost, err := settle(t.Context(), h, s, scheduler.CriteriaStarted{Round: 2, Judge: true})
 	if err != nil || cost != 1000 || len(out) != 6 {
 		t.Fatalf("%d criteria, %s, %v", len(out), cost, err)
 	}
@@ -76,7 +83,7 @@ func TestCriteria(t *testing.T) {
 func TestCriteriaOfAWave(t *testing.T) {
 	t.Parallel()
 	h, s := heard(t, t.TempDir(), judged, &asked{})
-	out, cost, err := h.verifyCriteria(s, scheduler.CriteriaStarted{Round: 1, Wave: 1, Only: []string{"C-2", "a/C-1"}})(t.Context())
+	out, cost, err := settle(t.Context(), h, s, scheduler.CriteriaStarted{Round: 1, Wave: 1, Only: []string{"C-2", "a/C-1"}})
 	if err != nil || cost != 0 || len(out) != 2 || !standIn(t, out, "C-2").Met || standIn(t, out, "a/C-1").Met {
 		t.Errorf("%+v, %s, %v", out, cost, err)
 	}
@@ -89,7 +96,7 @@ func TestCriteriaCutShort(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("enough")
 	cancel(why)
-	out, _, err := h.verifyCriteria(s, scheduler.CriteriaStarted{Round: 1, Judge: true})(ctx)
+	out, _, err := settle(ctx, h, s, scheduler.CriteriaStarted{Round: 1, Judge: true})
 	if !errors.Is(err, why) {
 		t.Errorf("%v", err)
 	}
@@ -137,7 +144,7 @@ func TestRulings(t *testing.T) {
 				who.answers = map[string]any{"judge/round-1": map[string]any{"rulings": c.rulings}}
 			}
 			h, s := heard(t, dir, judged, who)
-			out, _, err := h.verifyCriteria(s, scheduler.CriteriaStarted{Round: 1, Judge: true})(t.Context())
+			out, _, err := settle(t.Context(), h, s, scheduler.CriteriaStarted{Round: 1, Judge: true})
 			must(t, err)
 			got := standIn(t, out, "C-3")
 			if got.Met != c.met || got.Verification != c.how || !strings.Contains(got.Evidence, c.says) {
@@ -168,7 +175,7 @@ func TestStandInRulings(t *testing.T) {
 	}
 	h, s := heard(t, dir, judged, &asked{})
 	h.o.Agent = agent.Agent{Name: agent.Rehearsal}
-	if _, _, err := h.verifyCriteria(s, scheduler.CriteriaStarted{Round: 1, Judge: true})(t.Context()); err != nil {
+	if _, _, err := settle(t.Context(), h, s, scheduler.CriteriaStarted{Round: 1, Judge: true}); err != nil {
 		t.Error(err)
 	}
 	if q := h.panel.Caller.(*asked).got["judge/round-1"]; len(q.Rehearse) == 0 {

@@ -35,11 +35,11 @@ func rechecks(s *scheduler.State, e scheduler.CriteriaStarted) []recheck {
 	return out
 }
 
-// again makes them, side by side as attempts make theirs, but for tasks that ask for
+// remake makes them, side by side as attempts make theirs, but for tasks that ask for
 // something alone. What fails is looked at once more with nothing beside it: checks of
 // tasks that never ran together may be in each other's way. more is asked before each; known
 // has what was looked at already, by place.
-func (h *Hearing) again(ctx context.Context, dir string, round int, list []recheck, known map[looked]verify.Evidence, more func() bool) []scheduler.Remade {
+func (h *Hearing) remake(ctx context.Context, dir string, round int, list []recheck, known map[looked]verify.Evidence, more func() bool) []scheduler.Remade {
 	out := make([]scheduler.Remade, len(list))
 	look := func(k, slot, nth int) {
 		t := list[k].task
@@ -58,12 +58,13 @@ func (h *Hearing) again(ctx context.Context, dir string, round int, list []reche
 		out[k].Flaky = nth > 1 && got[0].Passed
 	}
 	var alone []int
-	free := make(chan int, h.o.Config.Parallel)
-	for slot := range h.o.Config.Parallel {
+	wide := max(1, h.o.Config.Parallel)
+	free := make(chan int, wide)
+	for slot := range wide {
 		free <- slot
 	}
 	var side errgroup.Group
-	side.SetLimit(h.o.Config.Parallel)
+	side.SetLimit(wide)
 	for k, r := range list {
 		e, seen := verify.Evidence{}, false
 		if r.task != nil {

@@ -1,0 +1,73 @@
+package hearing
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"wavex/scheduler"
+)
+
+const remade7 = `{"criteria":[{"text":"once","check":"echo made >>once"}],"tasks":[
+	{"id":"a","subject":"A","verify":["echo made >>once","test $WAVEX_TASK = a && test -d $TMPDIR && test -n \"$WAVEX_PORT_BASE\""]},
+	{"id":"b","subject":"B","verify":["test -e seen || { touch seen; exit 1; }","echo why; exit 7"]},
+	{"id":"c","subject":"C","dir":"sub","exclusive":"db","verify":[{"file":"here"},"test -e here"]}]}`
+
+// asks is a verification of the named checks.
+func asks(names ...string) scheduler.CriteriaStarted {
+	e := scheduler.CriteriaStarted{Round: 3}
+	for _, n := range names {
+		task, nth, _ := strings.Cut(n, "/")
+		e.Rechecks = append(e.Rechecks, scheduler.Recheck{Tasks: []string{task}, N: int(nth[0] - '0')})
+	}
+	return e
+}
+
+// What was made for a criterion is not made again; what fails is looked at twice; where a
+// task asks for something alone, and wherever it works, its check is made.
+func TestChecksMadeAgain(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	files{"sub/here": ""}.write(t, dir)
+	h, s := heard(t, dir, remade7, &asked{})
+	h.o.Config.Parallel = 2
+	v, err := h.verification(s, asks("a/1", "a/2", "b/1", "b/2", "c/1", "c/2", "gone/1", "a/9"))(t.Context(), func() bool { return true })
+	if err != nil || len(v.Rechecks) != 8 || len(v.Criteria) != 1 || !v.Criteria[0].Met {
+		t.Fatalf("%+v, %v", v, err)
+	}
+	for k, want := range []struct{ left, passed, flaky bool }{
+		{passed: true}, {passed: true}, {passed: true, flaky: true}, {}, {passed: true}, {passed: true}, {left: true}, {left: true},
+	} {
+		if got := v.Rechecks[k]; got.Left != want.left || got.Passed != want.passed || got.Flaky != want.flaky {
+			t.Errorf("check %d: %+v", k+1, got)
+		}
+	}
+	if got := v.Rechecks[3]; got.ExitCode != 7 || got.Reason != "exit code 7" || strings.TrimSpace(got.Output) != "why" || got.Check != "echo why; exit 7" {
+		t.Errorf("what failed: %+v", got)
+	}
+	if text, err := os.ReadFile(filepath.Join(dir, "once")); err != nil || string(text) != "made\n" {
+		t.Errorf("made %q, %v", text, err)
+	}
+}
+
+// When the run is stopping nothing more is begun, also no second look, and what is not sure
+// is left open; a check that is cut short is none.
+func TestChecksLeftOut(t *testing.T) {
+	t.Parallel()
+	h, s := heard(t, t.TempDir(), remade7, &asked{})
+	n := 0
+	v, err := h.verification(s, asks("b/2", "a/1"))(t.Context(), func() bool { n++; return n == 1 })
+	if err != nil || !v.Rechecks[0].Left || !v.Rechecks[1].Passed {
+		t.Errorf("%+v, %v", v.Rechecks, err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	why := errors.New("enough")
+	cancel(why)
+	v, err = h.verification(s, asks("a/2", "b/2"))(ctx, func() bool { return true })
+	if !errors.Is(err, why) || !v.Rechecks[0].Left || !v.Rechecks[1].Left {
+		t.Errorf("%+v, %v", v.Rechecks, err)
+	}
+}
