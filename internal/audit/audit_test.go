@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,58 +12,23 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"wavex/budget"
 	"wavex/internal/gaps"
 	"wavex/internal/journal"
-	"wavex/internal/plan"
-	"wavex/internal/proc"
 	"wavex/internal/record"
+	"wavex/internal/roomtest"
 	"wavex/internal/secret"
 	"wavex/runner"
 	"wavex/scheduler"
 )
 
-func TestMain(m *testing.M) {
-	_ = proc.Subreaper() // elsewhere than on Linux it cannot
-	goleak.VerifyTestMain(m)
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// files are texts by path.
-type files map[string]string
-
-func (f files) write(t *testing.T, dir string) {
-	t.Helper()
-	for _, name := range slices.Sorted(maps.Keys(f)) {
-		path := filepath.Join(dir, filepath.FromSlash(name))
-		must(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		must(t, os.WriteFile(path, []byte(f[name]), 0o644))
-	}
-}
-
-func mustPlan(t *testing.T, dir, text string) *plan.Plan {
-	t.Helper()
-	p, diags := plan.Parse("plan.json", []byte(text), plan.Options{})
-	if p == nil {
-		t.Fatalf("the test's plan: %v", diags)
-	}
-	p.Path = filepath.Join(dir, "plan.json")
-	return p
-}
+func TestMain(m *testing.M) { roomtest.Main(m) }
 
 // planned is a verification of a plan without a run.
 func planned(t *testing.T, dir, text string) (*Audit, *bytes.Buffer) {
 	t.Helper()
 	var warn bytes.Buffer
-	return &Audit{Plan: mustPlan(t, dir, text), Dir: dir, Secrets: secret.New([]string{"API_KEY=a-very-secret-value"}), Warn: &warn}, &warn
+	return &Audit{Plan: roomtest.Plan(t, dir, text), Dir: dir, Secrets: secret.New([]string{"API_KEY=a-very-secret-value"}), Warn: &warn}, &warn
 }
 
 // ran is a verification of a plan of which a run has completed tasks, and ended so; "" for
@@ -85,15 +49,15 @@ func ran(t *testing.T, dir, text string, completed []string, end string) *Audit 
 		bodies = append(bodies, scheduler.RunEnded{Status: end})
 	}
 	log, _, err := record.Open(a.Loop(), "r-1", false, 0)
-	must(t, err)
+	roomtest.Must(t, err)
 	defer log.Close()
 	for i, b := range bodies {
 		e := scheduler.Event{Seq: int64(i + 1), Time: time.Unix(int64(i), 0).UTC(), Body: b}
-		must(t, log.Append(e))
+		roomtest.Must(t, log.Append(e))
 		a.Events = append(a.Events, e)
 	}
-	must(t, log.Sync())
-	must(t, a.State.Replay(a.Events))
+	roomtest.Must(t, log.Sync())
+	roomtest.Must(t, a.State.Replay(a.Events))
 	return a
 }
 
@@ -113,10 +77,10 @@ const many = `{"name":"all","criteria":[{"text":"it is named","verify":{"file":"
 func TestMake(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	files{"sub/here": "", "sub/doc.md": "good bye\n", "core": "", "here": ""}.write(t, dir)
+	roomtest.Files{"sub/here": "", "sub/doc.md": "good bye\n", "core": "", "here": ""}.Write(t, dir)
 	a, _ := planned(t, dir, many)
 	doc, err := a.Make(t.Context(), nil)
-	must(t, err)
+	roomtest.Must(t, err)
 	if doc.Name != "all" || len(doc.Checks) != 7 || doc.Passed() != 3 {
 		t.Errorf("%s: %d checks, %d passed: %+v", doc.Name, len(doc.Checks), doc.Passed(), doc.Checks)
 	}
@@ -142,7 +106,7 @@ func TestMake(t *testing.T) {
 func TestChecksAreMadeOnce(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	must(t, os.Mkdir(filepath.Join(dir, "sub"), 0o755))
+	roomtest.Must(t, os.Mkdir(filepath.Join(dir, "sub"), 0o755))
 	a, _ := planned(t, dir, `{"criteria":[{"text":"c","verify":"echo x >> made"}],"tasks":[{"id":"a","subject":"a","verify":["echo x >> made"]},{"id":"b","subject":"b","verify":["echo x >> made"]},{"id":"c","subject":"c","dir":"sub","verify":["echo x >> made"]}]}`)
 	doc, err := a.Make(t.Context(), nil)
 	if err != nil || len(doc.Checks) != 4 {
@@ -160,11 +124,11 @@ func TestKeep(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	a, _ := planned(t, dir, `{"tasks":[{"id":"a","subject":"a","verify":["echo a-very-secret-value; false"]}]}`)
-	must(t, os.Mkdir(a.Loop(), 0o755))
+	roomtest.Must(t, os.Mkdir(a.Loop(), 0o755))
 	elsewhere := filepath.Join(t.TempDir(), "precious")
-	must(t, os.WriteFile(elsewhere, []byte("precious"), 0o600))
+	roomtest.Must(t, os.WriteFile(elsewhere, []byte("precious"), 0o600))
 	at := filepath.Join(a.Loop(), "VERIFICATION.md")
-	must(t, os.Symlink(elsewhere, at))
+	roomtest.Must(t, os.Symlink(elsewhere, at))
 	called := false
 	_, err := a.Make(t.Context(), func(doc *gaps.Document) error {
 		called = true
@@ -174,7 +138,7 @@ func TestKeep(t *testing.T) {
 		}
 		return nil
 	})
-	must(t, err)
+	roomtest.Must(t, err)
 	text, err := os.ReadFile(at)
 	if err != nil || !called || !strings.Contains(string(text), "gaps_found") || strings.Contains(string(text), "very-secret") {
 		t.Errorf("%v, %v:\n%s", called, err, text)
@@ -188,7 +152,7 @@ func TestKeep(t *testing.T) {
 	if lock, err := record.Hold(a.Loop(), "x"); err != nil {
 		t.Errorf("the lock was kept: %v", err)
 	} else {
-		must(t, lock.Unlock())
+		roomtest.Must(t, lock.Unlock())
 	}
 }
 
@@ -197,10 +161,10 @@ func TestLocked(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	a, _ := planned(t, dir, `{"tasks":[{"id":"a","subject":"a","verify":["touch made"]}]}`)
-	must(t, os.Mkdir(a.Loop(), 0o755))
+	roomtest.Must(t, os.Mkdir(a.Loop(), 0o755))
 	lock, err := record.Hold(a.Loop(), "r")
-	must(t, err)
-	defer func() { must(t, lock.Unlock()) }()
+	roomtest.Must(t, err)
+	defer func() { roomtest.Must(t, lock.Unlock()) }()
 	var held *journal.LockedError
 	if doc, err := a.Make(t.Context(), nil); doc != nil || !errors.As(err, &held) {
 		t.Errorf("%+v, %v", doc, err)
@@ -235,7 +199,7 @@ func TestScan(t *testing.T) {
 	t.Parallel()
 	const text = `{"links":[{"from":"x.md","to":"y.md"}],"tasks":[{"id":"a","subject":"a","dir":"sub","files":["a.go","both.go"]},{"id":"b","subject":"b","files":["b.go","sub/both.go",{"path":"read.go","action":"read"},{"path":"away.go","action":"delete"}]}]}`
 	dir, outside := t.TempDir(), t.TempDir()
-	files{"sub/a.go": stub, "b.go": stub, "sub/both.go": stub, "read.go": stub, "away.go": stub, "x.md": "x", "y.md": "y"}.write(t, dir)
+	roomtest.Files{"sub/a.go": stub, "b.go": stub, "sub/both.go": stub, "read.go": stub, "away.go": stub, "x.md": "x", "y.md": "y"}.Write(t, dir)
 	for name, c := range map[string]struct {
 		a    *Audit
 		want string
@@ -249,9 +213,9 @@ func TestScan(t *testing.T) {
 		}
 	}
 	// A link that an agent left leads nowhere outside of the project.
-	files{"b.go": stub}.write(t, outside)
-	must(t, os.Remove(filepath.Join(dir, "b.go")))
-	must(t, os.Symlink(filepath.Join(outside, "b.go"), filepath.Join(dir, "b.go")))
+	roomtest.Files{"b.go": stub}.Write(t, outside)
+	roomtest.Must(t, os.Remove(filepath.Join(dir, "b.go")))
+	roomtest.Must(t, os.Symlink(filepath.Join(outside, "b.go"), filepath.Join(dir, "b.go")))
 	a, _ := planned(t, dir, text)
 	if doc, err := a.Make(t.Context(), nil); err != nil || slices.ContainsFunc(doc.Gaps, func(g gaps.Gap) bool { return g.File == "b.go" }) {
 		t.Errorf("%q, %v", told(doc), err)
@@ -274,7 +238,7 @@ func TestKnown(t *testing.T) {
 func TestMend(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	files{"one/x": "", "two/x": "", "s.go": stub}.write(t, dir)
+	roomtest.Files{"one/x": "", "two/x": "", "s.go": stub}.Write(t, dir)
 	a := ran(t, dir, `{"criteria":[{"text":"all is well","verify":"false"}],"tasks":[{"id":"a","subject":"a","dir":"one","verify":["false"]},{"id":"b","subject":"b","dir":"one","verify":["false"]},{"id":"c","subject":"c","dir":"two","verify":["false"]},{"id":"d","subject":"d","files":["s.go"]}]}`, []string{"a", "b", "c", "d"}, "")
 	var doc *gaps.Document
 	if _, err := a.Make(t.Context(), func(d *gaps.Document) error { doc = d; return a.Mend(d, 2, 20) }); err != nil {
@@ -284,7 +248,7 @@ func TestMend(t *testing.T) {
 		t.Errorf("%d gaps: %q", len(doc.Gaps), told(doc))
 	}
 	events, err := record.Read(a.Loop())
-	must(t, err)
+	roomtest.Must(t, err)
 	added, ok := events[len(events)-1].Body.(scheduler.TasksAdded)
 	if !ok || added.Round != 2 || added.Origin != "verify" {
 		t.Fatalf("the last record is %+v", events[len(events)-1])
@@ -333,14 +297,14 @@ func TestSettle(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			if c.there {
-				files{"there": ""}.write(t, dir)
+				roomtest.Files{"there": ""}.Write(t, dir)
 			}
 			a := ran(t, dir, text, []string{"a"}, c.end)
 			n := len(a.Events)
 			_, err := a.Make(t.Context(), nil)
-			must(t, err)
+			roomtest.Must(t, err)
 			events, err := record.Read(a.Loop())
-			must(t, err)
+			roomtest.Must(t, err)
 			var got []string
 			for _, e := range events[n:] {
 				got = append(got, strings.TrimPrefix(fmt.Sprintf("%T", e.Body), "scheduler."))

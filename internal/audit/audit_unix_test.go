@@ -6,14 +6,14 @@ import (
 	"path/filepath"
 	"testing"
 
-	"golang.org/x/sys/unix"
+	"wavex/internal/roomtest"
 )
 
 // A named pipe where a file was declared keeps nobody waiting.
 func TestPipe(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	must(t, unix.Mkfifo(filepath.Join(dir, "a.go"), 0o600))
+	roomtest.Pipe(t, filepath.Join(dir, "a.go"))
 	a, _ := planned(t, dir, `{"links":[{"from":"a.go","to":"a.go"}],"tasks":[{"id":"a","subject":"a","files":["a.go"]}]}`)
 	if doc, err := a.Make(t.Context(), nil); err != nil || len(doc.Gaps) != 1 {
 		t.Errorf("%q, %v", told(doc), err)

@@ -11,22 +11,23 @@ import (
 
 	"pgregory.net/rapid"
 
+	"wavex/internal/roomtest"
 	"wavex/scheduler"
 )
 
 func TestBase(t *testing.T) {
 	t.Parallel()
 	none, empty := t.TempDir(), t.TempDir()
-	run(t, empty, "init", "-q")
+	roomtest.Git(t, empty, "init", "-q")
 	for _, dir := range []string{none, empty, filepath.Join(none, "gone")} {
 		if got := Base(t.Context(), dir); got != "" {
 			t.Errorf("without a commit it is %q", got)
 		}
 	}
 	// Git warns of a branch of that name, and the warning is no commit.
-	dir := repo(t, files{"a": "a"})
+	dir := roomtest.Repo(t, roomtest.Files{"a": "a"})
 	want := Base(t.Context(), dir)
-	run(t, dir, "update-ref", "refs/heads/HEAD", "HEAD")
+	roomtest.Git(t, dir, "update-ref", "refs/heads/HEAD", "HEAD")
 	if got := Base(t.Context(), dir); len(want) < 40 || got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -35,29 +36,29 @@ func TestBase(t *testing.T) {
 // What is shown of declared files: how they differ, or what is in them; never more.
 func TestChanges(t *testing.T) {
 	t.Parallel()
-	base := files{"pkg/a.go": "package pkg\n", "same.go": "same\n", "i.tsx": "i\n", "gone": "gone\n"}
+	base := roomtest.Files{"pkg/a.go": "package pkg\n", "same.go": "same\n", "i.tsx": "i\n", "gone": "gone\n"}
 	for name, c := range map[string]struct {
-		change  files
+		change  roomtest.Files
 		declare []string
 		has     []string
 		hasNot  []string
 	}{
-		"changed":           {files{"pkg/a.go": "package other\n"}, []string{"pkg/a.go"}, []string{"-package pkg", "+package other"}, nil},
-		"not declared":      {files{"pkg/a.go": "package other\n"}, []string{"same.go"}, nil, []string{"other", "same"}},
-		"new":               {files{"new.go": "fresh\n"}, []string{"new.go"}, []string{"new file new.go\nfresh"}, nil},
+		"changed":           {roomtest.Files{"pkg/a.go": "package other\n"}, []string{"pkg/a.go"}, []string{"-package pkg", "+package other"}, nil},
+		"not declared":      {roomtest.Files{"pkg/a.go": "package other\n"}, []string{"same.go"}, nil, []string{"other", "same"}},
+		"new":               {roomtest.Files{"new.go": "fresh\n"}, []string{"new.go"}, []string{"new file new.go\nfresh"}, nil},
 		"not there":         {nil, []string{"never.go"}, nil, []string{"never"}},
-		"new, name of old":  {files{"pkg/a.go": "package other\n", "a.go": "fresh\n"}, []string{"pkg/a.go", "a.go"}, []string{"new file a.go\nfresh"}, nil},
-		"new, named in old": {files{"pkg/a.go": "// see x/a.go\n", "a.go": "fresh\n"}, []string{"pkg/a.go", "a.go"}, []string{"new file a.go\nfresh"}, nil},
-		"letters":           {files{"é.txt": "fresh\n"}, []string{"é.txt"}, []string{"new file é.txt\nfresh"}, nil},
-		"a pattern":         {files{"[id].tsx": "fresh\n", "i.tsx": "other\n"}, []string{"[id].tsx"}, []string{"new file [id].tsx\nfresh"}, []string{"other"}},
-		"magic":             {files{":(top)x": "fresh\n"}, []string{":(top)x"}, []string{"new file :(top)x\nfresh"}, nil},
-		"line ends":         {files{".gitattributes": "* text=auto\n", "pkg/a.go": "package pkg\r\nx\r\n"}, []string{"pkg/a.go"}, []string{"+x"}, []string{"warning"}},
-		"binary":            {files{"blob": "a\x00secret"}, []string{"blob"}, nil, []string{"secret"}},
+		"new, name of old":  {roomtest.Files{"pkg/a.go": "package other\n", "a.go": "fresh\n"}, []string{"pkg/a.go", "a.go"}, []string{"new file a.go\nfresh"}, nil},
+		"new, named in old": {roomtest.Files{"pkg/a.go": "// see x/a.go\n", "a.go": "fresh\n"}, []string{"pkg/a.go", "a.go"}, []string{"new file a.go\nfresh"}, nil},
+		"letters":           {roomtest.Files{"é.txt": "fresh\n"}, []string{"é.txt"}, []string{"new file é.txt\nfresh"}, nil},
+		"a pattern":         {roomtest.Files{"[id].tsx": "fresh\n", "i.tsx": "other\n"}, []string{"[id].tsx"}, []string{"new file [id].tsx\nfresh"}, []string{"other"}},
+		"magic":             {roomtest.Files{":(top)x": "fresh\n"}, []string{":(top)x"}, []string{"new file :(top)x\nfresh"}, nil},
+		"line ends":         {roomtest.Files{".gitattributes": "* text=auto\n", "pkg/a.go": "package pkg\r\nx\r\n"}, []string{"pkg/a.go"}, []string{"+x"}, []string{"warning"}},
+		"binary":            {roomtest.Files{"blob": "a\x00secret"}, []string{"blob"}, nil, []string{"secret"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			dir := repo(t, base)
-			c.change.write(t, dir)
+			dir := roomtest.Repo(t, base)
+			c.change.Write(t, dir)
 			got, err := since{dir: dir, base: "HEAD"}.changes(t.Context(), c.declare)
 			if err != nil {
 				t.Error(err)
@@ -80,9 +81,9 @@ func TestChanges(t *testing.T) {
 func TestChangesFollowNoLink(t *testing.T) {
 	t.Parallel()
 	outside := t.TempDir()
-	files{"key": "private"}.write(t, outside)
-	for _, dir := range []string{t.TempDir(), repo(t, nil)} {
-		must(t, os.Symlink(filepath.Join(outside, "key"), filepath.Join(dir, "notes.md")))
+	roomtest.Files{"key": "private"}.Write(t, outside)
+	for _, dir := range []string{t.TempDir(), roomtest.Repo(t, nil)} {
+		roomtest.Must(t, os.Symlink(filepath.Join(outside, "key"), filepath.Join(dir, "notes.md")))
 		got, err := since{dir: dir, base: "HEAD"}.changes(t.Context(), []string{"notes.md"})
 		if err != nil || strings.Contains(got, "private") || !strings.Contains(got, "a link to ") {
 			t.Errorf("%q, %v", got, err)
@@ -93,7 +94,7 @@ func TestChangesFollowNoLink(t *testing.T) {
 func TestChangesWithoutGit(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	files{"a": "one", "b": "two", "c": "three"}.write(t, dir)
+	roomtest.Files{"a": "one", "b": "two", "c": "three"}.Write(t, dir)
 	got, err := since{dir: dir, base: "HEAD"}.changes(t.Context(), []string{"a", "b"})
 	if err != nil || got != "new file a\none\nnew file b\ntwo\n" {
 		t.Errorf("%q, %v", got, err)
@@ -107,7 +108,7 @@ func TestChangesAreBounded(t *testing.T) {
 	var all []string
 	for i := range 10 {
 		name := fmt.Sprintf("f%d", i)
-		files{name: strings.Repeat("z", 2*maxChanges)}.write(t, dir)
+		roomtest.Files{name: strings.Repeat("z", 2*maxChanges)}.Write(t, dir)
 		all = append(all, name)
 	}
 	got, err := since{dir: dir}.changes(t.Context(), all)
@@ -119,7 +120,7 @@ func TestChangesAreBounded(t *testing.T) {
 // That git cannot tell what was changed is not that nothing was.
 func TestDiffTellsFailures(t *testing.T) {
 	t.Parallel()
-	dir := repo(t, files{"a": "a"})
+	dir := roomtest.Repo(t, roomtest.Files{"a": "a"})
 	if text, err := (since{dir: dir, base: "no-such-commit"}).diff(t.Context(), "--"); err == nil || !strings.Contains(err.Error(), "no-such-commit") {
 		t.Errorf("%q, %v", text, err)
 	}
@@ -136,14 +137,14 @@ const onePlan = `{"tasks":[{"id":"a","subject":"do a","files":[{"path":"a.go"}]}
 // The whole is all that differs, in paths of the project, without what is wavex's own.
 func TestWhole(t *testing.T) {
 	t.Parallel()
-	top := repo(t, files{"sub/old.go": "old\n", "sub/plan.json": "{}\n", "other/x": "x\n", "sub/.gitignore": "out/\n"})
+	top := roomtest.Repo(t, roomtest.Files{"sub/old.go": "old\n", "sub/plan.json": "{}\n", "other/x": "x\n", "sub/.gitignore": "out/\n"})
 	dir := filepath.Join(top, "sub")
 	h, _ := heard(t, dir, onePlan, nil)
 	for _, config := range []string{"diff.noprefix", "diff.mnemonicPrefix"} { // as users like them
-		run(t, top, "config", config, "true")
+		roomtest.Git(t, top, "config", config, "true")
 	}
-	files{"old.go": "other\n", "plan.json": `{"name":"mine"}`, "é new.go": "fresh\n", ".loop/state.json": "own", ".loop.bak-1/x": "own",
-		"../other/x": "elsewhere", "out/made": "built\n", "doc.md": " diff --git a/none b/none\n"}.write(t, dir)
+	roomtest.Files{"old.go": "other\n", "plan.json": `{"name":"mine"}`, "é new.go": "fresh\n", ".loop/state.json": "own", ".loop.bak-1/x": "own",
+		"../other/x": "elsewhere", "out/made": "built\n", "doc.md": " diff --git a/none b/none\n"}.Write(t, dir)
 	got, changed, err := h.whole(t.Context(), []string{"out/made"})
 	if err != nil || fmt.Sprint(changed) != "[old.go doc.md é new.go]" {
 		t.Errorf("changed %q, %v", changed, err)
@@ -159,7 +160,7 @@ func TestWhole(t *testing.T) {
 		}
 	}
 	for i := range mostNew + 5 {
-		files{fmt.Sprintf("many/%03d", i): "m"}.write(t, dir)
+		roomtest.Files{fmt.Sprintf("many/%03d", i): "m"}.Write(t, dir)
 	}
 	if got, changed, err = h.whole(t.Context(), nil); err != nil || len(changed) > mostNew+1 || !strings.Contains(got, "and further new files") {
 		t.Errorf("%d changed, %v", len(changed), err)
@@ -169,11 +170,11 @@ func TestWhole(t *testing.T) {
 // What the user had not committed is not the tasks' work.
 func TestRemembered(t *testing.T) {
 	t.Parallel()
-	dir := repo(t, files{"a.go": "one\n"})
-	files{"a.go": "one\ntwo\n", "mine.go": "mine\n"}.write(t, dir)
+	dir := roomtest.Repo(t, roomtest.Files{"a.go": "one\n"})
+	roomtest.Files{"a.go": "one\ntwo\n", "mine.go": "mine\n"}.Write(t, dir)
 	h, _ := heard(t, dir, onePlan, nil)
-	must(t, Remember(t.Context(), h.o.Plan, h.o.Config))
-	files{"a.go": "one\ntwo\nthree\n", "its.go": "its\n"}.write(t, dir)
+	roomtest.Must(t, Remember(t.Context(), h.o.Plan, h.o.Config))
+	roomtest.Files{"a.go": "one\ntwo\nthree\n", "its.go": "its\n"}.Write(t, dir)
 	got, changed, err := h.whole(t.Context(), nil)
 	if err != nil || fmt.Sprint(changed) != "[a.go its.go]" || strings.Contains(got, "+two") || !strings.Contains(got, "+three") || strings.Contains(got, "mine") {
 		t.Errorf("%q, %v:\n%s", changed, err, got)
@@ -186,7 +187,7 @@ func TestRemembered(t *testing.T) {
 	} {
 		c := h.o.Config
 		c.Run = name
-		p := mustPlan(t, dir, f(&c))
+		p := roomtest.Plan(t, dir, f(&c))
 		if err := Remember(t.Context(), p, c); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -10,6 +10,7 @@ import (
 	"wavex/budget"
 	"wavex/counsel"
 	"wavex/internal/agent"
+	"wavex/internal/roomtest"
 	"wavex/scheduler"
 )
 
@@ -41,7 +42,7 @@ func settle(ctx context.Context, h *Hearing, s *scheduler.State, e scheduler.Cri
 func TestCriteria(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	files{"doc.md": "hello there\n", "sub/here": "", "sub/a.go": "package kind\n"}.write(t, dir)
+	roomtest.Files{"doc.md": "hello there\n", "sub/here": "", "sub/a.go": "package kind\n"}.Write(t, dir)
 	who := &asked{answers: map[string]any{"judge/round-2": map[string]any{"rulings": []counsel.Ruling{
 		{ID: "C-3", Verdict: "yes", Reason: "see", File: "doc.md", Line: 1, Quote: "hello  there"},
 		{ID: "C-9", Verdict: "yes", Reason: "nobody asked", File: "doc.md", Quote: "hello there"},
@@ -138,14 +139,14 @@ func TestRulings(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			own := "it reads well"
-			files{"doc.md": "hello there\n", "plan.json": own, ".loop/runs/r/prompt.md": own, ".loop.bak-1/x.md": own, ".git/description": own}.write(t, dir)
+			roomtest.Files{"doc.md": "hello there\n", "plan.json": own, ".loop/runs/r/prompt.md": own, ".loop.bak-1/x.md": own, ".git/description": own}.Write(t, dir)
 			who := &asked{}
 			if c.rulings != nil {
 				who.answers = map[string]any{"judge/round-1": map[string]any{"rulings": c.rulings}}
 			}
 			h, s := heard(t, dir, judged, who)
 			out, _, err := settle(t.Context(), h, s, scheduler.CriteriaStarted{Round: 1, Judge: true})
-			must(t, err)
+			roomtest.Must(t, err)
 			got := standIn(t, out, "C-3")
 			if got.Met != c.met || got.Verification != c.how || !strings.Contains(got.Evidence, c.says) {
 				t.Errorf("%+v", got)
@@ -158,18 +159,18 @@ func TestRulings(t *testing.T) {
 func TestStandInRulings(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	files{"empty": "", "a.md": "\n# \nsome words\nmore of them\n"}.write(t, dir)
+	roomtest.Files{"empty": "", "a.md": "\n# \nsome words\nmore of them\n"}.Write(t, dir)
 	c := counsel.JudgeCase{Files: []string{"none", "empty", "a.md"}, Statements: []counsel.Statement{{ID: "C-1"}, {ID: "C-2"}}}
 	var got struct {
 		Structured struct{ Rulings []counsel.Ruling }
 	}
-	must(t, json.Unmarshal(standInRulings(dir, c), &got))
+	roomtest.Must(t, json.Unmarshal(standInRulings(dir, c), &got))
 	r := got.Structured.Rulings
 	if len(r) != 2 || r[1].ID != "C-2" || r[0].Verdict != "yes" || r[0].File != "a.md" || r[0].Line != 3 || !quoted(dir, r[0].File, r[0].Quote) {
 		t.Errorf("%+v", r)
 	}
 	c.Files = c.Files[:2]
-	must(t, json.Unmarshal(standInRulings(dir, c), &got))
+	roomtest.Must(t, json.Unmarshal(standInRulings(dir, c), &got))
 	if r := got.Structured.Rulings; r[0].Verdict != "unknown" {
 		t.Errorf("%+v", r)
 	}

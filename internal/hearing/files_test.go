@@ -5,17 +5,19 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"wavex/internal/roomtest"
 )
 
 // A quote counts when it is in a file of the work, and nowhere else.
 func TestQuoted(t *testing.T) {
 	t.Parallel()
 	dir, outside := t.TempDir(), t.TempDir()
-	files{"a/b.md": "one  two\n\tthree four\n", "big": strings.Repeat("x", maxQuoted) + "beyond"}.write(t, dir)
-	files{"secret": "one two three"}.write(t, outside)
-	must(t, os.Symlink(filepath.Join(outside, "secret"), filepath.Join(dir, "out")))
-	must(t, os.Symlink(outside, filepath.Join(dir, "away")))
-	must(t, os.Symlink("a/b.md", filepath.Join(dir, "in")))
+	roomtest.Files{"a/b.md": "one  two\n\tthree four\n", "big": strings.Repeat("x", maxQuoted) + "beyond"}.Write(t, dir)
+	roomtest.Files{"secret": "one two three"}.Write(t, outside)
+	roomtest.Must(t, os.Symlink(filepath.Join(outside, "secret"), filepath.Join(dir, "out")))
+	roomtest.Must(t, os.Symlink(outside, filepath.Join(dir, "away")))
+	roomtest.Must(t, os.Symlink("a/b.md", filepath.Join(dir, "in")))
 	for _, c := range []struct {
 		file, quote string
 		want        bool
@@ -47,10 +49,10 @@ func TestQuoted(t *testing.T) {
 func TestHead(t *testing.T) {
 	t.Parallel()
 	dir, outside := t.TempDir(), t.TempDir()
-	files{"text": "words", "binary": "a\x00b", "empty": "", "d/x": "x", "big": strings.Repeat("y", maxChanges+1)}.write(t, dir)
-	files{"secret": "private"}.write(t, outside)
-	must(t, os.Symlink(filepath.Join(outside, "secret"), filepath.Join(dir, "out")))
-	must(t, os.Symlink(outside, filepath.Join(dir, "away")))
+	roomtest.Files{"text": "words", "binary": "a\x00b", "empty": "", "d/x": "x", "big": strings.Repeat("y", maxChanges+1)}.Write(t, dir)
+	roomtest.Files{"secret": "private"}.Write(t, outside)
+	roomtest.Must(t, os.Symlink(filepath.Join(outside, "secret"), filepath.Join(dir, "out")))
+	roomtest.Must(t, os.Symlink(outside, filepath.Join(dir, "away")))
 	for file, want := range map[string]string{
 		"text": "words", "binary": "", "empty": "", "d": "", "none": "", "big": strings.Repeat("y", maxChanges),
 		"out": "a link to " + filepath.Join(outside, "secret"), "away/secret": "", "../x": "",

@@ -6,14 +6,14 @@ import (
 	"path/filepath"
 	"testing"
 
-	"golang.org/x/sys/unix"
+	"wavex/internal/roomtest"
 )
 
 // A named pipe where a file was declared keeps nobody waiting.
 func TestPipe(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	must(t, unix.Mkfifo(filepath.Join(dir, "pipe"), 0o600))
+	roomtest.Pipe(t, filepath.Join(dir, "pipe"))
 	if head(dir, "pipe") != "" || fileSum(dir, "pipe") != "" || quoted(dir, "pipe", "some words") {
 		t.Error("something was read from a pipe")
 	}

@@ -15,6 +15,7 @@ import (
 	"wavex/internal/agent"
 	"wavex/internal/plan"
 	"wavex/internal/refuse"
+	"wavex/internal/roomtest"
 	"wavex/internal/secret"
 	"wavex/internal/verify"
 	"wavex/runner"
@@ -30,7 +31,7 @@ func TestNew(t *testing.T) {
 	}
 	o := Options{Plan: p, Config: scheduler.Config{Loop: t.TempDir()}, Who: &runner.Agent{}, Chair: true, Agent: agent.Agent{Name: agent.Claude}}
 	h, err := New(o)
-	must(t, err)
+	roomtest.Must(t, err)
 	if _, over := h.panel.Caller.(*counsel.API); over || h.panel.Blind || !h.panel.Chair {
 		t.Errorf("the panel is %+v", h.panel)
 	}
@@ -77,10 +78,10 @@ func TestPanelCase(t *testing.T) {
 // The witness adds what the attempt changed.
 func TestWitness(t *testing.T) {
 	t.Parallel()
-	dir := repo(t, files{"a.go": "old\n"})
+	dir := roomtest.Repo(t, roomtest.Files{"a.go": "old\n"})
 	who := &asked{}
 	h, _ := heard(t, dir, onePlan, who)
-	files{"a.go": "new\n"}.write(t, dir)
+	roomtest.Files{"a.go": "new\n"}.Write(t, dir)
 	witness{h.panel, h}.Diagnose(t.Context(), counsel.Case{Task: "a", Outcome: runner.Wrong, Files: []string{"a.go"}, Dir: dir})
 	if len(who.got) < 2 {
 		t.Errorf("%d were asked", len(who.got))
@@ -100,8 +101,8 @@ func TestWhatWasAsked(t *testing.T) {
 	h.o.Config.Run = "hearing-test-nobody-has-this-mark"
 	const stream = `{"type":"result","subtype":"success","total_cost_usd":0.25,"usage":{"input_tokens":1}}` + "\n"
 	runs := ".loop/runs/" + h.o.Config.Run
-	files{runs + "/reviews/3/x/stream.jsonl": stream, runs + "/criteria-2/judge/stream.jsonl": stream, runs + "/criteria-4/judge/request.json": "{}",
-		runs + "/tasks/a/counsel-1/x/stream.jsonl": stream, runs + "/tasks/a/counsel-2/x/request.json": "{}"}.write(t, dir)
+	roomtest.Files{runs + "/reviews/3/x/stream.jsonl": stream, runs + "/criteria-2/judge/stream.jsonl": stream, runs + "/criteria-4/judge/request.json": "{}",
+		runs + "/tasks/a/counsel-1/x/stream.jsonl": stream, runs + "/tasks/a/counsel-2/x/request.json": "{}"}.Write(t, dir)
 	for name, want := range map[string]budget.USD{"review-3": 250_000, "criteria-2": 250_000, "criteria-4": 900_000, "review-9": 0, "precheck-a-1": 0} {
 		if got := h.asked(t.Context(), name, 900_000); got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)
@@ -155,10 +156,10 @@ func TestTouched(t *testing.T) {
 // A light review is shown its wave alone; a thorough one all, and what light ones claimed.
 func TestReviewIsShown(t *testing.T) {
 	t.Parallel()
-	dir := repo(t, nil)
+	dir := roomtest.Repo(t, nil)
 	who := &asked{}
 	h, s := heard(t, dir, `{"request":"build it","criteria":["it is good"],"tasks":[{"id":"a","subject":"first thing","files":["a.go"]},{"id":"b","subject":"second thing","blockedBy":["a"],"files":["b.go"]},{"id":"c","subject":"third thing","blockedBy":["a"]}]}`, who)
-	files{"a.go": "package a\n", "b.go": "package b\n"}.write(t, dir)
+	roomtest.Files{"a.go": "package a\n", "b.go": "package b\n"}.Write(t, dir)
 	s.Tasks[0].Status, s.Tasks[1].Status = scheduler.Completed, scheduler.Completed
 	s.Reviews = []scheduler.ReviewEnded{{Mode: counsel.Light, Wave: 1, Review: counsel.Review{Findings: []counsel.Finding{
 		{Severity: counsel.Blocker, Text: "claimed before", Expert: "x"}, {Severity: counsel.Suggestion, Text: "a trifle", Expert: "x"}}}}}
@@ -189,7 +190,7 @@ func TestReviewIsShown(t *testing.T) {
 // A review that cannot find out what was changed has failed; it has not found nothing.
 func TestReviewWithoutADiff(t *testing.T) {
 	t.Parallel()
-	dir := repo(t, files{"a.go": "a\n"})
+	dir := roomtest.Repo(t, roomtest.Files{"a.go": "a\n"})
 	h, s := heard(t, dir, onePlan, &asked{})
 	if got := h.review(s, scheduler.ReviewStarted{N: 1, Mode: counsel.Thorough})(t.Context()); got.Nothing == "" || got.Error != "" {
 		t.Errorf("of nothing: %+v", got)
@@ -207,8 +208,8 @@ func (c *counting) Judge(context.Context, *counsel.Panel, counsel.ReviewCase, *c
 
 func TestJudgeOfFindings(t *testing.T) {
 	t.Parallel()
-	dir := repo(t, nil)
-	files{"a.go": "package a\n"}.write(t, dir)
+	dir := roomtest.Repo(t, nil)
+	roomtest.Files{"a.go": "package a\n"}.Write(t, dir)
 	who := &asked{}
 	h, s := heard(t, dir, onePlan, who)
 	judge := &counting{}
@@ -234,18 +235,18 @@ func TestAgain(t *testing.T) {
 	dir := t.TempDir()
 	done := func(text string) string {
 		b, err := json.Marshal(runner.Answer{Outcome: runner.Done, Text: text, Cost: 5})
-		must(t, err)
+		roomtest.Must(t, err)
 		return string(b)
 	}
 	who := &asked{answers: map[string]any{"q": "fresh"}}
 	h, _ := heard(t, dir, onePlan, who)
 	h.o.Secrets = secret.New([]string{"API_KEY=a-very-secret-value-of-mine"})
 	at := ".loop/runs/r/reviews/"
-	files{at + "1/x/prompt.md": "what", at + "1/x/result.json": done("of the first"),
+	roomtest.Files{at + "1/x/prompt.md": "what", at + "1/x/result.json": done("of the first"),
 		at + "2/x/prompt.md": "what", at + "2/x/result.json": done("of the second"),
 		at + "1/y/prompt.md": "what", at + "1/y/result.json": `{"outcome":"broken"}`,
 		at + "1/z/prompt.md": "what", at + "1/z/result.json": `{"outc`,
-		at + "1/s/prompt.md": string(h.o.Secrets.Bytes([]byte("what a-very-secret-value-of-mine"))), at + "1/s/result.json": done("without secrets")}.write(t, dir)
+		at + "1/s/prompt.md": string(h.o.Secrets.Bytes([]byte("what a-very-secret-value-of-mine"))), at + "1/s/result.json": done("without secrets")}.Write(t, dir)
 	a := again{who, h, []int{9, 1, 2}}
 	for _, c := range []struct{ expert, prompt, want string }{
 		{"x", "what", "of the first"}, {"x", "what else", ""}, {"y", "what", ""}, {"z", "what", ""}, {"nobody", "what", ""}, {"s", "what a-very-secret-value-of-mine", "without secrets"},

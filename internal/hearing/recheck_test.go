@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"wavex/internal/roomtest"
 	"wavex/scheduler"
 )
 
@@ -31,7 +32,7 @@ func asks(names ...string) scheduler.CriteriaStarted {
 func TestChecksMadeAgain(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	files{"sub/here": ""}.write(t, dir)
+	roomtest.Files{"sub/here": ""}.Write(t, dir)
 	h, s := heard(t, dir, remade7, &asked{})
 	h.o.Config.Parallel = 2
 	v, err := h.verification(s, asks("a/1", "a/2", "b/1", "b/2", "c/1", "c/2", "gone/1", "a/9"))(t.Context(), func() bool { return true })

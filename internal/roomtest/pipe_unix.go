@@ -1,0 +1,15 @@
+//go:build unix
+
+package roomtest
+
+import (
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// Pipe makes a named pipe that nobody writes to: who opens it for reading waits for ever.
+func Pipe(t testing.TB, path string) {
+	t.Helper()
+	Must(t, unix.Mkfifo(path, 0o600))
+}
