@@ -13,8 +13,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	signals "os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -34,6 +36,8 @@ func TestMain(m *testing.M) {
 		if err := flag.Set("test.parallel", "12"); err != nil {
 			panic(err)
 		}
+		// What is ignored here, as under nohup, would be ignored by all that scripts start.
+		signals.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	}
 	testscript.Main(leakChecked{m}, map[string]func(){"wavex": func() {
 		os.Exit(cmd.Main(context.Background(), os.Args[1:], cmd.Stdio{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
