@@ -115,7 +115,10 @@ func recall(project, run string) (*pastSession, error) {
 		if last == nil || run == "" || last.Config.Run == run {
 			break
 		}
-		for _, ok := events[end-1].Body.(scheduler.RunStarted); !ok; _, ok = events[end-1].Body.(scheduler.RunStarted) {
+		for end > 1 { // back to where it began; of some nobody knows where
+			if _, began := events[end-1].Body.(scheduler.RunStarted); began {
+				break
+			}
 			end--
 		}
 	}

@@ -37,7 +37,8 @@ func (r *Run) PlanHere() (string, error) {
 	return r.Plan, nil
 }
 
-// Last finds the newest run in a journal; nil when there is none.
+// Last finds the newest run in a journal; nil when there is none. Of a journal whose begin
+// somebody has taken away, the run is known from a resume on.
 func Last(events []scheduler.Event) *Run {
 	var last *Run
 	for _, e := range events {
@@ -45,11 +46,15 @@ func Last(events []scheduler.Event) *Run {
 		case scheduler.RunStarted:
 			last = &Run{Config: b.Config, Plan: b.Plan, Digest: b.Digest}
 		case scheduler.Resumed:
-			last.Config, last.Plan, last.Digest, last.Ended = b.Config, b.Plan, b.Digest, nil
+			last = &Run{Config: b.Config, Plan: b.Plan, Digest: b.Digest}
 		case scheduler.TasksAdded: // by `wavex verify`, it may be after the end
-			last.Ended = nil
+			if last != nil {
+				last.Ended = nil
+			}
 		case scheduler.RunEnded:
-			last.Ended = &b
+			if last != nil {
+				last.Ended = &b
+			}
 		}
 	}
 	return last

@@ -87,6 +87,11 @@ func TestLastAndOver(t *testing.T) {
 		"tasks added":    {[]scheduler.Body{started("a"), ended("complete"), scheduler.TasksAdded{}}, "a", false, false},
 		"a further run":  {[]scheduler.Body{started("a"), ended("complete"), started("b")}, "b", false, false},
 		"resumed, ended": {[]scheduler.Body{started("a"), ended("paused"), scheduler.Resumed{Config: scheduler.Config{Run: "a"}}, ended("complete")}, "a", true, true},
+		// Somebody has taken lines out of the journal.
+		"only resumed":      {[]scheduler.Body{scheduler.Resumed{Config: scheduler.Config{Run: "a"}}, ended("paused")}, "a", false, false},
+		"only tasks added":  {[]scheduler.Body{scheduler.TasksAdded{}}, "", false, false},
+		"only ended":        {[]scheduler.Body{ended("complete")}, "", false, false},
+		"added, then a run": {[]scheduler.Body{scheduler.TasksAdded{}, ended("complete"), started("b")}, "b", false, false},
 	} {
 		loop, _ := written(t, c.bodies...)
 		events, err := Read(loop)

@@ -1,0 +1,42 @@
+package cmd
+
+import (
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"wavex/internal/record"
+	"wavex/internal/refuse"
+	"wavex/scheduler"
+)
+
+// A run that nobody knows is refused, whatever is left of the journal.
+func TestRecallUnknownRun(t *testing.T) {
+	t.Parallel()
+	config := scheduler.Config{Run: "r-1"}
+	for name, bodies := range map[string][]scheduler.Body{
+		"nothing":      nil,
+		"a run":        {scheduler.RunStarted{Config: config}, scheduler.RunEnded{Status: "paused"}},
+		"no beginning": {scheduler.Resumed{Config: config}, scheduler.RunEnded{Status: "paused"}},
+	} {
+		dir := t.TempDir()
+		j, _, err := record.Open(filepath.Join(dir, ".loop"), "r-1", false, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, b := range bodies {
+			if err := j.Append(scheduler.Event{Seq: int64(i + 1), Time: time.Unix(0, 0).UTC(), Body: b}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := j.Sync(); err != nil {
+			t.Fatal(err)
+		}
+		j.Close()
+		var wrong *refuse.UsageError
+		if _, err := recall(dir, "r-2"); !errors.As(err, &wrong) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
