@@ -39,24 +39,20 @@ func Follow(loop, plan string) *Follower {
 
 // Poll reads what is new, brings the state up to it, and tells each event that came
 // while the run was already known to show, which may be nil. changed says that there
-// was something, or that nobody works at the run any more.
+// was something, or that nobody works at the run any more, also beside an error: what
+// stands before a record that cannot be read is told all the same.
 func (f *Follower) Poll(show func(scheduler.Event, *scheduler.State)) (changed bool, err error) {
 	records, fresh, err := f.log.Next()
-	if err != nil {
-		return false, err
-	}
-	events, err := Decode(records)
-	if err != nil {
-		return false, err
-	}
 	if fresh {
 		f.Events, f.State, f.open = nil, nil, map[string]ui.Doing{}
 	}
+	events, wrong := decode(records, len(f.Events))
+	err = cmp.Or(wrong, err) // the first in the journal
 	known := f.State != nil
 	for _, e := range events {
 		f.Events = append(f.Events, e)
 		if err := f.apply(e); err != nil {
-			return false, err
+			return true, err
 		}
 		if known && show != nil && f.State != nil {
 			show(e, f.State)
@@ -64,7 +60,7 @@ func (f *Follower) Poll(show func(scheduler.Event, *scheduler.State)) (changed b
 	}
 	was := f.Alive
 	f.look(len(events) > 0)
-	return fresh || len(events) > 0 || was != f.Alive, nil
+	return fresh || len(events) > 0 || was != f.Alive, err
 }
 
 // look finds out whether somebody works at the run. Asking takes the lock for an

@@ -31,15 +31,22 @@ func Read(loop string) ([]scheduler.Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Decode(records)
+	return decode(records, 0)
 }
 
-// Decode reads events from the records of a journal.
-func Decode(records [][]byte) ([]scheduler.Event, error) {
+// decode reads the records of a journal that come after so many others. The events of those
+// before a bad one come with its error. What follows a record that somebody has taken away
+// means nothing without it, and is not read.
+func decode(records [][]byte, after int) ([]scheduler.Event, error) {
 	events := make([]scheduler.Event, len(records))
 	for i, rec := range records {
-		if err := json.Unmarshal(rec, &events[i]); err != nil {
-			return nil, refuse.Blocked(fmt.Errorf("journal record %d: %w; start over with --fresh, which moves .loop aside", i+1, err))
+		n := after + i + 1
+		err := json.Unmarshal(rec, &events[i])
+		if err == nil && events[i].Seq != int64(n) {
+			err = fmt.Errorf("it has the number %d, so somebody has changed what stands before it", events[i].Seq)
+		}
+		if err != nil {
+			return events[:i], refuse.Blocked(fmt.Errorf("journal record %d: %w; start over with --fresh, which moves .loop aside", n, err))
 		}
 	}
 	return events, nil
@@ -91,7 +98,7 @@ func (j *Journal) open(loop string) ([]scheduler.Event, error) {
 		return nil, err
 	}
 	j.log = log
-	return Decode(records)
+	return decode(records, 0)
 }
 
 // Append takes an event for the next Write or Sync.

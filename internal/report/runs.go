@@ -35,7 +35,7 @@ func Runs(events []scheduler.Event, alive bool) []Past {
 	var all []Past
 	var spent budget.USD
 	var since, last time.Time
-	var done map[string]bool
+	done := map[string]bool{}
 	end := func() { // of a session that has no end of its own
 		if n := len(all); n > 0 && !since.IsZero() {
 			p := &all[n-1]

@@ -112,3 +112,16 @@ func TestRunsEndedTwice(t *testing.T) {
 		t.Errorf("worked %s, want %s; %+v", two[0].Worked, one[0].Worked, two[0])
 	}
 }
+
+// Of a journal that has lost its beginning, what is left is listed.
+func TestRunsOfEverySuffix(t *testing.T) {
+	t.Parallel()
+	all := journals(t)
+	for n := range all {
+		for _, p := range report.Runs(all[n:], false) {
+			if p.Status == "" || p.Worked < 0 || p.Cost < 0 {
+				t.Errorf("without %d records: %+v", n, p)
+			}
+		}
+	}
+}

@@ -202,6 +202,11 @@ func TestKilledAtEveryRecord(t *testing.T) {
 	if got := strings.Join(whole.asked, " "); got != "score/1 shape/1 phase/plan decompose/1 critic/1" {
 		t.Fatalf("asked %s", got)
 	}
+	for n := range all.events { // what is left of a journal that has lost its beginning
+		if s, err := stage.Stand(all.events[n:]); err != nil || (s != nil) != (n == 0) {
+			t.Errorf("without %d records it stands at %+v, %v", n, s, err)
+		}
+	}
 	if want.Origin.Spent != 5000 || want.Origin.SpecScore != 8 || want.Origin.FitScore != 55 || want.Origin.Shape != "tool" {
 		t.Errorf("%+v", want.Origin)
 	}
