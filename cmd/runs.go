@@ -49,12 +49,12 @@ func runRuns(args []string, output string, std Stdio) error {
 			fmt.Fprintln(std.Err, "wavex: warning:", err)
 			continue
 		}
-		for _, p := range report.Runs(old, journal.Free(dir) != nil) {
+		for _, p := range report.Runs(old, journal.Held(dir)) {
 			p.Aside = filepath.Base(dir)
 			list = append(list, p)
 		}
 	}
-	list = append(list, report.Runs(events, journal.Free(loop) != nil)...)
+	list = append(list, report.Runs(events, journal.Held(loop))...)
 	if len(list) == 0 {
 		return record.NoRun(loop)
 	}

@@ -115,8 +115,7 @@ func Read(loop string) (Run, error) {
 	if r.Ended == nil {
 		r.Ended = r.Card.Ended // more than runs may be in the journal by now
 	}
-	var held *journal.LockedError
-	r.Live = errors.As(journal.Free(loop), &held)
+	r.Live = journal.Held(loop)
 	return r, nil
 }
 

@@ -33,3 +33,10 @@ func Free(dir string) error {
 	}
 	return &LockedError{Dir: dir, Holder: held}
 }
+
+// Held tells whether somebody holds the lock of dir, as far as can be seen: a lock that
+// cannot be looked at is nobody's, and who tries to take it is told why he cannot.
+func Held(dir string) bool {
+	var held *LockedError
+	return errors.As(Free(dir), &held)
+}

@@ -2,7 +2,6 @@ package record
 
 import (
 	"cmp"
-	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -70,8 +69,7 @@ func (f *Follower) look(news bool) {
 	case f.State == nil || f.State.Ended != nil:
 		f.Alive = false
 	case f.Alive || news:
-		var held *journal.LockedError
-		f.Alive = errors.As(journal.Free(f.loop), &held)
+		f.Alive = journal.Held(f.loop)
 	}
 }
 

@@ -42,7 +42,7 @@ func TestPollTellsWhatStandsBeforeAnError(t *testing.T) {
 		wrong   any
 	}{
 		"a line that is no record": {[][]byte{notice(2)}, "nonsense\n", new(*journal.CorruptError)},
-		"an unknown event":         {[][]byte{notice(2), []byte(`{"seq":3,"type":"of_tomorrow","data":{}}`)}, "", new(*refuse.BlockedError)},
+		"one of another version":   {[][]byte{notice(2), []byte(`{"seq":3,"type":"of_tomorrow","data":{}}`)}, "", new(*refuse.BlockedError)},
 		"a record is missing":      {[][]byte{notice(2), notice(4)}, "", new(*refuse.BlockedError)},
 		"both":                     {[][]byte{notice(2), notice(4)}, "nonsense\n", new(*refuse.BlockedError)},
 	} {

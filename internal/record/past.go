@@ -113,7 +113,7 @@ func Find(loop, path, id string) (*Past, error) {
 		return nil, err
 	}
 	s.Config.Dir, s.Config.Loop = filepath.Dir(loop), loop // the project may have been moved since
-	return &Past{Loop: loop, State: s, Events: events, Alive: !later && journal.Free(loop) != nil}, nil
+	return &Past{Loop: loop, State: s, Events: events, Alive: !later && journal.Held(loop)}, nil
 }
 
 // NoRun says that there is no run in a .loop directory, and where the next one upwards is: a

@@ -150,3 +150,38 @@ func TestFreshKeepsExperts(t *testing.T) {
 		t.Errorf("aside: %v", old)
 	}
 }
+
+// Somebody works at a run while he holds its lock, not when the lock cannot be looked at.
+func TestAlive(t *testing.T) {
+	t.Parallel()
+	loop, _ := written(t, started("r-1"))
+	plan := filepath.Join(filepath.Dir(loop), "plan.json")
+	if err := os.WriteFile(plan, []byte(`{"tasks":[{"id":"a","subject":"a"}]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	alive := func(when string, want bool) {
+		t.Helper()
+		past, err := Find(loop, plan, "")
+		f := Follow(loop, plan)
+		_, ferr := f.Poll(nil)
+		if err != nil || ferr != nil || past.Alive != want || f.Alive != want {
+			t.Fatalf("%s: %+v, %v; followed %v, %v", when, past, err, f.Alive, ferr)
+		}
+	}
+	alive("free", false)
+	lock, err := Hold(loop, "r-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	alive("held", true)
+	if err := lock.Unlock(); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Remove(filepath.Join(loop, "lock")), os.Mkdir(filepath.Join(loop, "lock"), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	if err := journal.Free(loop); err == nil {
+		t.Fatal("a folder was locked")
+	}
+	alive("no lock at all", false)
+}

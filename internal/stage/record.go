@@ -47,6 +47,9 @@ func callKey(step string, try int) string { return fmt.Sprintf("%s/%d", step, tr
 
 func (r *record) apply(e scheduler.Event) error {
 	r.seq, r.at = e.Seq, e.Time
+	if _, opens := e.Body.(scheduler.RequestOpened); !opens && !r.is {
+		return nil // of no request, or of one whose beginning somebody has taken away
+	}
 	switch b := e.Body.(type) {
 	case scheduler.RequestOpened:
 		*r = record{opened: b, is: true, seq: e.Seq, since: e.Time, at: e.Time, results: map[string]json.RawMessage{}, answers: map[string]scheduler.CallEnded{},
