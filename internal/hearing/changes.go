@@ -52,7 +52,7 @@ func beforeDir(c scheduler.Config) string { return filepath.Join(c.Loop, "runs",
 // and panels: they judge what tasks did, not what the user had not committed yet. That it
 // cannot be kept is for people to know.
 func Remember(ctx context.Context, p *plan.Plan, c scheduler.Config) error {
-	if c.Isolation == scheduler.Isolated || c.Base == "" && !inCheckout(ctx, c.Dir) || !agent.Needed(p) {
+	if c.Isolation == scheduler.Isolated || !agent.Needed(p) || c.Base == "" && !inCheckout(ctx, c.Dir) {
 		return nil
 	}
 	return workspace.Remember(ctx, c.Dir, beforeDir(c), os.Environ())

@@ -80,9 +80,6 @@ type Session struct {
 // *journal.LockedError or another of the journal's, or one of the file system.
 func Open(ctx context.Context, o Options) (*Session, error) {
 	r := &Session{opts: o, plan: o.Plan, config: o.Config}
-	if !o.Resume {
-		r.config.Base = hearing.Base(ctx, r.config.Dir)
-	}
 	if err := r.openLoop(ctx); err != nil {
 		r.Close()
 		return nil, err
@@ -106,6 +103,10 @@ func (r *Session) openLoop(ctx context.Context) error {
 	r.config.Isolation = r.site.Mode()
 	r.state = scheduler.NewState(r.plan)
 	if !r.opts.Resume {
+		var known bool
+		if r.config.Base, known = r.site.Head(); !known {
+			r.config.Base = hearing.Base(ctx, r.config.Dir)
+		}
 		if err := hearing.Remember(ctx, r.plan, r.config); err != nil {
 			r.warn(fmt.Errorf("reviewers will see your uncommitted changes as work of the tasks: %w", err))
 		}

@@ -56,6 +56,10 @@ func Open(ctx context.Context, p *plan.Plan, c scheduler.Config, say func(string
 // Mode is where attempts work: workspace.Shared or workspace.Worktree.
 func (t *Site) Mode() string { return t.space.Mode() }
 
+// Head is the commit that the project's checkout was at when Open looked at it, "" where it
+// has none or there is no checkout. known is false where Open had no reason to look.
+func (t *Site) Head() (commit string, known bool) { return t.space.Head() }
+
 // Place is where an attempt at a task works or has worked, and the commit that its work
 // is told against; dir and "" where tasks share dir.
 func (t *Site) Place(task, dir string) (at, base string) { return t.space.Place(task, dir) }

@@ -36,25 +36,24 @@ type checkout struct {
 // that can be used.
 func look(ctx context.Context, g git, project string) (checkout, error) {
 	var c checkout
-	said, err := g.out(ctx, "version")
+	out, err := g.out(ctx, "rev-parse", "--is-inside-work-tree", "--show-toplevel", "--git-common-dir", "--show-prefix")
+	facts := lines(out)
 	var start *proc.StartError
 	switch {
 	case errors.As(err, &start) && errors.Is(err, proc.ErrNotFound):
 		return c, &Error{NoGit, "git is not installed", "install it, or run with --isolation shared"}
+	case exitCode(err) > 0 || err == nil && (len(facts) < 3 || facts[0] != "true"):
+		return c, &Error{NoRepo, project + " is in no git checkout", "run git init and commit, or run with --isolation shared"}
 	case err != nil:
+		return c, err
+	}
+	said, err := g.out(ctx, "version")
+	if err != nil {
 		return c, err
 	}
 	c.version = parseVersion(said)
 	if slices.Compare(c.version[:], oldest[:]) < 0 {
 		return c, &Error{TooOld, fmt.Sprintf("git is %s", said), fmt.Sprintf("worktrees need %d.%d or newer; --isolation shared needs none", oldest[0], oldest[1])}
-	}
-	out, err := g.out(ctx, "rev-parse", "--is-inside-work-tree", "--show-toplevel", "--git-common-dir", "--show-prefix")
-	facts := lines(out)
-	if exitCode(err) > 0 || err == nil && (len(facts) < 3 || facts[0] != "true") {
-		return c, &Error{NoRepo, project + " is in no git checkout", "run git init and commit, or run with --isolation shared"}
-	}
-	if err != nil {
-		return c, err
 	}
 	c.top, c.common = filepath.FromSlash(facts[1]), filepath.FromSlash(facts[2])
 	if !filepath.IsAbs(c.common) {

@@ -102,6 +102,13 @@ func TestAuto(t *testing.T) {
 			if m.Mode() != c.mode || !strings.Contains(m.Why(), c.why) {
 				t.Errorf("mode %s, because %s; want %s, %q", m.Mode(), m.Why(), c.mode, c.why)
 			}
+			commit := ""
+			if !strings.HasPrefix(name, "no ") && o.Mode != Shared {
+				commit = strings.TrimSpace(r.git("rev-parse", "HEAD"))
+			}
+			if head, known := m.Head(); head != commit || known == (o.Mode == Shared) {
+				t.Errorf("at commit %q, known: %v; want %q", head, known, commit)
+			}
 			r.untouched(before)
 		})
 	}

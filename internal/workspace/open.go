@@ -16,9 +16,10 @@ import (
 // Manager gives the attempts of a run their places. Its methods may be called from
 // many goroutines; Close comes last.
 type Manager struct {
-	o Options
-	c checkout // as it was found by Open; top, common and prefix stay
-	g git      // in c.top
+	o      Options
+	c      checkout // as it was found by Open; top, common and prefix stay
+	looked bool     // c is what there is
+	g      git      // in c.top
 
 	lock  *flock.Flock // nobody else works on this run
 	turns *turns       // shared mode only
@@ -159,10 +160,16 @@ func (m *Manager) begin(ctx context.Context) error {
 	return m.g.setRefs(ctx, baseRef(m.o.Run), m.s.Base, tipRef(m.o.Run), m.s.Base)
 }
 
+// Head is the commit that the project's checkout was at when Open looked at it, "" where it
+// has none or there is no checkout. known is false where Open had no reason to look.
+func (m *Manager) Head() (commit string, known bool) { return m.c.head, m.looked }
+
 // fit says why worktrees are not for this run: an *Error where they cannot be, a
 // reason where a person may want them all the same.
 func (m *Manager) fit(ctx context.Context) (why string, err error) {
-	if m.c, err = look(ctx, m.g, m.o.Project); err != nil {
+	m.c, err = look(ctx, m.g, m.o.Project)
+	var unfit *Error
+	if m.looked = err == nil || errors.As(err, &unfit) && unfit.Problem != TooOld; err != nil {
 		return "", err
 	}
 	if m.c.head == "" {
