@@ -110,17 +110,29 @@ func (j *Journal) Append(e scheduler.Event) error {
 	return j.log.Append(b)
 }
 
-// Write writes everything that was appended: a kill of this process does not lose it. What
-// somebody removed of the directory meanwhile, or all of it, is made again with its lock; the
-// error is a *journal.LockedError where another wavex was faster.
-func (j *Journal) Write() error { return j.keep(j.log.Write) }
+// Write writes everything that was appended: a kill of this process does not lose it. Where
+// somebody removed the directory, it is made again with its lock; the error is a
+// *journal.LockedError where another wavex was faster.
+func (j *Journal) Write() error {
+	before := j.log.Restored()
+	if err := j.log.Write(); err != nil || j.log.Restored() == before {
+		return err
+	}
+	return j.keep()
+}
 
 // Sync is Write, and makes everything durable: a failure of the machine does not lose it.
-func (j *Journal) Sync() error { return j.keep(j.log.Sync) }
-
-func (j *Journal) keep(write func() error) error {
-	if err := write(); err != nil || j.lock == nil {
+// What somebody removed of the directory beside the journal is made again, too.
+func (j *Journal) Sync() error {
+	if err := j.log.Sync(); err != nil {
 		return err
+	}
+	return j.keep()
+}
+
+func (j *Journal) keep() error {
+	if j.lock == nil {
+		return nil
 	}
 	err := loopdir.Ignore(j.loop)
 	if err == nil {
