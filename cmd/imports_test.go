@@ -51,7 +51,7 @@ var may = map[string]struct {
 	"internal/web":               {[]string{"internal/report/page"}, "it serves what is made elsewhere"},
 	"internal/transcript":        {nil, "what the CLI printed, for people; it knows no run"},
 	"internal/report/reporttest": {[]string{"budget", "counsel", "dag", "internal/plan", "internal/verify", "runner", "scheduler"}, "stories for tests of projections"},
-	"internal/roomtest":          {[]string{"internal/plan", "internal/proc"}, "what tests of rooms stand on"},
+	"internal/roomtest":          {[]string{"internal/journal", "internal/plan", "internal/proc", "scheduler"}, "what tests of rooms stand on"},
 	"internal/intent":            {[]string{"internal/lazy"}, "judging words needs nothing but words"},
 	"internal/shape":             {nil, "a file's text and nothing else"},
 	"internal/learn":             {nil, "learnings are words; what taught them is others' business"},

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"wavex/budget"
 	"wavex/internal/gaps"
@@ -48,15 +47,7 @@ func ran(t *testing.T, dir, text string, completed []string, end string) *Audit 
 	if end != "" {
 		bodies = append(bodies, scheduler.RunEnded{Status: end})
 	}
-	log, _, err := record.Open(a.Loop(), "r-1", false, 0)
-	roomtest.Must(t, err)
-	defer log.Close()
-	for i, b := range bodies {
-		e := scheduler.Event{Seq: int64(i + 1), Time: time.Unix(int64(i), 0).UTC(), Body: b}
-		roomtest.Must(t, log.Append(e))
-		a.Events = append(a.Events, e)
-	}
-	roomtest.Must(t, log.Sync())
+	a.Events = roomtest.Journal(t, a.Loop(), bodies...)
 	roomtest.Must(t, a.State.Replay(a.Events))
 	return a
 }

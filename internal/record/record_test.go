@@ -7,10 +7,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"wavex/internal/journal"
 	"wavex/internal/refuse"
+	"wavex/internal/roomtest"
 	"wavex/scheduler"
 )
 
@@ -18,22 +18,7 @@ import (
 func written(t *testing.T, bodies ...scheduler.Body) (loop string, events []scheduler.Event) {
 	t.Helper()
 	loop = filepath.Join(t.TempDir(), ".loop")
-	j, _, err := Open(loop, "r-1", false, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer j.Close()
-	for i, b := range bodies {
-		e := scheduler.Event{Seq: int64(i + 1), Time: time.Unix(int64(i), 0).UTC(), Body: b}
-		if err := j.Append(e); err != nil {
-			t.Fatal(err)
-		}
-		events = append(events, e)
-	}
-	if err := j.Sync(); err != nil {
-		t.Fatal(err)
-	}
-	return loop, events
+	return loop, roomtest.Journal(t, loop, bodies...)
 }
 
 func started(run string) scheduler.RunStarted {

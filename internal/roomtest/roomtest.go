@@ -1,5 +1,5 @@
 // Package roomtest lays out what tests of a room stand on: files, a plan, a repository, a
-// named pipe. It knows no run, and what is asserted of a room is its own tests' business.
+// journal, a named pipe. What is asserted of a room is the business of its own tests.
 package roomtest
 
 import (

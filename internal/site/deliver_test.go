@@ -1,0 +1,134 @@
+package site
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"wavex/internal/roomtest"
+	"wavex/runner"
+	"wavex/scheduler"
+)
+
+// done is the record of a run of which some tasks are completed.
+func done(b *bed, c scheduler.Config, tasks ...string) []scheduler.Body {
+	out := []scheduler.Body{scheduler.RunStarted{Config: c, Plan: b.plan.Path, Tasks: len(b.plan.Tasks)}}
+	for _, id := range tasks {
+		i, _ := b.loop.State.Index(id)
+		key := b.loop.State.Tasks[i].Key
+		out = append(out, scheduler.AttemptStarted{Task: id, Key: key, Attempt: 1, Try: 1, Why: "first", Wave: 1},
+			scheduler.AttemptEnded{Task: id, Key: key, Attempt: 1, Status: scheduler.Completed, Result: runner.Result{Outcome: runner.Done}})
+	}
+	return out
+}
+
+// integrated is a run whose pair of tasks is done and put together.
+func integrated(t *testing.T) *bed {
+	t.Helper()
+	dir := roomtest.Repo(t, roomtest.Files{"x": "x\n"})
+	c := config(dir, "worktree")
+	b := opened(t, dir, pair, c, writes)
+	for _, task := range []string{"a", "b"} {
+		b.attempt(task)
+	}
+	_, err := b.Integrate(t.Context(), 1, []string{"a", "b"})
+	roomtest.Must(t, err)
+	roomtest.Journal(t, c.Loop, done(b, c, "a", "b")...)
+	return b
+}
+
+// deliver hands the work over.
+func (b *bed) deliver(how string, complete bool) (scheduler.DeliveryEnded, error) {
+	b.config.Deliver = how
+	return b.Deliver(b.Context(), complete)
+}
+
+// However it is handed over, and whatever is in the way, the work has a name, and what the
+// user has not committed stays.
+func TestDeliver(t *testing.T) {
+	t.Parallel()
+	b := integrated(t)
+	tip := strings.TrimSpace(roomtest.Git(t, b.dir, "rev-parse", "refs/wavex/r-1.run/tip"))
+	patch, take := filepath.Join(t.TempDir(), "work.patch"), "git merge --ff-only wavex/r-1"
+	for _, c := range []struct {
+		how, user string // user: what x has
+		complete  bool
+		want      scheduler.DeliveryEnded // Why: what it contains; Commit is the tip
+	}{
+		{"", "x\n", false, scheduler.DeliveryEnded{How: "branch", Ref: "wavex/r-1", Command: take, Why: "the run is not complete"}},
+		{"", "mine\n", true, scheduler.DeliveryEnded{How: "branch", Ref: "wavex/r-1", Command: take, Why: "not committed: x"}},
+		{"ff", "mine\n", true, scheduler.DeliveryEnded{How: "none", Ref: "wavex/r-1", Command: take, Why: "not committed: x", Failed: true}},
+		{"branch", "x\n", true, scheduler.DeliveryEnded{How: "branch", Ref: "wavex/r-1", Command: take}},
+		{"patch " + patch, "x\n", true, scheduler.DeliveryEnded{How: "patch", Ref: patch, Command: "git am " + patch}},
+		{"patch", "x\n", true, scheduler.DeliveryEnded{How: "none", Ref: "wavex/r-1", Why: "needs a file", Failed: true}},
+		{"mail", "x\n", true, scheduler.DeliveryEnded{How: "none", Ref: "wavex/r-1", Why: `no delivery "mail"`, Failed: true}},
+		{"pr", "x\n", true, scheduler.DeliveryEnded{How: "none", Ref: "wavex/r-1", Command: take, Why: "no remote", Failed: true}},
+		{"", "x\n", true, scheduler.DeliveryEnded{How: "ff", Ref: "wavex/r-1", Why: "main was fast-forwarded"}},
+		{"", "x\n", true, scheduler.DeliveryEnded{How: "ff", Ref: "wavex/r-1", Why: "already"}},
+	} {
+		roomtest.Files{"x": c.user}.Write(t, b.dir)
+		d, err := b.deliver(c.how, c.complete)
+		if err != nil {
+			t.Fatalf("%q: %v", c.how, err)
+		}
+		if d.How != c.want.How || d.Ref != c.want.Ref || d.Command != c.want.Command || d.Failed != c.want.Failed || !strings.Contains(d.Why, c.want.Why) || d.Commit != tip {
+			t.Errorf("%q: %+v, want %+v", c.how, d, c.want)
+		}
+		if text, err := os.ReadFile(filepath.Join(b.dir, "x")); err != nil || string(text) != c.user {
+			t.Errorf("%q: the user's file has %q, %v", c.how, text, err)
+		}
+	}
+}
+
+func body(t *testing.T, dir string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, ".loop", "runs", "r-1", "pull-request.md"))
+	roomtest.Must(t, err)
+	return string(text)
+}
+
+// A pull request says how the run stands: one that was not let through is not complete,
+// although its tasks are. The body replaces a link and follows none; what cannot be told
+// of is not handed over.
+func TestPullRequest(t *testing.T) {
+	t.Parallel()
+	b := integrated(t)
+	precious := filepath.Join(t.TempDir(), "precious")
+	roomtest.Must(t, os.WriteFile(precious, []byte("precious"), 0o600))
+	at := filepath.Join(b.dir, ".loop", "runs", "r-1", "pull-request.md")
+	for _, c := range []struct {
+		complete bool
+		want     string
+	}{{true, "**complete: 2 of 2 tasks completed"}} {
+		_ = os.Remove(at) // the first time there is none
+		roomtest.Must(t, os.MkdirAll(filepath.Dir(at), 0o755))
+		roomtest.Must(t, os.Symlink(precious, at))
+		_, err := b.deliver("pr", c.complete)
+		roomtest.Must(t, err)
+		if text := body(t, b.dir); !strings.Contains(text, c.want) {
+			t.Errorf("complete %v:\n%s", c.complete, text)
+		}
+	}
+	if text, err := os.ReadFile(precious); err != nil || string(text) != "precious" {
+		t.Errorf("the link was followed: %q, %v", text, err)
+	}
+	runs := filepath.Join(b.dir, ".loop", "runs")
+	for _, lay := range []struct {
+		name  string
+		files roomtest.Files
+	}{
+		{"a folder in the place", roomtest.Files{".loop/runs/r-1/pull-request.md/x": ""}},
+		{"a file for the folder", roomtest.Files{".loop/runs": ""}},
+		{"a damaged journal", roomtest.Files{".loop/journal.jsonl": "mine\n"}},
+	} {
+		roomtest.Must(t, os.RemoveAll(runs))
+		lay.files.Write(t, b.dir)
+		if d, err := b.deliver("pr", true); err == nil || d.How != "" {
+			t.Errorf("%s: %+v, %v", lay.name, d, err)
+		}
+	}
+	if got := roomtest.Git(t, b.dir, "log", "-1", "--format=%s", "wavex/r-1"); got != "do b\n" {
+		t.Errorf("the work is gone: %q", got)
+	}
+}
