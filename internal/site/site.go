@@ -47,7 +47,7 @@ func Open(ctx context.Context, p *plan.Plan, c scheduler.Config, say func(string
 	}
 	t.space, t.config.Isolation = space, space.Mode()
 	// That one task at a time works in the directory as ever needs no words.
-	if c.Isolation != workspace.Shared && (space.Mode() != workspace.Shared || o.Width > 1) {
+	if o.Mode != workspace.Shared && (space.Mode() != workspace.Shared || o.Width > 1) {
 		say(fmt.Sprintf("isolation %s: %s", space.Mode(), space.Why()))
 	}
 	return t, nil

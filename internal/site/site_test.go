@@ -94,12 +94,13 @@ func TestOpen(t *testing.T) {
 		plan, isolation string
 		mode, says      string // says "": nothing
 	}{
-		"two side by side":     {repo, pair, "auto", workspace.Worktree, "isolation worktree: the checkout is clean"},
-		"one at a time":        {repo, chain, "auto", workspace.Shared, ""},
-		"one at a time, asked": {repo, chain, "worktree", workspace.Worktree, "isolation worktree: asked for"},
-		"not committed":        {dirty, pair, "auto", workspace.Shared, "isolation shared: there are uncommitted changes"},
-		"no repository":        {none, pair, "auto", workspace.Shared, "isolation shared: "},
-		"shared":               {repo, pair, "shared", workspace.Shared, ""},
+		"two side by side":         {repo, pair, "auto", workspace.Worktree, "isolation worktree: the checkout is clean"},
+		"one at a time":            {repo, chain, "auto", workspace.Shared, ""},
+		"one at a time, asked":     {repo, chain, "worktree", workspace.Worktree, "isolation worktree: asked for"},
+		"not committed":            {dirty, pair, "auto", workspace.Shared, "isolation shared: there are uncommitted changes"},
+		"no repository":            {none, pair, "auto", workspace.Shared, "isolation shared: "},
+		"shared":                   {repo, pair, "shared", workspace.Shared, ""},
+		"a run that knew no other": {repo, pair, "", workspace.Shared, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
