@@ -100,7 +100,7 @@ func TestPullRequest(t *testing.T) {
 	for _, c := range []struct {
 		complete bool
 		want     string
-	}{{true, "**complete: 2 of 2 tasks completed"}} {
+	}{{false, "**incomplete: 2 of 2 tasks completed"}, {true, "**complete: 2 of 2 tasks completed"}} {
 		_ = os.Remove(at) // the first time there is none
 		roomtest.Must(t, os.MkdirAll(filepath.Dir(at), 0o755))
 		roomtest.Must(t, os.Symlink(precious, at))

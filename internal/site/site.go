@@ -241,7 +241,7 @@ func (t *Site) Deliver(ctx context.Context, complete bool) (scheduler.DeliveryEn
 	if how == "pr" {
 		events, err := record.Read(t.config.Loop)
 		if err == nil {
-			err = writeBody(t.plan, t.config, events)
+			err = writeBody(t.plan, t.config, events, complete)
 		}
 		if err != nil {
 			return scheduler.DeliveryEnded{}, err
@@ -260,8 +260,9 @@ func (t *Site) Deliver(ctx context.Context, complete bool) (scheduler.DeliveryEn
 }
 
 // writeBody writes the report of a run as the body of its pull request. It reads the
-// journal, because the state belongs to the loop.
-func writeBody(p *plan.Plan, c scheduler.Config, events []scheduler.Event) error {
+// journal, because the state belongs to the loop. complete says of a run that has not ended
+// that it is: with all its tasks completed it may still have been refused.
+func writeBody(p *plan.Plan, c scheduler.Config, events []scheduler.Event, complete bool) error {
 	s := scheduler.NewState(p)
 	if err := s.Replay(events); err != nil {
 		return err
@@ -269,7 +270,7 @@ func writeBody(p *plan.Plan, c scheduler.Config, events []scheduler.Event) error
 	sum := report.Of(s, events)
 	if sum.Status == "running" { // but for this delivery it has ended
 		sum.Status = "incomplete"
-		if s.Counts.Completed == len(s.Tasks) {
+		if complete {
 			sum.Status = "complete"
 		}
 	}
@@ -290,7 +291,7 @@ func Reattach(ctx context.Context, p *plan.Plan, c scheduler.Config) (*workspace
 // for between sessions.
 func Deliver(ctx context.Context, p *plan.Plan, c scheduler.Config, events []scheduler.Event, how string, complete bool) (d workspace.Delivery, err error) {
 	if how == "pr" {
-		if err := writeBody(p, c, events); err != nil {
+		if err := writeBody(p, c, events, complete); err != nil {
 			return d, err
 		}
 	}
