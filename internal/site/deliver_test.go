@@ -1,12 +1,14 @@
 package site
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"wavex/internal/roomtest"
+	"wavex/internal/workspace"
 	"wavex/runner"
 	"wavex/scheduler"
 )
@@ -130,5 +132,37 @@ func TestPullRequest(t *testing.T) {
 	}
 	if got := roomtest.Git(t, b.dir, "log", "-1", "--format=%s", "wavex/r-1"); got != "do b\n" {
 		t.Errorf("the work is gone: %q", got)
+	}
+}
+
+// Between sessions the work of a run is handed over again; what is refused leaves nothing.
+func TestDeliverBetweenSessions(t *testing.T) {
+	t.Parallel()
+	b := integrated(t)
+	c := config(b.dir, "worktree")
+	events := roomtest.Journal(t, filepath.Join(t.TempDir(), ".loop"), append(done(b, c, "a", "b"), scheduler.RunEnded{Status: "complete"})...)
+	there := func() bool {
+		_, err := os.Stat(filepath.Join(b.dir, ".loop", "runs", "r-1", "pull-request.md"))
+		return err == nil
+	}
+	var in *workspace.Error
+	if _, err := Deliver(t.Context(), b.plan, c, events, "pr", true); !errors.As(err, &in) || in.Problem != workspace.InUse || there() {
+		t.Errorf("while another works on it: %v, a body: %v", err, there())
+	}
+	roomtest.Must(t, b.Close(t.Context()))
+	other := c
+	other.Run = "r-2"
+	if _, err := Deliver(t.Context(), b.plan, other, events, "pr", true); !errors.As(err, &in) || in.Problem != workspace.NoRun {
+		t.Errorf("a run that never was: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(b.dir, ".loop", "runs", "r-2")); err == nil {
+		t.Error("it left a folder")
+	}
+	if _, err := Deliver(t.Context(), b.plan, c, events, "pr", true); !errors.As(err, &in) || in.Problem != workspace.NoRemote || !there() {
+		t.Errorf("without a remote: %v, a body: %v", err, there())
+	}
+	d, err := Deliver(t.Context(), b.plan, c, events, "auto", true)
+	if err != nil || d.How != "ff" {
+		t.Errorf("%+v, %v", d, err)
 	}
 }

@@ -290,15 +290,15 @@ func Reattach(ctx context.Context, p *plan.Plan, c scheduler.Config) (*workspace
 // Deliver hands over what a past run has integrated; complete says that the run is. It is
 // for between sessions.
 func Deliver(ctx context.Context, p *plan.Plan, c scheduler.Config, events []scheduler.Event, how string, complete bool) (d workspace.Delivery, err error) {
-	if how == "pr" {
-		if err := writeBody(p, c, events, complete); err != nil {
-			return d, err
-		}
-	}
 	space, err := Reattach(ctx, p, c)
 	if err != nil {
 		return d, err
 	}
 	defer func() { err = errors.Join(err, space.Close(context.WithoutCancel(ctx))) }()
+	if how == "pr" {
+		if err := writeBody(p, c, events, complete); err != nil {
+			return d, err
+		}
+	}
 	return space.Deliver(ctx, how, complete)
 }
