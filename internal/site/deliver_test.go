@@ -135,6 +135,30 @@ func TestPullRequest(t *testing.T) {
 	}
 }
 
+// Nothing that is secret gets into what others will read.
+func TestSecretsAreNotHandedOver(t *testing.T) {
+	t.Setenv("SITE_TEST_TOKEN", "a-very-secret-value-1")
+	dir := roomtest.Repo(t, roomtest.Files{"x": "x\n"})
+	c := config(dir, "worktree")
+	c.Deliver = "pr"
+	b := opened(t, dir, `{"name":"use a-very-secret-value-1","tasks":[{"id":"a","subject":"log in with a-very-secret-value-1"}]}`, c, writes)
+	b.attempt("a")
+	_, err := b.Integrate(t.Context(), 1, []string{"a"})
+	roomtest.Must(t, err)
+	roomtest.Journal(t, c.Loop, done(b, c, "a")...)
+	_, err = b.Deliver(t.Context(), true)
+	roomtest.Must(t, err)
+	for what, text := range map[string]string{
+		"the body":   body(t, dir),
+		"the commit": roomtest.Git(t, dir, "log", "--format=%B", "wavex/r-1"),
+		"the title":  options(b.plan, c).Title,
+	} {
+		if strings.Contains(text, "very-secret") || !strings.Contains(text, "[redacted: SITE_TEST_TOKEN]") {
+			t.Errorf("%s:\n%s", what, text)
+		}
+	}
+}
+
 // Between sessions the work of a run is handed over again; what is refused leaves nothing.
 func TestDeliverBetweenSessions(t *testing.T) {
 	t.Parallel()

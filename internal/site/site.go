@@ -17,6 +17,7 @@ import (
 	"wavex/internal/record"
 	"wavex/internal/refuse"
 	"wavex/internal/report"
+	"wavex/internal/secret"
 	"wavex/internal/workspace"
 	"wavex/runner"
 	"wavex/scheduler"
@@ -89,11 +90,19 @@ func (t *Site) Close(ctx context.Context) error {
 func (t *Site) subject(id string) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if i, ok := t.now.Lookup(id); ok && t.now.Tasks[i].Subject != "" {
-		return t.now.Tasks[i].Subject
+	return subject(t.now, id)
+}
+
+// subject is what the commit of a task of p is called. Others will read it.
+func subject(p *plan.Plan, id string) string {
+	if i, ok := p.Lookup(id); ok && p.Tasks[i].Subject != "" {
+		return clean(p.Tasks[i].Subject)
 	}
 	return "Task " + id
 }
+
+// clean takes the secrets of wavex's environment out of a text that leaves the machine.
+func clean(text string) string { return secret.New(os.Environ()).String(text) }
 
 // options are those of a run's workspace.
 func options(p *plan.Plan, c scheduler.Config) workspace.Options {
@@ -111,13 +120,8 @@ func options(p *plan.Plan, c scheduler.Config) workspace.Options {
 		Project: c.Dir, Loop: c.Loop, Run: c.Run, Mode: c.Isolation, Width: width,
 		Share: p.Share, Writes: promised(p), Setup: p.Setup, Protect: p.ProtectBranches, NoVerify: c.NoVerify,
 		Env: os.Environ(), Now: time.Now, Own: []string{planfile.Path(p)},
-		Subject: func(id string) string {
-			if i, ok := p.Lookup(id); ok && p.Tasks[i].Subject != "" {
-				return p.Tasks[i].Subject
-			}
-			return "Task " + id
-		},
-		Title: p.Name, Body: filepath.Join(c.Loop, "runs", c.Run, "pull-request.md"),
+		Subject: func(id string) string { return subject(p, id) },
+		Title:   clean(p.Name), Body: filepath.Join(c.Loop, "runs", c.Run, "pull-request.md"),
 	}
 }
 
@@ -278,7 +282,7 @@ func writeBody(p *plan.Plan, c scheduler.Config, events []scheduler.Event, compl
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	return maybe.WriteFile(path, []byte(sum.Markdown()), 0o644)
+	return maybe.WriteFile(path, []byte(clean(sum.Markdown())), 0o644)
 }
 
 // Reattach opens the workspace of a past run of p with the configuration c, for between
