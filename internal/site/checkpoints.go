@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 	"time"
 
 	"wavex/internal/plan"
@@ -32,49 +33,129 @@ func hasHard(p *plan.Plan) bool {
 	return false
 }
 
-// Checkpoints puts checkpoints around the attempts of a loop that was wired, where the
-// plan needs them and there is a repository; that there is none is told to warn. seal
-// makes the last one, at the end of the run.
+// Checkpoints puts checkpoints around the attempts of a loop that was wired and has its
+// Request, where the plan needs them or comes to need them by a task that joins it, and
+// there is a repository; that there is none is told to warn, from any goroutine. seal makes
+// the last one, at the end of the run.
 func (t *Site) Checkpoints(ctx context.Context, loop *scheduler.Loop, warn func(error)) (seal func()) {
-	if t.config.Isolation == scheduler.Isolated || !hasHard(t.plan) {
+	if t.config.Isolation == scheduler.Isolated {
 		return func() {}
 	}
-	points, err := workspace.OpenPoints(ctx, t.config.Dir, t.config.Run, os.Environ())
-	if err != nil {
-		warn(fmt.Errorf("there are tasks that are hard to undo, and no checkpoints of them: %w", err))
-		return func() {}
+	p := &pointed{Runner: loop.Runner, config: t.config, warn: warn, due: map[string]due{}}
+	if p.see(loop.State.Plan); p.hard {
+		p.whole = true
+		_, _ = p.open(ctx) // who attempts anything asks again where the run is being stopped
 	}
-	if err := points.Begin(ctx); err != nil {
-		warn(err)
-	}
-	p := pointed{Runner: loop.Runner, points: points, plan: t.plan, warn: warn}
-	if t.config.Schedule != "eager" {
-		p.waves, _ = t.plan.Waves()
+	request := loop.Request
+	loop.Request = func(s *scheduler.State, i int, e scheduler.AttemptStarted) (runner.Request, error) {
+		p.note(s, i)
+		return request(s, i, e)
 	}
 	loop.Runner = p
-	return func() { p.keep(ctx, points.End) }
+	return func() {
+		if points := p.made(); points != nil {
+			p.keep(ctx, points.End)
+		}
+	}
 }
 
 // pointed is a runner that makes checkpoints before and after what the inner one does.
 type pointed struct {
 	scheduler.Runner
-	points *workspace.Points
-	plan   *plan.Plan
-	waves  []int // by task; nil without barriers
+	config scheduler.Config
 	warn   func(error)
+
+	// For the loop's goroutine.
+	plan *plan.Plan // that hard was found out of
+	hard bool
+
+	mu  sync.Mutex
+	due map[string]due // by task: of attempts that are about to begin
+
+	opening sync.Mutex
+	opened  bool // or found out that it cannot be
+	points  *workspace.Points
+	whole   bool // from the begin of the run on
+}
+
+// due is what is to be kept around an attempt.
+type due struct {
+	wave int  // that the task is in; 0: none is asked for
+	hard bool // the task itself
+}
+
+// see finds out whether a plan, which may have grown, has tasks that are hard to undo.
+func (p *pointed) see(now *plan.Plan) {
+	if p.plan != now {
+		p.plan, p.hard = now, hasHard(now)
+	}
+}
+
+// note takes down what the attempt at task i is to be kept from. It is called by the loop's
+// goroutine: the state knows tasks that have joined the run, and their waves.
+func (p *pointed) note(s *scheduler.State, i int) {
+	if p.see(s.Plan); !p.hard {
+		return
+	}
+	d := due{s.Tasks[i].Wave, hard(&s.Plan.Tasks[i])}
+	if p.config.Schedule == "eager" { // there are no waves, only the run
+		if d.wave = 0; p.whole {
+			d.wave = 1
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.due[s.Plan.Tasks[i].ID] = d
+}
+
+// open opens the checkpoints, once; nil where there is no repository, which was told then.
+func (p *pointed) open(ctx context.Context) (*workspace.Points, error) {
+	p.opening.Lock()
+	defer p.opening.Unlock()
+	if p.opened {
+		return p.points, nil
+	}
+	points, err := workspace.OpenPoints(ctx, p.config.Dir, p.config.Run, os.Environ())
+	if cause := context.Cause(ctx); cause != nil {
+		return nil, cause
+	}
+	p.opened = true
+	if err != nil {
+		p.warn(fmt.Errorf("there are tasks that are hard to undo, and no checkpoints of them: %w", err))
+		return nil, nil
+	}
+	if err := points.Begin(ctx); err != nil {
+		p.warn(err)
+	}
+	p.points = points
+	return points, nil
+}
+
+// made are the checkpoints, nil where none were opened.
+func (p *pointed) made() *workspace.Points {
+	p.opening.Lock()
+	defer p.opening.Unlock()
+	return p.points
 }
 
 // Attempt makes no attempt when its checkpoint cannot be made.
-func (p pointed) Attempt(ctx context.Context, req runner.Request) runner.Result {
-	i, known := p.plan.Lookup(req.Task) // a task that joined the run later has none of its own
-	wave := 1
-	if known && p.waves != nil {
-		wave = p.waves[i]
+func (p *pointed) Attempt(ctx context.Context, req runner.Request) runner.Result {
+	p.mu.Lock()
+	d, asked := p.due[req.Task]
+	delete(p.due, req.Task)
+	p.mu.Unlock()
+	if !asked {
+		return p.Runner.Attempt(ctx, req)
 	}
-	err := p.points.Wave(ctx, wave)
-	point := known && hard(&p.plan.Tasks[i])
-	if err == nil && point {
-		err = p.points.Before(ctx, req.Task)
+	points, err := p.open(ctx)
+	if err == nil && points == nil {
+		return p.Runner.Attempt(ctx, req)
+	}
+	if err == nil && d.wave > 0 {
+		err = points.Wave(ctx, d.wave)
+	}
+	if err == nil && d.hard {
+		err = points.Before(ctx, req.Task)
 	}
 	if cause := context.Cause(ctx); cause != nil {
 		return runner.Result{Outcome: runner.Interrupted, Reason: cause.Error(), Contained: true}
@@ -83,8 +164,8 @@ func (p pointed) Attempt(ctx context.Context, req runner.Request) runner.Result 
 		return runner.Result{Outcome: runner.Broken, Reason: err.Error(), Contained: true}
 	}
 	res := p.Runner.Attempt(ctx, req)
-	if point {
-		p.keep(ctx, func(ctx context.Context) error { return p.points.After(ctx, req.Task) })
+	if d.hard {
+		p.keep(ctx, func(ctx context.Context) error { return points.After(ctx, req.Task) })
 	}
 	return res
 }
@@ -92,7 +173,7 @@ func (p pointed) Attempt(ctx context.Context, req runner.Request) runner.Result 
 var errLong = errors.New("the checkpoint took too long")
 
 // keep makes a checkpoint of what is done, also when the run is being stopped.
-func (p pointed) keep(ctx context.Context, point func(context.Context) error) {
+func (p *pointed) keep(ctx context.Context, point func(context.Context) error) {
 	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), lasting, errLong)
 	defer cancel()
 	if err := point(ctx); err != nil {

@@ -174,9 +174,15 @@ func (t *Site) release(ctx context.Context) error {
 	t.failed = nil
 	t.mu.Unlock()
 	var errs []error
+	var left []string // what could not be kept is tried again
 	for _, id := range ids {
-		errs = append(errs, t.space.Release(ctx, id))
+		if err := t.space.Release(ctx, id); err != nil {
+			errs, left = append(errs, err), append(left, id)
+		}
 	}
+	t.mu.Lock()
+	t.failed = append(left, t.failed...)
+	t.mu.Unlock()
 	return errors.Join(errs...)
 }
 

@@ -1,0 +1,43 @@
+package site
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"wavex/internal/roomtest"
+	"wavex/runner"
+	"wavex/scheduler"
+)
+
+// A worktree that could not be given back is given back later, at the latest in the end.
+func TestReleaseIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	dir := roomtest.Repo(t, roomtest.Files{"x": "x\n"})
+	b := opened(t, dir, `{"tasks":[{"id":"a","subject":"a"},{"id":"b","subject":"b"},{"id":"c","subject":"c"}]}`, config(dir, "worktree"), writes)
+	b.attempt("a")
+	first, _ := b.Place("a", dir)
+	b.tell(scheduler.AttemptEnded{Task: "a", Status: scheduler.Failed})
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("enough"))
+	b.loop.Runner.Attempt(ctx, runner.Request{Run: "r-1", Task: "b", Attempt: 1, Dir: dir})
+	if now, _ := b.Place("a", dir); now != first {
+		t.Fatal("the worktree could be given back, and the test shows nothing")
+	}
+	if res := b.attempt("c"); res.Outcome != runner.Done {
+		t.Errorf("%+v", res)
+	}
+	third, _ := b.Place("c", dir)
+	if gone, _ := b.Place("a", dir); gone != dir || third != first {
+		t.Errorf("a is in %s and c in %s, want c in %s", gone, third, first)
+	}
+	b.tell(scheduler.AttemptEnded{Task: "c", Status: scheduler.Failed, Blocked: []string{"b"}})
+	if err := b.release(ctx); err == nil {
+		t.Error("given back after all was stopped")
+	}
+	roomtest.Must(t, b.Close(t.Context()))
+	if trees := roomtest.Git(t, dir, "worktree", "list"); strings.Count(trees, "\n") != 1 {
+		t.Errorf("left behind:\n%s", trees)
+	}
+}

@@ -1,0 +1,104 @@
+package site
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"wavex/internal/roomtest"
+	"wavex/runner"
+	"wavex/scheduler"
+)
+
+// asked is a loop's Request that says no more than it must.
+func (b *bed) asked(s *scheduler.State, i int, e scheduler.AttemptStarted) (runner.Request, error) {
+	return runner.Request{Run: "r-1", Task: s.Plan.Tasks[i].ID, Attempt: e.Attempt, Dir: b.dir}, nil
+}
+
+// begin makes an attempt that the loop has asked for.
+func (b *bed) begin(task string) runner.Result {
+	b.Helper()
+	i, ok := b.loop.State.Index(task)
+	if !ok {
+		b.Fatalf("there is no task %s", task)
+	}
+	req, err := b.loop.Request(b.loop.State, i, scheduler.AttemptStarted{Task: task, Attempt: 1})
+	roomtest.Must(b, err)
+	return b.loop.Runner.Attempt(b.Context(), req)
+}
+
+// Each attempt has the checkpoints of its own wave and task, also where it joined the run,
+// and where nothing was hard to undo before.
+func TestCheckpointsOfWhoJoined(t *testing.T) {
+	t.Parallel()
+	const hard, easy = `{"tasks":[{"id":"a","subject":"a","reversibility":"2B"}]}`, `{"tasks":[{"id":"a","subject":"a"}]}`
+	for name, c := range map[string]struct {
+		plan, schedule string
+		joins          string // "easy" or "hard" ones, b and c, each in a wave of its own
+		want           string
+	}{
+		"nothing hard":   {easy, "waves", "easy", ""},
+		"an easy one":    {hard, "waves", "easy", "end task/a/after task/a/before wave/1 wave/2"},
+		"a hard one":     {hard, "waves", "easy hard", "end task/a/after task/a/before task/c/after task/c/before wave/1 wave/2 wave/3"},
+		"the first hard": {easy, "waves", "hard", "end task/b/after task/b/before wave/2"},
+		"eager":          {hard, "eager", "easy", "end task/a/after task/a/before wave/1"},
+		// Of a run that has begun there is no state from before it.
+		"eager, the first hard": {easy, "eager", "hard", "end task/b/after task/b/before"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := roomtest.Repo(t, roomtest.Files{".gitignore": ".loop\n"})
+			with := config(dir, "shared")
+			with.Schedule = c.schedule
+			b := opened(t, dir, c.plan, with, writes)
+			b.loop.Request = b.asked
+			seal := b.Checkpoints(t.Context(), b.loop, func(err error) { t.Error(err) })
+			b.begin("a")
+			for k, kind := range strings.Fields(c.joins) {
+				id, class := string(rune('b'+k)), map[string]string{"easy": "2A", "hard": "1"}[kind]
+				more := scheduler.Added{ID: id, Task: json.RawMessage(`{"id":"` + id + `","subject":"x","reversibility":"` + class + `"}`)}
+				roomtest.Must(t, b.loop.State.Replay([]scheduler.Event{{Body: scheduler.TasksAdded{Wave: k + 2, Origin: scheduler.FromList, Tasks: []scheduler.Added{more}}}}))
+				if res := b.begin(id); res.Outcome != runner.Done {
+					t.Errorf("%+v", res)
+				}
+			}
+			seal()
+			const below = "refs/wavex/r-1.points/"
+			got := strings.Fields(strings.ReplaceAll(roomtest.Git(t, dir, "for-each-ref", "--format=%(refname)", below), below, ""))
+			if strings.Join(got, " ") != c.want {
+				t.Errorf("checkpoints %q, want %q", got, c.want)
+			}
+			// That of a wave holds what the tasks before it have left.
+			if slices.Contains(got, "wave/2") {
+				if files := strings.Fields(roomtest.Git(t, dir, "ls-tree", "--name-only", below+"wave/2")); !slices.Equal(files, []string{".gitignore", "a"}) {
+					t.Errorf("the checkpoint of wave 2 holds %q", files)
+				}
+			}
+		})
+	}
+}
+
+// Where there is no repository a run that needs checkpoints says so once, and goes on.
+func TestNoCheckpoints(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	b := opened(t, dir, `{"tasks":[{"id":"a","subject":"a","reversibility":"1"}]}`, config(dir, "shared"), writes)
+	b.loop.Request = b.asked
+	var told []string
+	seal := b.Checkpoints(t.Context(), b.loop, func(err error) { told = append(told, err.Error()) })
+	for range 2 {
+		if res := b.begin("a"); res.Outcome != runner.Done {
+			t.Errorf("%+v", res)
+		}
+	}
+	seal()
+	if len(told) != 1 || !strings.Contains(told[0], "no checkpoints of them") {
+		t.Errorf("told %q", told)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "a")); err != nil {
+		t.Error(err)
+	}
+}
