@@ -300,7 +300,7 @@ func lookedAtLast(t *rapid.T, s *State, events []Event) {
 		switch b := e.Body.(type) {
 		case AttemptEnded:
 			work = n
-			if i, ok := s.Index(b.Task); ok && b.Status == Completed {
+			if i, ok := s.Index(b.Task); ok && b.Status == Completed && len(s.Plan.Tasks[i].Verify) > 0 { // a repair may have none
 				looked[s.Plan.Tasks[i].Verify[0]] = n
 			}
 		case CriteriaStarted:
