@@ -47,7 +47,7 @@ not stop.`,
 }
 
 func runCancel(ctx context.Context, args []string, o cancelOptions, std Stdio) error {
-	p, err := pastRun(args)
+	p, err := keptRun(args)
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func runCancel(ctx context.Context, args []string, o cancelOptions, std Stdio) e
 		return err
 	}
 	defer func() { _ = lock.Unlock() }()
-	if p, err = record.Find(loop, p.State.Plan.Path, ""); err != nil { // it went on until it stopped
+	if p, err = record.Shown(loop, p.State.Plan.Path, ""); err != nil { // it went on until it stopped
 		return err
 	}
 	if last := record.Last(p.Events); last.Over() {

@@ -15,7 +15,7 @@ type follower struct{ *record.Follower }
 
 // follow begins to follow the run that a command means; it is an error where there is none.
 func follow(args []string) (follower, error) {
-	loop, path, err := loopOf(args)
+	loop, path, err := shownLoop(args)
 	if err != nil {
 		return follower{}, err
 	}

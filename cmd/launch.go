@@ -110,9 +110,13 @@ func (r *launch) load() error {
 		if last == nil {
 			return record.NoRun(filepath.Join(dir, ".loop"))
 		}
+		if last.Over() {
+			return usage("there is no unfinished run; start one with: wavex run %s", plan.Word(nearer(last.Plan, dir)))
+		}
 		if o.planPath, err = last.PlanHere(); err != nil {
 			return err
 		}
+		o.planPath = nearer(o.planPath, dir)
 	}
 	ours := ""
 	if !o.fresh {
@@ -163,6 +167,14 @@ func (r *launch) load() error {
 		err = r.sharedList()
 	}
 	return err
+}
+
+// nearer is a path as it is called from a directory that it is below.
+func nearer(path, dir string) string {
+	if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
+		return rel
+	}
+	return path
 }
 
 // choose gives the configuration of the run to resume, or nil for a new run.

@@ -1,25 +1,22 @@
 package cmd
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 
 	"wavex/internal/planfile"
 	"wavex/internal/record"
+	"wavex/internal/refuse"
 )
 
 // This file finds the run that a command's argument means.
 
-// pastRun finds a run and gives the state that its journal leads to. args is nothing
-// (the last run in .loop of the current directory), a plan file (the last run in its
-// project directory), or the id of a run in .loop of the current directory.
+// pastRun finds a run and gives the state that its journal leads to, with the plan as it
+// is now. args is nothing (the last run in .loop of the current directory), a plan file (the
+// last run in its project directory), or the id of a run in .loop of the current directory.
 func pastRun(args []string) (*record.Past, error) {
-	id := ""
-	if len(args) == 1 {
-		if _, err := os.Stat(args[0]); err != nil && record.IsID(args[0]) {
-			id, args = args[0], nil
-		}
-	}
+	id, args := idOf(args)
 	loop, path, err := loopOf(args)
 	if err != nil {
 		return nil, err
@@ -27,10 +24,21 @@ func pastRun(args []string) (*record.Past, error) {
 	return record.Find(loop, path, id)
 }
 
-// shownRun is pastRun for what only shows: an id may also be that of a run in a .loop that
+// keptRun is pastRun for what tells of a run or gives it up: with the plan that the run had,
+// which may be gone, or have mistakes, by now.
+func keptRun(args []string) (*record.Past, error) {
+	id, args := idOf(args)
+	loop, path, err := shownLoop(args)
+	if err != nil {
+		return nil, err
+	}
+	return record.Shown(loop, path, id)
+}
+
+// shownRun is keptRun for what only shows: an id may also be that of a run in a .loop that
 // was moved aside.
 func shownRun(args []string) (*record.Past, error) {
-	past, err := pastRun(args)
+	past, err := keptRun(args)
 	if err == nil || len(args) != 1 || !record.IsID(args[0]) {
 		return past, err
 	}
@@ -39,12 +47,22 @@ func shownRun(args []string) (*record.Past, error) {
 		return nil, err
 	}
 	for _, dir := range record.Aside(loop) {
-		if past, wrong := record.Find(dir, "", args[0]); wrong == nil {
+		if past, wrong := record.Shown(dir, "", args[0]); wrong == nil {
 			past.State.Config.Loop = dir
 			return past, nil
 		}
 	}
 	return nil, err
+}
+
+// idOf takes the id of a run out of args, where that is what they are.
+func idOf(args []string) (id string, rest []string) {
+	if len(args) == 1 && record.IsID(args[0]) {
+		if _, err := os.Stat(args[0]); err != nil {
+			return args[0], nil
+		}
+	}
+	return "", args
 }
 
 // loopOf finds the .loop directory: in the current directory, or, where args names a
@@ -65,6 +83,26 @@ func loopOf(args []string) (loop, plan string, err error) {
 		return "", "", err
 	}
 	return filepath.Join(dir, ".loop"), args[0], nil
+}
+
+// shownLoop is loopOf for what tells of a run: a plan that is gone, or has mistakes by now,
+// still names the run in the current directory that was started with it.
+func shownLoop(args []string) (loop, plan string, err error) {
+	loop, plan, err = loopOf(args)
+	if err == nil {
+		return loop, plan, nil
+	}
+	var bad *refuse.PlanError
+	var use *refuse.UsageError
+	here, _, wrong := loopOf(nil)
+	if len(args) == 0 || wrong != nil || !errors.As(err, &bad) && !errors.As(err, &use) {
+		return "", "", err
+	}
+	events, wrong := record.Read(here)
+	if last := record.Last(events); wrong == nil && last != nil && planfile.Same(last.Plan, args[0]) {
+		return here, "", nil
+	}
+	return "", "", err
 }
 
 // runOf is the run of the current directory that a list is the plan of, "" when there is

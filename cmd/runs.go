@@ -34,7 +34,7 @@ Exit status: 0 listed, 2 there is no run here.`,
 }
 
 func runRuns(args []string, output string, std Stdio) error {
-	loop, _, err := loopOf(args)
+	loop, _, err := shownLoop(args)
 	if err != nil {
 		return err
 	}

@@ -48,8 +48,9 @@ Exit status: 0 shown, 2 there is no run here, 5 --rebuild could not write.`,
 func runStatus(args []string, output string, again, ascii, plain bool, std Stdio) error {
 	wide := columns(std.Out)
 	look := ui.Options{ASCII: ascii, Width: func() int { return cmp.Or(wide, 100) }}
-	p, err := pastRun(args)
-	if loop, _, lerr := loopOf(args); err != nil && lerr == nil && output == "text" && !again {
+	p, err := keptRun(args)
+	loop, path, lerr := shownLoop(args)
+	if err != nil && lerr == nil && output == "text" && !again {
 		if shown, serr := requestStatus(loop, look, plain, std); shown {
 			return serr
 		}
@@ -72,6 +73,9 @@ func runStatus(args []string, output string, again, ascii, plain bool, std Stdio
 	}
 	st := standing(p)
 	st.Plain = plain
+	if st.Edit, st.Gone, st.Wrong = p.Edited(path); st.Gone {
+		sum.Resume = "" // the box has another one
+	}
 	box := ui.Box(st, look)
 	if plain {
 		wide = 0

@@ -48,6 +48,8 @@ type Resumed struct {
 	Tasks  int    `json:"tasks"`
 	Waves  int    `json:"waves"`
 	Owner  string `json:"owner,omitempty"` // as in RunStarted; the last one owns the run
+	// Edit is what became of the plan since the last session; nil: nothing, or nobody knows.
+	Edit *Edit `json:"edit,omitempty"`
 }
 
 // WaveStarted says that a wave's tasks may start. Vain repetitions after a resume

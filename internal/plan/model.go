@@ -45,6 +45,7 @@ type Plan struct {
 
 	ids        index        // of Tasks, for Lookup
 	keys       *keys        // computed when the first is asked for
+	given      []digest     // keys of the first tasks, which an outline tells; nil: they follow from the tasks
 	floor      []int        // the tasks' declared waves; nil when there are none
 	sequential map[int]bool // by wave
 }

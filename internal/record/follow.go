@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"wavex/internal/journal"
-	"wavex/internal/planfile"
 	"wavex/internal/transcript"
 	"wavex/internal/ui"
 	"wavex/scheduler"
@@ -94,9 +93,9 @@ func (f *Follower) apply(e scheduler.Event) error {
 	return f.State.Replay([]scheduler.Event{e})
 }
 
-// load makes the state anew, with the plan as it is now.
+// load makes the state anew, with the plan that .loop has of the run, or as it is now.
 func (f *Follower) load(path, digest, run string) error {
-	p, err := planfile.Read(path, run)
+	p, err := shownPlan(f.loop, path, run, digest)
 	if err != nil {
 		return err
 	}

@@ -1,12 +1,15 @@
 package record
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"wavex/internal/journal"
+	"wavex/internal/plan"
 	"wavex/internal/planfile"
 	"wavex/internal/refuse"
 	"wavex/internal/stage"
@@ -79,41 +82,125 @@ func (p *Past) Files() fs.FS {
 	return os.DirFS(dir)
 }
 
-// Find reads the run with an id, or with "" the last one, from a .loop directory. path
-// names the plan; "" takes the one the run was started with.
+// Find reads the run with an id, or with "" the last one, from a .loop directory, with its
+// plan as it is now. path names the plan; "" takes the one the run was started with.
 func Find(loop, path, id string) (*Past, error) {
-	events, err := Read(loop)
+	events, last, later, err := find(loop, id)
 	if err != nil {
 		return nil, err
 	}
-	later := false
+	p, err := last.read(path)
+	if err != nil {
+		return nil, err
+	}
+	return past(loop, p, events, later)
+}
+
+// Shown is Find for what only tells of a run, or gives it up: with the plan that the run had,
+// wherever that is now and whatever became of it. Only where .loop does not have it, it is
+// read from its file.
+func Shown(loop, path, id string) (*Past, error) {
+	events, last, later, err := find(loop, id)
+	if err != nil {
+		return nil, err
+	}
+	p, err := last.shown(loop, path)
+	if err != nil {
+		return nil, err
+	}
+	return past(loop, p, events, later)
+}
+
+func find(loop, id string) (events []scheduler.Event, last *Run, later bool, err error) {
+	if events, err = Read(loop); err != nil {
+		return nil, nil, false, err
+	}
 	if id != "" {
 		if events, later = upTo(events, id); events == nil {
-			return nil, refuse.Usage("there is no run %s in %s; wavex runs lists them", id, loop)
+			return nil, nil, false, refuse.Usage("there is no run %s in %s; wavex runs lists them", id, loop)
 		}
 	}
-	last := Last(events)
-	if last == nil {
-		if s, err := stage.Stand(events); err == nil && s != nil && !s.Planned {
-			return nil, refuse.Usage("there is no run in %s yet; the request %q is at the stage %s, %s spent; continue it with: wavex start", loop, s.Opened.Request, s.Stage, s.Spent.Spent())
-		}
-		return nil, NoRun(loop)
+	if last = Last(events); last != nil {
+		return events, last, later, nil
 	}
+	if s, err := stage.Stand(events); err == nil && s != nil && !s.Planned {
+		return nil, nil, false, refuse.Usage("there is no run in %s yet; the request %q is at the stage %s, %s spent; continue it with: wavex start", loop, s.Opened.Request, s.Stage, s.Spent.Spent())
+	}
+	return nil, nil, false, NoRun(loop)
+}
+
+// read gives the plan as it is now; path is where, "" for where the run had it.
+func (r *Run) read(path string) (p *plan.Plan, err error) {
 	if path == "" {
-		if path, err = last.PlanHere(); err != nil {
+		if path, err = r.PlanHere(); err != nil {
 			return nil, err
 		}
 	}
-	p, err := planfile.Read(path, last.Config.Run)
-	if err != nil {
-		return nil, err
+	return planfile.Read(path, r.Config.Run)
+}
+
+// shown gives the plan that the run had, where .loop has it, else as it is now.
+func (r *Run) shown(loop, path string) (*plan.Plan, error) {
+	p, err := shownPlan(loop, cmp.Or(path, r.Plan), r.Config.Run, r.Digest)
+	switch {
+	case err != nil && path == "":
+		return r.read("") // which says more
+	case err == nil && path != "":
+		p.Path = path // as this command has it
 	}
+	return p, err
+}
+
+// shownPlan gives the plan with a digest that a run had: its outline, or the file, or, when
+// there is none, the outline of another session.
+func shownPlan(loop, path, run, digest string) (*plan.Plan, error) {
+	kept := KeptPlan(loop, run)
+	if kept != nil && kept.Digest == digest {
+		return kept, nil
+	}
+	p, err := planfile.Read(path, run)
+	if err != nil && kept != nil {
+		return kept, nil
+	}
+	return p, err
+}
+
+func past(loop string, p *plan.Plan, events []scheduler.Event, later bool) (*Past, error) {
 	s := scheduler.NewState(p)
 	if err := s.Replay(events); err != nil {
 		return nil, err
 	}
 	s.Config.Dir, s.Config.Loop = filepath.Dir(loop), loop // the project may have been moved since
 	return &Past{Loop: loop, State: s, Events: events, Alive: !later && journal.Held(loop)}, nil
+}
+
+// Edited compares the plan that a run had with what it is now: what a resume makes of it. path
+// is where the plan is, "" for where the run had it; gone tells that it is not there. The error
+// says why there is no telling, as of a plan that has mistakes by now.
+func (p *Past) Edited(path string) (e *scheduler.Edit, gone bool, err error) {
+	last := Last(p.Events)
+	if planfile.IsList(last.Plan) || last.Over() {
+		return nil, false, nil
+	}
+	if path == "" {
+		path = last.Plan
+	}
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, true, nil
+	}
+	now, err := planfile.Read(path, last.Config.Run)
+	if err != nil {
+		return nil, false, err
+	}
+	was := p.State.Plan.Keys() // the run's own additions are behind the file's
+	if n := len(now.Tasks); now.Digest == p.State.Plan.Digest && n <= len(was) && slices.Equal(now.Keys(), was[:n]) {
+		return nil, false, nil
+	}
+	s := scheduler.NewState(now)
+	if err := s.Replay(p.Events); err != nil {
+		return nil, false, err
+	}
+	return scheduler.Edited(p.State, s), false, nil
 }
 
 // NoRun says that there is no run in a .loop directory, and where the next one upwards is: a

@@ -103,7 +103,7 @@ func Of(s *scheduler.State, events []scheduler.Event) Summary {
 	}
 	if e := s.Ended; e != nil {
 		r.Status, r.ExitCode, r.Reason, r.Resume, r.ResumeAt = e.Status, e.ExitCode, e.Reason, e.Resume, e.ResumeAt
-		r.Counts, r.Iterations = e.Tasks, e.Iterations
+		r.Iterations = e.Iterations
 	}
 	r.Regressions = s.Regressions
 	r.Tasks = make([]Task, len(s.Tasks))

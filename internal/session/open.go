@@ -2,8 +2,11 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"slices"
 	"time"
 
 	"wavex/budget"
@@ -73,6 +76,7 @@ type Session struct {
 
 	folder bool // the folder of the attempts was made
 	ran    bool // to an end of its own
+	kept   bool // .loop has the outline of the plan as it is
 }
 
 // Open takes the lock, opens journal and workspace, and brings the state up to the
@@ -123,8 +127,40 @@ func (r *Session) openLoop(ctx context.Context) error {
 		return err
 	}
 	r.open = scheduler.Resumed{Config: r.config, Plan: planfile.Path(r.plan), Digest: r.plan.Digest,
-		Tasks: len(r.plan.Tasks), Waves: r.state.Waves, Owner: r.opts.Owner}
+		Tasks: len(r.plan.Tasks), Waves: r.state.Waves, Owner: r.opts.Owner, Edit: r.edited(events)}
 	return nil
+}
+
+// edited tells what became of the plan since the run's last session. nil also where that
+// cannot be known, as when the run is an older wavex's.
+func (r *Session) edited(events []scheduler.Event) *scheduler.Edit {
+	old := record.KeptPlan(r.config.Loop, r.config.Run)
+	if old == nil || planfile.IsList(r.plan.Path) {
+		return nil
+	}
+	if old.Digest == r.plan.Digest && slices.Equal(old.Keys(), r.plan.Keys()) {
+		r.kept = true
+		return nil
+	}
+	before := scheduler.NewState(old)
+	if err := before.Replay(events); err != nil {
+		return nil // it is not the plan of this journal
+	}
+	return scheduler.Edited(before, r.state)
+}
+
+// keepPlan keeps the outline of the plan, beside the run's beginning, until it is waited for.
+func (r *Session) keepPlan() (kept func()) {
+	if r.kept {
+		return func() {}
+	}
+	done := make(chan error, 1)
+	go func() { done <- record.KeepPlan(r.config.Loop, r.config.Run, r.plan, r.opts.Secrets) }()
+	return func() {
+		if err := <-done; err != nil && !errors.Is(err, fs.ErrNotExist) { // then somebody removes .loop just now
+			r.warn(fmt.Errorf("without the plan's file nobody can be shown this run: %w", err))
+		}
+	}
 }
 
 // withOrigin adds to the beginning of a run the request that its plan comes from: the

@@ -43,6 +43,7 @@ type Outcome struct {
 // record; a *journal.WriteError among it, that the journal could not be written.
 func (r *Session) Run(ctx context.Context, c Console) (Outcome, error) {
 	defer lazyGC(len(r.plan.Tasks))()
+	defer r.keepPlan()()
 	r.view = c.View
 	if r.config.Stagger == scheduler.Staggered {
 		r.responses = make(chan string, 16)

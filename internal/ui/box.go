@@ -17,6 +17,11 @@ type Standing struct {
 	Alive     bool                     // somebody works at the run
 	Plain     bool                     // the same without a frame, for screen readers
 	Delivered *scheduler.DeliveryEnded // the last delivery; nil: none
+
+	// What a resume would find of the plan: an edit, nothing, or what is wrong with it.
+	Edit  *scheduler.Edit
+	Gone  bool
+	Wrong error
 }
 
 // Box draws the stages of a run with the next action of each, no wider than columns,
@@ -104,6 +109,8 @@ func RequestBox(r Request, o Options) string {
 // goOn is the command that goes on.
 func (st Standing) goOn(b *Board) string {
 	switch {
+	case st.Gone: // the plan's own line has it
+		return ""
 	case st.State.Ended == nil && st.Alive:
 		return "Watch it with: wavex watch\n"
 	case b.Next != "":

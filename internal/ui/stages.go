@@ -53,7 +53,7 @@ func (st Standing) stages() []stageLine {
 	if f := s.From; f != nil {
 		out = append(out, stageLine{good, "request", fmt.Sprintf("spec %d/10, fit %d, %s, workflow %s", f.SpecScore, f.FitScore, safe.Line(f.Shape), safe.Line(f.Workflow)), ""})
 	}
-	out = append(out, stageLine{good, "plan", fmt.Sprintf("%s in %s", report.Plural(len(s.Tasks), "task", "tasks"), report.Plural(s.Waves, "wave", "waves")), ""})
+	out = append(out, st.plan())
 	waves := st.waves()
 	out = append(out, waves)
 	done := s.Counts.Completed == len(s.Tasks)
@@ -71,6 +71,23 @@ func (st Standing) stages() []stageLine {
 		out = append(out, stageLine{none, "delivery", "not yet: " + or(safe.Line(s.Config.Deliver), "auto"), ""})
 	}
 	return out
+}
+
+// plan is the plan that the run had, and what a resume finds of it.
+func (st Standing) plan() stageLine {
+	s := st.State
+	l := stageLine{good, "plan", fmt.Sprintf("%s in %s", report.Plural(len(s.Tasks), "task", "tasks"), report.Plural(s.Waves, "wave", "waves")), ""}
+	switch {
+	case st.Gone:
+		l.mark, l.stands = warn, l.stands+"; "+safe.Line(s.Plan.Path)+" is not there any more"
+		l.next = "put it back, or name the file that it is now: wavex resume FILE"
+	case st.Wrong != nil:
+		first, _, _ := strings.Cut(st.Wrong.Error(), "\n")
+		l.mark, l.stands, l.next = warn, l.stands+"; the file has mistakes by now", text(first)
+	case st.Edit != nil:
+		l.mark, l.stands, l.next = warn, l.stands+"; the file was edited since", edited("resume; ", st.Edit)
+	}
+	return l
 }
 
 func (st Standing) waves() stageLine {

@@ -222,6 +222,7 @@ func (v *terminal) tell(e scheduler.Event, s *scheduler.State) (rows []row, tabl
 	case scheduler.Resumed:
 		v.next.reset(s)
 		whole(none, append(resumed(s, &v.next), setting(b.Config, b.Plan, "", b.Tasks, b.Waves))...)
+		whole(redo, edited("plan edited: ", b.Edit))
 		whole(warn, rehearsed(b.Config))
 	case scheduler.AttemptEnded:
 		switch {

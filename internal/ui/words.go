@@ -103,6 +103,23 @@ func resumed(s *scheduler.State, c *cursor) []string {
 	}
 }
 
+// edited says what an edit of the plan does to the run; "" for none.
+func edited(before string, e *scheduler.Edit) string {
+	if e == nil {
+		return ""
+	}
+	var l []string
+	for _, part := range []struct {
+		words string
+		list  []string
+	}{{"run again: ", e.Again}, {"changed before they were completed: ", e.Changed}, {"added: ", e.Added}, {"dropped: ", e.Dropped}} {
+		if len(part.list) > 0 {
+			l = append(l, part.words+ids(part.list))
+		}
+	}
+	return before + or(strings.Join(l, "; "), "no task is another one for it")
+}
+
 func iteration(s *scheduler.State, task string, n int) string {
 	return fmt.Sprintf("[LOOP] Iteration %s | Cost: %s | Step: %s",
 		report.Iterations(n, s.Ledger.Limits()), report.Paid(s.Ledger.Spent(), s.Ledger.Limits(), s.Notional), name(s, task))

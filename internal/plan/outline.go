@@ -1,0 +1,165 @@
+package plan
+
+// This file writes what a plan looks like from outside, and reads it again: enough to tell
+// of a run whose plan was moved or edited since. It knows nothing of runs, and not where an
+// outline is kept.
+
+import (
+	"bufio"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"wavex/dag"
+)
+
+// outlineVersion is of the form that an outline has in a file.
+const outlineVersion = 1
+
+// ErrLarge is that a plan has more edges than an outline of it is worth.
+var ErrLarge = errors.New("the plan has too many edges for an outline")
+
+// outlineEdges is the most edges of an outline; a plan of waves without edges stands for
+// more of them than anybody wrote.
+const outlineEdges = 1 << 20
+
+// outlineHead is the first line of an outline.
+type outlineHead struct {
+	Version  int         `json:"outline"`
+	Path     string      `json:"path"`
+	Digest   string      `json:"digest"`
+	Name     string      `json:"name,omitempty"`
+	Request  string      `json:"request,omitempty"`
+	Schedule string      `json:"schedule,omitempty"`
+	Defaults *Settings   `json:"defaults,omitempty"`
+	Criteria []Condition `json:"criteria,omitempty"`
+	MustNot  []Condition `json:"mustNot,omitempty"`
+	Declared []Wave      `json:"waves,omitempty"`
+	Tasks    int         `json:"tasks"`
+}
+
+// outlineTask is each further line: a task without its prompt and its description.
+type outlineTask struct {
+	ID            string      `json:"id"`
+	Key           string      `json:"key"`
+	Subject       string      `json:"subject,omitempty"`
+	ActiveForm    string      `json:"activeForm,omitempty"`
+	Command       string      `json:"command,omitempty"`
+	Wave          int         `json:"wave,omitempty"`
+	Floor         int         `json:"floor,omitempty"`
+	Blockers      []int32     `json:"blockers,omitempty"` // indices
+	Files         []File      `json:"files,omitempty"`
+	Verify        []Check     `json:"verify,omitempty"`
+	Criteria      []Condition `json:"criteria,omitempty"`
+	Aspects       []string    `json:"aspects,omitempty"`
+	Exclusive     []string    `json:"exclusive,omitempty"`
+	Reversibility string      `json:"reversibility,omitempty"`
+	Settings      *Settings   `json:"settings,omitempty"`
+	Line          int         `json:"line,omitempty"`
+	Column        int         `json:"column,omitempty"`
+}
+
+// Outline writes the plan, one JSON object a line, without what only agents read. The
+// error is ErrLarge, with nothing written, or that of w.
+func (p *Plan) Outline(w io.Writer) error {
+	if p.Graph.Edges() > outlineEdges {
+		return ErrLarge
+	}
+	b := bufio.NewWriterSize(w, 64<<10)
+	to := json.NewEncoder(b)
+	to.SetEscapeHTML(false)
+	if err := to.Encode(outlineHead{outlineVersion, p.Path, p.Digest, p.Name, p.Request, p.Schedule, &p.Defaults, p.Criteria, p.MustNot, p.Declared, len(p.Tasks)}); err != nil {
+		return err
+	}
+	sums := p.sums()
+	for i := range p.Tasks {
+		t := &p.Tasks[i]
+		floor := 0
+		if i < len(p.floor) {
+			floor = p.floor[i]
+		}
+		if err := to.Encode(outlineTask{t.ID, hex.EncodeToString(sums[i][:]), t.Subject, t.ActiveForm, t.Command, t.Wave, floor, p.Graph.Blockers(i),
+			t.Files, t.Verify, t.Criteria, t.Aspects, t.Exclusive, t.Reversibility, t.Settings, t.Pos.Line, t.Pos.Column}); err != nil {
+			return err
+		}
+	}
+	return b.Flush()
+}
+
+// ReadOutline gives the plan that an outline was written of: with its graph, its waves and
+// its keys, without prompts. Nothing can be run with it. The error says that it is none, or
+// not whole.
+func ReadOutline(r io.Reader) (*Plan, error) {
+	from := json.NewDecoder(bufio.NewReaderSize(r, 64<<10))
+	var h outlineHead
+	if err := from.Decode(&h); err != nil {
+		return nil, fmt.Errorf("reading the outline of a plan: %w", err)
+	}
+	if h.Version != outlineVersion || h.Tasks < 1 {
+		return nil, fmt.Errorf("reading the outline of a plan: version %d with %d tasks is none", h.Version, h.Tasks)
+	}
+	p := &Plan{Path: h.Path, Digest: h.Digest, Version: Version, Name: h.Name, Request: h.Request, Schedule: h.Schedule,
+		Criteria: h.Criteria, MustNot: h.MustNot, Declared: h.Declared, ids: newIndex(0), keys: new(keys)}
+	if h.Defaults != nil {
+		p.Defaults = *h.Defaults
+	}
+	for _, w := range h.Declared {
+		if w.Sequential {
+			if p.sequential == nil {
+				p.sequential = map[int]bool{}
+			}
+			p.sequential[w.Number] = true
+		}
+	}
+	edges := dag.NewBuilder(0, 0)
+	for i := range h.Tasks {
+		var t outlineTask
+		if err := from.Decode(&t); err != nil {
+			return nil, fmt.Errorf("reading the outline of a plan: task %d of %d: %w", i+1, h.Tasks, err)
+		}
+		if err := p.outlined(t, h.Tasks, edges); err != nil {
+			return nil, fmt.Errorf("reading the outline of a plan: task %d of %d: %w", i+1, h.Tasks, err)
+		}
+	}
+	p.Graph = edges.Build(len(p.Tasks))
+	if len(p.Graph.Cycles()) > 0 {
+		return nil, errors.New("reading the outline of a plan: its tasks block each other in a circle")
+	}
+	return p, nil
+}
+
+// outlined takes a task of an outline of so many into the plan.
+func (p *Plan) outlined(t outlineTask, all int, edges *dag.Builder) error {
+	i := len(p.Tasks)
+	var key digest
+	if len(t.Key) != hex.EncodedLen(len(key)) {
+		return fmt.Errorf("%q is no key", t.Key)
+	}
+	if _, err := hex.Decode(key[:], []byte(t.Key)); err != nil {
+		return fmt.Errorf("%q is no key", t.Key)
+	}
+	if _, ok := p.ids.add(t.ID, i); !ok || t.ID == "" {
+		return fmt.Errorf("the id %q is none, or taken", t.ID)
+	}
+	if t.Floor < 0 || t.Floor > MaxWave {
+		return fmt.Errorf("there is no wave %d", t.Floor)
+	}
+	for _, b := range t.Blockers {
+		if b < 0 || int(b) >= all {
+			return fmt.Errorf("there is no blocker %d", b)
+		}
+		edges.Edge(i, int(b))
+	}
+	if t.Floor > 0 && p.floor == nil {
+		p.floor = make([]int, all)
+	}
+	if t.Floor > 0 {
+		p.floor[i] = t.Floor
+	}
+	p.given = append(p.given, key)
+	p.Tasks = append(p.Tasks, Task{ID: t.ID, Subject: t.Subject, ActiveForm: t.ActiveForm, Command: t.Command, Wave: t.Wave, Files: t.Files, Verify: t.Verify,
+		Criteria: t.Criteria, Aspects: t.Aspects, Exclusive: t.Exclusive, Reversibility: t.Reversibility, Settings: t.Settings, Pos: Pos{Line: t.Line, Column: t.Column}})
+	return nil
+}

@@ -1,0 +1,167 @@
+package plan
+
+// This file checks that an outline tells of a plan what the plan itself does.
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// again is the plan that an outline of p is read as.
+func again(t interface{ Fatal(...any) }, p *Plan) *Plan {
+	var b bytes.Buffer
+	if err := p.Outline(&b); err != nil {
+		t.Fatal(err)
+	}
+	q, err := ReadOutline(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q
+}
+
+// inJSON is a task in words; an empty list and none are the same.
+func inJSON(t interface{ Fatal(...any) }, task Task) string {
+	b, err := json.Marshal(task)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.ReplaceAll(string(b), ":[]", ":null")
+}
+
+// outlinedAs compares what an outline must tell.
+func outlinedAs(t interface {
+	Fatal(...any)
+	Fatalf(string, ...any)
+}, p, q *Plan) {
+	wave, total := p.Waves()
+	wave2, total2 := q.Waves()
+	if !slices.Equal(wave, wave2) || total != total2 {
+		t.Fatalf("waves %v of %d became %v of %d", wave, total, wave2, total2)
+	}
+	if !slices.Equal(p.Keys(), q.Keys()) {
+		t.Fatalf("keys %v became %v", p.Keys(), q.Keys())
+	}
+	for i := range p.Tasks {
+		a, b := p.Tasks[i], q.Tasks[i]
+		if !slices.Equal(p.Graph.Blockers(i), q.Graph.Blockers(i)) {
+			t.Fatalf("blockers %v became %v", p.Graph.Blockers(i), q.Graph.Blockers(i))
+		}
+		if j, ok := q.Lookup(a.ID); !ok || i != j {
+			t.Fatalf("task %s is found at %d", a.ID, j)
+		}
+		a.Prompt, a.Description, a.Metadata, a.Rehearse, a.BudgetUSD, a.Estimate = "", "", nil, nil, 0, Estimate{}
+		if x, y := inJSON(t, b), inJSON(t, a); x != y {
+			t.Fatalf("task %s became %s", y, x)
+		}
+	}
+}
+
+func TestOutlineTellsWhatThePlanDoes(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"testdata/full.json", "testdata/full.yaml"} {
+		p, ds, err := Load(name)
+		if err != nil || p == nil {
+			t.Fatal(err, ds)
+		}
+		q := again(t, p)
+		outlinedAs(t, p, q)
+		if q.Path != p.Path || q.Digest != p.Digest || q.Name != p.Name || q.Request != p.Request || len(q.Criteria) != len(p.Criteria) ||
+			!reflect.DeepEqual(q.MustNot, p.MustNot) || !reflect.DeepEqual(q.Defaults, p.Defaults) {
+			t.Errorf("%s: %+v became %+v", name, p, q)
+		}
+		added := json.RawMessage(`{"id":"more","subject":"More","verify":["true"],"blockedBy":["` + p.Tasks[0].ID + `"]}`)
+		_, total := p.Waves()
+		p2, err1 := p.With(total+1, added)
+		q2, err2 := q.With(total+1, added)
+		if err := errors.Join(err1, err2); err != nil {
+			t.Fatal(err)
+		}
+		outlinedAs(t, p2, q2)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		p, ds := Parse("plan.json", write(t, drafts(t), "order"), Options{})
+		if p == nil {
+			t.Fatal(ds)
+		}
+		outlinedAs(t, p, again(t, p))
+	})
+}
+
+func TestOutlineOfWavesWithoutEdges(t *testing.T) {
+	t.Parallel()
+	p, ds := Parse("plan.json", []byte(`{"waves":[{"wave":2,"parallel":false}],"tasks":[{"id":"a","command":"true","wave":1},{"id":"b","command":"true","wave":2},{"id":"c","command":"true","wave":4}]}`), Options{})
+	if p == nil {
+		t.Fatal(ds)
+	}
+	q := again(t, p)
+	outlinedAs(t, p, q)
+	if !q.Sequential(2) || q.Sequential(1) {
+		t.Error("the sequential wave is another one")
+	}
+	var many strings.Builder
+	many.WriteString(`{"tasks":[{"id":"x","command":"true","wave":1}`)
+	for i := range 2200 {
+		fmt.Fprintf(&many, `,{"id":%d,"command":"true","wave":%d}`, i+1, 1+i/1100)
+	}
+	if p, ds = Parse("plan.json", []byte(many.String()+"]}"), Options{}); p == nil {
+		t.Fatal(ds)
+	}
+	var b bytes.Buffer
+	if err := p.Outline(&b); !errors.Is(err, ErrLarge) || b.Len() > 0 {
+		t.Errorf("an outline of %d edges: %v, %d bytes", p.Graph.Edges(), err, b.Len())
+	}
+}
+
+func FuzzOutline(f *testing.F) {
+	p, _, err := Load("testdata/full.json")
+	if err != nil {
+		f.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := p.Outline(&b); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b.Bytes())
+	head, key := `{"outline":1,"tasks":1}`, strings.Repeat("0f", 32)
+	for _, s := range []string{"", "{}", `{"outline":2,"tasks":1}`, head, head + `{"id":"a","key":"0f"}`, head + `{"id":"a","key":"` + key + `0f"}`, head + `{"id":"a","key":"` + key + `","blockers":[0]}`,
+		head + `{"id":"a","key":"` + key + `","blockers":[-1]}`, head + `{"id":"a","key":"` + key + `","floor":7}`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		p, err := ReadOutline(bytes.NewReader(data))
+		if (p == nil) != (err != nil) {
+			t.Fatalf("plan is nil: %v, but %v", p == nil, err)
+		}
+		if p == nil {
+			return
+		}
+		wave, total := p.Waves()
+		if len(p.Keys()) != len(p.Tasks) || len(wave) != len(p.Tasks) || total < 1 || p.Graph.Cycles() != nil {
+			t.Fatalf("%d tasks, %d keys, waves %v of %d", len(p.Tasks), len(p.Keys()), wave, total)
+		}
+	})
+}
+
+// An outline that was cut anywhere is none.
+func TestCutOutlineIsNone(t *testing.T) {
+	t.Parallel()
+	p, _ := Parse("plan.json", []byte(`{"tasks":[{"id":"a","command":"true"},{"id":"b","command":"true","blockedBy":"a"}]}`), Options{})
+	var b bytes.Buffer
+	if err := p.Outline(&b); err != nil {
+		t.Fatal(err)
+	}
+	for n := range b.Len() - 1 { // the last byte is the end of the line
+		if _, err := ReadOutline(bytes.NewReader(b.Bytes()[:n])); err == nil {
+			t.Fatalf("%d bytes of %d are read as an outline", n, b.Len())
+		}
+	}
+}

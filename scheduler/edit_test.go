@@ -1,0 +1,55 @@
+package scheduler
+
+import (
+	"reflect"
+	"testing"
+
+	"wavex/internal/plan"
+)
+
+// What an edit does is told of the tasks that it does it to, and of no other.
+func TestEdited(t *testing.T) {
+	t.Parallel()
+	const before = `{"tasks":[{"id":"a","command":"true"},{"id":"b","command":"true","blockedBy":"a"},{"id":"c","command":"true","blockedBy":"b"}]}`
+	for name, c := range map[string]struct {
+		now  string
+		want *Edit
+	}{
+		"the same":      {before, nil},
+		"only the form": {" " + before, &Edit{}},
+		"a limit":       {`{"tasks":[{"id":"a","command":"true","timeout":"1m"},{"id":"b","command":"true","blockedBy":"a"},{"id":"c","command":"true","blockedBy":"b"}]}`, &Edit{}},
+		"the first":     {`{"tasks":[{"id":"a","command":"false"},{"id":"b","command":"true","blockedBy":"a"},{"id":"c","command":"true","blockedBy":"b"}]}`, &Edit{Again: []string{"a", "b"}, Changed: []string{"c"}}},
+		"the last":      {`{"tasks":[{"id":"a","command":"true"},{"id":"b","command":"true","blockedBy":"a"},{"id":"c","command":"false","blockedBy":"b"}]}`, &Edit{Changed: []string{"c"}}},
+		"an edge":       {`{"tasks":[{"id":"a","command":"true"},{"id":"b","command":"true"},{"id":"c","command":"true","blockedBy":"b"}]}`, &Edit{Again: []string{"b"}, Changed: []string{"c"}}},
+		"another id":    {`{"tasks":[{"id":"a","command":"true"},{"id":"b","command":"true","blockedBy":"a"},{"id":"d","command":"true","blockedBy":"b"}]}`, &Edit{Added: []string{"d"}, Dropped: []string{"c"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			was, now := ran(t, before), ran(t, c.now)
+			for _, id := range []string{"a", "b"} {
+				i, _ := was.Index(id)
+				was.move(i, Completed)
+				if was.Tasks[i].Key == now.Tasks[i].Key {
+					now.move(i, Completed)
+				}
+			}
+			if got := Edited(was, now); !reflect.DeepEqual(got, c.want) {
+				t.Errorf("edited: %+v, want %+v", got, c.want)
+			}
+		})
+	}
+}
+
+// ran is the state of a plan that a run has begun with.
+func ran(t *testing.T, text string) *State {
+	t.Helper()
+	p, ds := plan.Parse("plan.json", []byte(text), plan.Options{})
+	if p == nil {
+		t.Fatal(ds)
+	}
+	s := NewState(p)
+	if err := s.Replay([]Event{{Seq: 1, Body: RunStarted{}}}); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
