@@ -51,4 +51,4 @@ func (f follower) page(now time.Time) (*page.Run, *page.Details) {
 }
 
 // summary is the run as its report has it.
-func (f follower) summary() report.Summary { return report.Of(f.State, f.Events) }
+func (f follower) summary() report.Summary { return report.Of(f.State, f.Events).Seen(f.Alive) }

@@ -69,7 +69,7 @@ func runReport(args []string, o reportOptions, std Stdio) error {
 	if o.counsel {
 		out, err = counselReport(report.CounselOf(past.Events, past.State.Plan), o.format)
 	} else {
-		sum := report.Of(past.State, past.Events)
+		sum := report.Of(past.State, past.Events).Seen(past.Alive)
 		if o.format == "table" {
 			out = []byte(sum.Table(columns(std.Out), false))
 		} else {
@@ -102,7 +102,7 @@ func render(p *record.Past, sum *report.Summary, format string) ([]byte, error) 
 	case "html":
 		var b bytes.Buffer
 		r := page.Of(p.State, p.Events, time.Now(), p.Alive)
-		if r.Status == "cut off" && sum.Status != "running" {
+		if r.Status == report.CutOff && sum.Status != "running" {
 			r.Status, r.ExitCode, r.Reason = sum.Status, sum.ExitCode, sum.Reason
 		}
 		err := page.Write(&b, r, page.DetailsOf(p.State, p.Events, p.Files()))

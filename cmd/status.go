@@ -63,7 +63,7 @@ func runStatus(args []string, output string, again, ascii, plain bool, std Stdio
 			return refuse.Blocked(err)
 		}
 	}
-	sum := report.Of(p.State, p.Events)
+	sum := report.Of(p.State, p.Events).Seen(p.Alive)
 	if output == "json" {
 		b, err := sum.JSON()
 		if err == nil {

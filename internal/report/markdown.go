@@ -37,7 +37,7 @@ func (r *Summary) Markdown() string {
 			hidden++
 			continue
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %d | %d | %s | %s | %s |", escape(t.ID), escape(t.Subject), t.Verdict(),
+		fmt.Fprintf(&b, "| %s | %s | %s | %d | %d | %s | %s | %s |", escape(t.ID), escape(t.Subject), r.verdict(t),
 			t.Attempts, t.Panels, t.Cost.Spent(), Tokens(t.Usage.Total()), Took(t.Took))
 		if r.committed() {
 			b.WriteString(" " + t.shortCommit() + " |")

@@ -39,7 +39,7 @@ func Runs(events []scheduler.Event, alive bool) []Past {
 	end := func() { // of a session that has no end of its own
 		if n := len(all); n > 0 && !since.IsZero() {
 			p := &all[n-1]
-			p.Status, p.Ended, p.Worked, p.Completed, p.Cost = "cut off", last, p.Worked+last.Sub(since), len(done), spent
+			p.Status, p.Ended, p.Worked, p.Completed, p.Cost = CutOff, last, p.Worked+last.Sub(since), len(done), spent
 			since = time.Time{}
 		}
 	}

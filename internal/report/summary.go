@@ -21,7 +21,7 @@ type Summary struct {
 	Plan  string // path of the plan file as given; may be empty
 	Agent string
 
-	Status   string // as in scheduler.RunEnded; "running" before the end
+	Status   string // as in scheduler.RunEnded; "running" before the end, or CutOff
 	ExitCode int
 	Reason   string
 	Advice   string // what a person can do, after a stop
@@ -113,6 +113,18 @@ func Of(s *scheduler.State, events []scheduler.Event) Summary {
 		r.Usage = r.Usage.Plus(s.Tasks[i].Usage)
 	}
 	r.tell(s, events)
+	return r
+}
+
+// CutOff is the status of a run that neither ended nor goes on: its wavex was killed.
+const CutOff = "cut off"
+
+// Seen is the summary as somebody from outside has it: alive tells whether a wavex works at
+// the run. One that has no end and nobody at it was cut off.
+func (r Summary) Seen(alive bool) Summary {
+	if r.Status == "running" && !alive {
+		r.Status, r.Resume = CutOff, "wavex resume"
+	}
 	return r
 }
 

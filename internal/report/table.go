@@ -45,7 +45,7 @@ func (r *Summary) rows() (rows [][]string, hidden int) {
 		if t.Panels > 0 {
 			panels = strconv.Itoa(t.Panels)
 		}
-		rows = append(rows, []string{safe.Line(t.ID), t.Verdict(), strconv.Itoa(t.Attempts), panels,
+		rows = append(rows, []string{safe.Line(t.ID), r.verdict(t), strconv.Itoa(t.Attempts), panels,
 			t.Cost.Spent(), Tokens(t.Usage.Total()), Took(t.Took), t.shortCommit(), t.words()})
 	}
 	if !r.committed() {
@@ -76,6 +76,14 @@ func (t *Task) Verdict() string {
 		return string(t.Status)
 	}
 	return fmt.Sprintf("%s (%s)", t.Status, t.Outcome)
+}
+
+// verdict is the task's own, but that nothing is in progress once the run is cut off.
+func (r *Summary) verdict(t *Task) string {
+	if r.Status == CutOff && t.Status == scheduler.InProgress {
+		return CutOff
+	}
+	return t.Verdict()
 }
 
 func (t *Task) words() string {

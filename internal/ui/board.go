@@ -79,7 +79,7 @@ func BoardOf(s *scheduler.State, alive bool) *Board {
 		b.Status, b.Next, b.Open = s.Ended.Status, s.Ended.Resume, 0
 		b.Stopping = s.Ended.Reason
 	case !alive:
-		b.Status, b.Next = "cut off", "wavex resume"
+		b.Status, b.Next = report.CutOff, "wavex resume"
 	}
 	return b
 }
@@ -155,7 +155,7 @@ func (b *Board) money() string {
 
 func (b *Board) standing(now time.Time) string {
 	switch {
-	case !b.Ended.IsZero() || b.Status == "cut off":
+	case !b.Ended.IsZero() || b.Status == report.CutOff:
 		l := safe.Line(b.Stopping)
 		if b.Next != "" {
 			l = strings.TrimPrefix(l+"; continue with: "+safe.Line(b.Next), "; ")

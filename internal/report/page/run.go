@@ -149,7 +149,7 @@ func Of(s *scheduler.State, events []scheduler.Event, now time.Time, alive bool)
 		r.Advice = safe.Line(sum.Advice)
 	}
 	if s.Ended == nil && !alive {
-		r.Status = "cut off"
+		r.Status = report.CutOff
 	}
 	if s.Hold.After(now) && s.Ended == nil {
 		r.Hold = ms(s.Hold)
