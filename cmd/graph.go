@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -22,11 +21,12 @@ func newGraph(std Stdio) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "graph PLAN",
 		Short: "Print a plan's graph as text, DOT, Mermaid or JSON",
-		Long: `graph prints the tasks and their blockedBy edges, laid out in waves. A plan with
-mistakes (a cycle, an unknown blocker) is refused with its diagnostics.
+		Long: `graph prints the tasks with their subjects and their blockedBy edges, laid out
+in waves. A plan with mistakes (a cycle, an unknown blocker) is refused with its
+diagnostics. Mermaid is what GitHub draws in a block of Markdown.
 
 Exit status: 0 printed, 2 the plan has mistakes.`,
-		Example: "  wavex graph plan.json\n  wavex graph plan.json --format dot | dot -Tsvg > plan.svg",
+		Example: "  wavex graph plan.json\n  wavex graph plan.json --format dot | dot -Tsvg > plan.svg\n  wavex graph plan.json --format mermaid > plan.mmd",
 		Args:    oneArg("a plan file"),
 		RunE:    func(_ *cobra.Command, args []string) error { return runGraph(args[0], o, std) },
 	}
@@ -81,42 +81,6 @@ func graphText(w io.Writer, p *plan.Plan) {
 				fmt.Fprintf(w, "  (blocked by %s)", strings.Join(b, ", "))
 			}
 			fmt.Fprintln(w)
-		}
-	}
-}
-
-func graphDot(w io.Writer, p *plan.Plan) {
-	fmt.Fprintln(w, "digraph plan {\n  rankdir=LR;\n  node [shape=box];")
-	for i, ids := range waveIDs(p) {
-		fmt.Fprintf(w, "  { rank=same; // wave %d\n", i+1)
-		for _, id := range ids {
-			fmt.Fprintf(w, "    %s;\n", strconv.Quote(id))
-		}
-		fmt.Fprintln(w, "  }")
-	}
-	for i := range p.Tasks {
-		for _, b := range blockers(p, i) {
-			fmt.Fprintf(w, "  %s -> %s;\n", strconv.Quote(b), strconv.Quote(p.Tasks[i].ID))
-		}
-	}
-	fmt.Fprintln(w, "}")
-}
-
-func graphMermaid(w io.Writer, p *plan.Plan) {
-	fmt.Fprintln(w, "flowchart LR")
-	wave, total := p.Waves()
-	for n := 1; n <= total; n++ {
-		fmt.Fprintf(w, "  subgraph wave%d[wave %d]\n", n, n)
-		for i := range p.Tasks {
-			if wave[i] == n {
-				fmt.Fprintf(w, "    n%d[\"%s\"]\n", i, strings.ReplaceAll(p.Tasks[i].ID, `"`, "#quot;"))
-			}
-		}
-		fmt.Fprintln(w, "  end")
-	}
-	for i := range p.Tasks {
-		for _, b := range p.Graph.Blockers(i) {
-			fmt.Fprintf(w, "  n%d --> n%d\n", b, i)
 		}
 	}
 }

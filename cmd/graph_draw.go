@@ -1,0 +1,123 @@
+package cmd
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+
+	"wavex/internal/plan"
+	"wavex/internal/ui/safe"
+)
+
+// This file writes a plan's graph for programs that draw. What a task is called may hold
+// anything; it must neither end a label nor be taken for markup.
+
+// Sizes of what is drawn of a task, in columns as a terminal counts them.
+const (
+	drawnSubject = 120
+	drawnLine    = 36
+)
+
+// drawn is what a task's box says, line by line: its id, and its subject in lines of a
+// width that a box can have.
+func drawn(t *plan.Task) []string {
+	out := []string{safe.Line(t.ID)}
+	line := ""
+	for _, w := range strings.Fields(safe.Fit(t.Title(), drawnSubject, false)) {
+		if line != "" && safe.Width(line)+1+safe.Width(w) > drawnLine {
+			out, line = append(out, line), ""
+		}
+		line = strings.TrimSpace(line + " " + w)
+	}
+	if line != "" && line != out[0] {
+		out = append(out, line)
+	}
+	return out
+}
+
+func graphDot(w io.Writer, p *plan.Plan) {
+	fmt.Fprintln(w, "digraph plan {\n  rankdir=LR;\n  node [shape=box];")
+	wave, total := p.Waves()
+	byWave := make([][]int, total+1)
+	for i, n := range wave {
+		byWave[n] = append(byWave[n], i)
+	}
+	for n := 1; n <= total; n++ {
+		fmt.Fprintf(w, "  { rank=same; // wave %d\n", n)
+		for _, i := range byWave[n] {
+			lines := drawn(&p.Tasks[i])
+			for k, l := range lines {
+				lines[k] = dotText(strings.ReplaceAll(l, "&", "&amp;"))
+			}
+			fmt.Fprintf(w, "    \"%s\" [label=\"%s\"];\n", dotText(p.Tasks[i].ID), strings.Join(lines, `\n`))
+		}
+		fmt.Fprintln(w, "  }")
+	}
+	for i := range p.Tasks {
+		for _, b := range blockers(p, i) {
+			fmt.Fprintf(w, "  \"%s\" -> \"%s\";\n", dotText(b), dotText(p.Tasks[i].ID))
+		}
+	}
+	fmt.Fprintln(w, "}")
+}
+
+// dotText is a text inside of quotes in DOT. Only quotes end it there; labels have escapes
+// of their own (\n, \l, \N), so a backslash is two. Everything else stands for itself, but
+// that labels know the entities of HTML.
+func dotText(s string) string {
+	return strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s)
+}
+
+func graphMermaid(w io.Writer, p *plan.Plan) {
+	fmt.Fprintln(w, "flowchart LR")
+	wave, total := p.Waves()
+	byWave := make([][]int, total+1)
+	for i, n := range wave {
+		byWave[n] = append(byWave[n], i)
+	}
+	for n := 1; n <= total; n++ {
+		if len(byWave[n]) == 0 {
+			continue
+		}
+		fmt.Fprintf(w, "  subgraph wave%d[wave %d]\n", n, n)
+		for _, i := range byWave[n] {
+			lines := drawn(&p.Tasks[i])
+			for k, l := range lines {
+				lines[k] = mermaidText(l)
+			}
+			fmt.Fprintf(w, "    n%d[\"%s\"]\n", i, strings.Join(lines, "<br/>"))
+		}
+		fmt.Fprintln(w, "  end")
+	}
+	for i := range p.Tasks {
+		for _, b := range p.Graph.Blockers(i) {
+			fmt.Fprintf(w, "  n%d --> n%d\n", b, i)
+		}
+	}
+}
+
+// mermaidText is a line of a label in quotes in Mermaid, which reads more into labels than
+// its grammar says: entities (#quot;), HTML, directives (%%{...}%%), formulas ($$), styles
+// (a line with "style", a colon and an entity loses its last semicolon), and markdown, so
+// that "1. Do it" is an unsupported list. So all but letters, digits and what is plain
+// punctuation is an entity, and so is what makes a list at the begin of a line.
+func mermaidText(line string) string {
+	var b strings.Builder
+	// Entities do not help against a formula and a line's end as in C; a blank of no width does.
+	line = strings.NewReplacer("$$", "$\u200b$", `\n`, "\\\u200bn").Replace(line)
+	list := true // so far only what a number of a list is made of
+	for i, r := range line {
+		plain := unicode.IsLetter(r) || unicode.IsDigit(r) || r == ' ' || r > unicode.MaxASCII || strings.ContainsRune("-.,/='()!?@", r)
+		if i == 0 && r == '-' || list && i > 0 && (r == '.' || r == ')') {
+			plain = false
+		}
+		list = list && unicode.IsDigit(r)
+		if plain {
+			b.WriteRune(r)
+		} else {
+			fmt.Fprintf(&b, "#%d;", r)
+		}
+	}
+	return b.String()
+}
