@@ -127,7 +127,11 @@ func (b *Board) head(now time.Time, columns int, o Options) string {
 	if o.ASCII {
 		sign = ""
 	}
-	words := strings.Join([]string{b.Status, safe.Fit(or(b.Name, b.Run), 60, o.ASCII), report.Took(max(end.Sub(b.Began), 0).Truncate(time.Second)), b.Run}, "  ")
+	parts := []string{b.Status, safe.Fit(or(b.Name, b.Run), 60, o.ASCII), report.Took(max(end.Sub(b.Began), 0).Truncate(time.Second))}
+	if b.Name != "" { // else the run stands there already
+		parts = append(parts, b.Run)
+	}
+	words := strings.Join(parts, "  ")
 	l := safe.Cut(strings.TrimSpace(sign+" "+words), columns, o.ASCII)
 	if o.Color {
 		head, rest, _ := strings.Cut(l, "  ")
