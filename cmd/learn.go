@@ -27,8 +27,9 @@ func newLearn(std Stdio) *cobra.Command {
 		Use:   "learn",
 		Short: "See what runs have taught, and keep it",
 		Long: `learn shows what the last runs propose to remember: failures that a panel's
-advice turned around, and deviations that .loop/_context.md records. Nothing is
-kept unless you accept it; what is kept is recalled for later requests.
+advice turned around, and deviations that _context.md records (in the tracking
+directory, else in .loop). Nothing is kept unless you accept it; what is kept is
+recalled for later requests.
 
 Accepted learnings go to .wavex/learnings.jsonl of the project, to be kept with
 its code, or with --user to your own data folder, for every project.

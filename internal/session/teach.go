@@ -1,10 +1,8 @@
 package session
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -12,6 +10,7 @@ import (
 	"wavex/internal/learn"
 	"wavex/internal/record"
 	"wavex/internal/report"
+	"wavex/internal/track"
 	"wavex/internal/userdata"
 	"wavex/runner"
 	"wavex/scheduler"
@@ -40,11 +39,11 @@ func (r *Session) learnt() error {
 		}
 	}
 	found := learn.FromTurns(turns(events, r.config.Run, r.state))
-	context, err := os.ReadFile(filepath.Join(r.config.Loop, "_context.md"))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	context, err := track.Read(cmp.Or(r.config.Track, r.config.Loop)) // where agents were told to note them
+	if err != nil {
 		return err
 	}
-	found = append(found, learn.Deviations(string(context), r.config.Run, time.Now().UTC())...)
+	found = append(found, learn.Deviations(context, r.config.Run, time.Now().UTC())...)
 	if len(found) == 0 {
 		return nil
 	}
@@ -103,10 +102,15 @@ func turns(events []scheduler.Event, run string, s *scheduler.State) []learn.Tur
 		switch b := e.Body.(type) {
 		case scheduler.RunStarted:
 			ours = b.Config.Run == run
+			clear(tasks) // a task of the same name is another one
 		case scheduler.CounselEnded:
 			of(b.Task).cause, of(b.Task).fix = b.Verdict.Analysis, b.Verdict.Fix
 		case scheduler.AttemptStarted:
 			of(b.Task).advised = b.Advised
+		case scheduler.IntegrationEnded:
+			for _, r := range b.Reopened {
+				of(r.Task).failed = r.Result
+			}
 		case scheduler.AttemptEnded:
 			t := of(b.Task)
 			switch {
