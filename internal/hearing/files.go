@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"wavex/internal/wary"
 )
 
 // This file reads files of the work for those who judge it. Agents have been there: it
@@ -17,29 +19,10 @@ import (
 // maxQuoted bounds, in bytes, what of a file is looked through for a quote.
 const maxQuoted = 8 << 20
 
-// open opens a regular file of a directory; nil where there is none.
-func open(dir, file string) *os.File {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil
-	}
-	defer func() { _ = root.Close() }() // read only
-	file = filepath.FromSlash(file)
-	// Opening a named pipe would wait for somebody who writes to it.
-	if st, err := root.Stat(file); err != nil || !st.Mode().IsRegular() {
-		return nil
-	}
-	f, err := root.Open(file)
-	if err != nil {
-		return nil
-	}
-	return f
-}
-
 // read gives the first bytes of a regular file, nil where there is none.
 func read(dir, file string, most int64) []byte {
-	f := open(dir, file)
-	if f == nil {
+	f, err := wary.OpenIn(dir, file)
+	if err != nil {
 		return nil
 	}
 	defer func() { _ = f.Close() }() // read only
@@ -88,8 +71,8 @@ func quoted(dir, file, quote string) bool {
 
 // fileSum is the sha256 of a regular file in hex, or "".
 func fileSum(dir, file string) string {
-	f := open(dir, file)
-	if f == nil {
+	f, err := wary.OpenIn(dir, file)
+	if err != nil {
 		return ""
 	}
 	defer func() { _ = f.Close() }() // read only

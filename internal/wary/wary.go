@@ -1,0 +1,98 @@
+// Package wary reads files where agents have been at work. In the place of a file there may
+// be a named pipe, which keeps whoever opens it waiting, a device without an end, or more
+// than the memory holds: none of them is read. It does not know what the files are.
+package wary
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// What is wrong with a file. Errors that wrap them are *fs.PathError.
+var (
+	ErrNoFile = errors.New("it is no regular file")
+	ErrLong   = errors.New("it is larger than such a file can be")
+)
+
+// Open opens a regular file for reading, also where a link leads to it.
+func Open(path string) (*os.File, error) { return open(system{}, path) }
+
+// OpenIn is Open for a file of a directory, by its name relative to it and slash-separated.
+// No link leads out of the directory.
+func OpenIn(dir, name string) (*os.File, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }() // read only
+	return open(root, filepath.FromSlash(name))
+}
+
+// Read gives a regular file whole. One of more than most bytes is an ErrLong.
+func Read(path string, most int64) ([]byte, error) {
+	f, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // read only
+	st, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if st.Size() > most {
+		return nil, &fs.PathError{Op: "read", Path: path, Err: ErrLong}
+	}
+	var text bytes.Buffer
+	text.Grow(int(st.Size()) + bytes.MinRead)
+	if n, err := text.ReadFrom(io.LimitReader(f, most+1)); err != nil {
+		return nil, err
+	} else if n > most { // it is growing
+		return nil, &fs.PathError{Op: "read", Path: path, Err: ErrLong}
+	}
+	return text.Bytes(), nil
+}
+
+// Head gives the first bytes of a regular file, at most so many.
+func Head(path string, most int64) ([]byte, error) {
+	f, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // read only
+	return io.ReadAll(io.LimitReader(f, most))
+}
+
+// opener is where a file is opened: an *os.Root, or the system.
+type opener interface {
+	Stat(name string) (fs.FileInfo, error)
+	OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error)
+}
+
+type system struct{}
+
+func (system) Stat(name string) (fs.FileInfo, error) { return os.Stat(name) }
+func (system) OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
+	return os.OpenFile(name, flag, perm)
+}
+
+func open(from opener, name string) (*os.File, error) {
+	// A device is not even opened: to some of them that does something.
+	if st, err := from.Stat(name); err != nil {
+		return nil, err
+	} else if !st.Mode().IsRegular() {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: ErrNoFile}
+	}
+	f, err := from.OpenFile(name, os.O_RDONLY|atOnce, 0)
+	if err != nil {
+		return nil, err
+	}
+	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() { // replaced since
+		_ = f.Close() // read only
+		return nil, &fs.PathError{Op: "open", Path: name, Err: errors.Join(err, ErrNoFile)}
+	}
+	return f, nil
+}
