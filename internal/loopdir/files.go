@@ -10,11 +10,15 @@ import (
 	"slices"
 	"strings"
 
+	"wavex/internal/wary"
 	"wavex/scheduler"
 )
 
 // This file puts the projections on disk. It knows their names and how a file is
 // replaced, nothing of when.
+
+// MaxFile bounds, in bytes, what is read of a projection. The largest of 2000 tasks has 0.3 MB.
+const MaxFile = 256 << 20
 
 // The names of the projections, in the order in which they are written.
 const (
@@ -75,18 +79,21 @@ func (s store) replace(name string, over render) error {
 	path := filepath.Join(s.dir, name)
 	var old []byte
 	var aside error
-	text, err := os.ReadFile(path)
+	text, err := wary.Read(path, MaxFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, wary.ErrNoFile) && !isDir(path), errors.Is(err, wary.ErrLong):
+		if aside, err = setAside(path, err); err != nil {
+			return err
+		}
 	case err != nil:
 		return err
 	default:
 		if was, ok := s.last[name]; ok && bytes.Equal(was.text, text) {
 			old = was.rest // nobody else wrote it, and most of it is ours
 		} else if _, err := members(text); err != nil {
-			aside = fmt.Errorf("%s could not be read (%w) and was written again; the old one is %s.bad", path, err, path)
-			if err := os.Rename(path, path+".bad"); err != nil {
-				return errors.Join(fmt.Errorf("%s could not be read", path), err)
+			if aside, err = setAside(path, err); err != nil {
+				return err
 			}
 		} else {
 			old = text
@@ -103,6 +110,20 @@ func (s store) replace(name string, over render) error {
 		s.last[name] = last{text, rest} // where secrets were taken out, the file will differ
 	}
 	return aside
+}
+
+// setAside keeps what cannot be read under another name; told says so.
+func setAside(path string, why error) (told, err error) {
+	told = fmt.Errorf("%s could not be read (%w) and was written again; the old one is %s.bad", path, why, path)
+	if err := os.Rename(path, path+".bad"); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s could not be read", path), err)
+	}
+	return told, nil
+}
+
+func isDir(path string) bool {
+	st, err := os.Stat(path)
+	return err == nil && st.IsDir()
 }
 
 // put puts a file in its place.

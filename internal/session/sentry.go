@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -16,6 +17,7 @@ import (
 	"wavex/internal/loopdir"
 	"wavex/internal/planfile"
 	"wavex/internal/record"
+	"wavex/internal/wary"
 	"wavex/runner"
 	"wavex/scheduler"
 )
@@ -96,7 +98,7 @@ func (s sentry) look(base string) sight {
 		case len(now.files) >= maxSeen:
 			return fs.SkipAll
 		case slices.Contains(loopdir.Files(), rel):
-			now.texts[rel], _ = os.ReadFile(at)
+			now.texts[rel], _ = wary.Read(at, loopdir.MaxFile) // what cannot be read is told of when it comes
 		case d.Type().IsRegular() && !passing(rel):
 			now.files[rel] = digestOf(at, maxRead)
 		}
@@ -157,7 +159,7 @@ func (s sentry) recordChanged(before, after os.FileInfo) bool {
 	if after == nil || !os.SameFile(before, after) || after.Size() < before.Size() {
 		return true
 	}
-	f, err := os.Open(s.journal())
+	f, err := wary.Open(s.journal())
 	if err != nil {
 		return true
 	}
@@ -166,11 +168,14 @@ func (s sentry) recordChanged(before, after os.FileInfo) bool {
 	return err != nil || !record.Sound(text)
 }
 
-// digestOf identifies the first bytes of a file and its size; "" where there is none.
+// digestOf identifies the first bytes of a file and its size; "" where there is nothing.
 func digestOf(path string, most int64) string {
-	f, err := os.Open(path)
-	if err != nil {
+	f, err := wary.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
 		return ""
+	}
+	if err != nil {
+		return "unreadable"
 	}
 	defer func() { _ = f.Close() }() // read only
 	h := sha256.New()

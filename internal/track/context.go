@@ -4,13 +4,14 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/google/renameio/v2/maybe"
+
+	"wavex/internal/wary"
 )
 
 // This file reads _context.md and adds entries to its Post-Context. It knows markdown
@@ -18,6 +19,9 @@ import (
 
 // maxContext bounds what is read of a context file, in bytes.
 const maxContext = 1 << 20
+
+// maxKept bounds a context file that entries are added to, in bytes: it is written whole.
+const maxKept = 64 << 20
 
 // Section is a part of the Post-Context that entries go to.
 type Section string
@@ -37,15 +41,10 @@ type Entry struct {
 
 // Read gives the text of a tracking directory's context file; "" when there is none.
 func Read(dir string) (string, error) {
-	f, err := os.Open(filepath.Join(dir, ContextFile))
+	b, err := wary.Head(filepath.Join(dir, ContextFile), maxContext)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxContext))
 	if err != nil {
 		return "", err
 	}
@@ -57,7 +56,7 @@ func Read(dir string) (string, error) {
 // there is none. The file is replaced whole; it is left alone when nothing is new.
 func Append(dir string, entries []Entry) error {
 	path := filepath.Join(dir, ContextFile)
-	old, err := os.ReadFile(path)
+	old, err := wary.Read(path, maxKept)
 	mode := fs.FileMode(0o644)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -1,0 +1,57 @@
+//go:build unix
+
+package session
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"wavex/internal/roomtest"
+	"wavex/runner"
+)
+
+// A named pipe, a device or more than memory holds in the place of a file is told of, and
+// keeps nobody waiting; a pipe that was there before is left alone.
+func TestSentryReadsFilesAlone(t *testing.T) {
+	t.Parallel()
+	const plan, base, projection, other = "plan.json", ".loop/runs/r/tasks/a/base.json", ".loop/state.json", ".loop/SHAPE.md"
+	all := []string{plan, base, projection, other}
+	for name, put := range map[string]func(t *testing.T, path string){
+		"a pipe":   func(t *testing.T, path string) { roomtest.Pipe(t, path) },
+		"a device": func(t *testing.T, path string) { roomtest.Must(t, os.Symlink("/dev/zero", path)) },
+		"very long": func(t *testing.T, path string) {
+			roomtest.Must(t, errors.Join(os.WriteFile(path, []byte("old"), 0o600), os.Truncate(path, 1<<33)))
+		},
+	} {
+		for i, file := range all {
+			t.Run(fmt.Sprint(name, i), func(t *testing.T) {
+				t.Parallel()
+				dir := t.TempDir()
+				roomtest.Files{plan: "old", base: "old", projection: "old", other: "old"}.Write(t, dir)
+				does := doing(func() error {
+					path := filepath.Join(dir, file)
+					roomtest.Must(t, os.Remove(path))
+					put(t, path)
+					return nil
+				})
+				s := sentry{Runner: does, loop: filepath.Join(dir, ".loop"), plan: filepath.Join(dir, plan), wrote: func(string, []byte) bool { return false }}
+				req := runner.Request{Dir: dir, Base: filepath.Join(dir, base)}
+				res := s.Attempt(t.Context(), req)
+				want := file
+				if file == base {
+					want = ".loop/runs"
+				}
+				if len(res.Tampered) != 1 || res.Tampered[0].Path != want {
+					t.Errorf("told %v, want %s", res.Tampered, want)
+				}
+				s.Runner = doing(func() error { return nil })
+				if res := s.Attempt(t.Context(), req); len(res.Tampered) > 0 {
+					t.Errorf("told again: %v", res.Tampered)
+				}
+			})
+		}
+	}
+}
