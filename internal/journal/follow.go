@@ -26,6 +26,9 @@ func Follow(path string) *Follower { return &Follower{path: path} }
 // moved aside), and the records are its first ones. A journal that is not there has
 // no records.
 func (f *Follower) Next() (records [][]byte, fresh bool, err error) {
+	if err := readable(f.path); err != nil {
+		return nil, false, err
+	}
 	in, err := os.Open(f.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, false, nil

@@ -1,7 +1,6 @@
 package journal
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -20,18 +19,18 @@ func Free(dir string) error {
 		return nil
 	}
 	f := flock.New(path)
-	ok, err := f.TryRLock()
+	err := plain(path)
+	ok := false
+	if err == nil {
+		ok, err = f.TryRLock()
+	}
 	if err != nil {
 		return fmt.Errorf("looking at the lock of %s: %w", dir, err)
 	}
 	if ok {
 		return f.Unlock()
 	}
-	var held Holder
-	if b, err := os.ReadFile(filepath.Join(dir, "holder.json")); err == nil {
-		_ = json.Unmarshal(b, &held) // unreadable: it is locked all the same
-	}
-	return &LockedError{Dir: dir, Holder: held}
+	return &LockedError{Dir: dir, Holder: holderOf(dir)}
 }
 
 // Held tells whether somebody holds the lock of dir, as far as can be seen: a lock that

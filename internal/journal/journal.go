@@ -77,6 +77,9 @@ type Log struct {
 // Open opens or creates the journal at path and gives its records, oldest first. The
 // caller holds the run lock. A torn tail is cut off.
 func Open(path string) (*Log, [][]byte, error) {
+	if err := readable(path); err != nil {
+		return nil, nil, err
+	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, nil, &WriteError{path, err}
@@ -119,6 +122,9 @@ func (l *Log) prepare() error {
 // Read gives the records of a journal without opening it for writing; a torn tail is
 // ignored. A journal that is not there has no records.
 func Read(path string) ([][]byte, error) {
+	if err := readable(path); err != nil {
+		return nil, err
+	}
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

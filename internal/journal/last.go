@@ -13,6 +13,9 @@ import (
 // is nil when there is no record, no journal, or when the record is longer than n. A
 // torn tail is ignored, as in Read; what stands before the record is not looked at.
 func Last(path string, n int64) ([]byte, error) {
+	if err := readable(path); err != nil {
+		return nil, err
+	}
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

@@ -46,16 +46,15 @@ type Lock struct {
 // TryLock takes the lock of dir for h or says who holds it (*LockedError).
 func TryLock(dir string, h Holder) (*Lock, error) {
 	f := flock.New(filepath.Join(dir, "lock"))
+	if err := plain(f.Path()); err != nil {
+		return nil, fmt.Errorf("locking %s: its lock: %w", dir, err)
+	}
 	ok, err := f.TryLock()
 	if err != nil {
 		return nil, fmt.Errorf("locking %s: %w", dir, err)
 	}
 	if !ok {
-		var held Holder
-		if b, err := os.ReadFile(filepath.Join(dir, holderName)); err == nil {
-			_ = json.Unmarshal(b, &held)
-		}
-		return nil, &LockedError{Dir: dir, Holder: held}
+		return nil, &LockedError{Dir: dir, Holder: holderOf(dir)}
 	}
 	l := &Lock{f, dir, h}
 	if err := l.sign(); err != nil {

@@ -1,0 +1,42 @@
+package journal
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+)
+
+// This file keeps readers from waiting for ever: opening a named pipe waits for somebody at
+// its other end, and agents can lay one where the journal, its lock or its holder's name is.
+
+var errNotPlain = errors.New("it is no regular file")
+
+// plain refuses what is there and is no regular file; a folder is refused here as well.
+func plain(path string) error {
+	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
+		return errNotPlain
+	}
+	return nil // what is not there, or cannot be looked at, is said where it is opened
+}
+
+// readable is plain for a journal.
+func readable(path string) error {
+	if err := plain(path); err != nil {
+		return &CorruptError{path, 1, err.Error()}
+	}
+	return nil
+}
+
+// holderOf reads who holds the lock of dir; zero where that cannot be read: it is locked all
+// the same.
+func holderOf(dir string) (h Holder) {
+	path := filepath.Join(dir, holderName)
+	if plain(path) != nil {
+		return h
+	}
+	if b, err := os.ReadFile(path); err == nil {
+		_ = json.Unmarshal(b, &h)
+	}
+	return h
+}

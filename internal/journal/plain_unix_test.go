@@ -1,0 +1,58 @@
+//go:build unix
+
+package journal_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"wavex/internal/journal"
+	"wavex/internal/roomtest"
+)
+
+// Where somebody has laid a named pipe or a folder, nobody waits for ever: it is refused.
+func TestWhatIsNoFile(t *testing.T) {
+	t.Parallel()
+	folder := func(t *testing.T, path string) { roomtest.Must(t, os.Mkdir(path, 0o755)) }
+	pipe := func(t *testing.T, path string) { roomtest.Pipe(t, path) }
+	for name, lay := range map[string]func(t *testing.T, path string){"a folder": folder, "a pipe": pipe} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			path := filepath.Join(dir, "journal.jsonl")
+			lay(t, path)
+			lay(t, filepath.Join(dir, "lock"))
+			for what, try := range map[string]func() error{
+				"Open": func() error { _, _, err := journal.Open(path); return err },
+				"Read": func() error { _, err := journal.Read(path); return err },
+				"Last": func() error { _, err := journal.Last(path, 1<<10); return err },
+				"Next": func() error { _, _, err := journal.Follow(path).Next(); return err },
+			} {
+				var bad *journal.CorruptError
+				if err := try(); !errors.As(err, &bad) {
+					t.Errorf("%s: %v", what, err)
+				}
+			}
+			_, err := journal.TryLock(dir, journal.Holder{PID: 1})
+			var held *journal.LockedError
+			if err == nil || errors.As(err, &held) || journal.Free(dir) == nil || journal.Held(dir) {
+				t.Errorf("the lock: %v, free %v", err, journal.Free(dir))
+			}
+		})
+		t.Run("the holder is "+name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			l, err := journal.TryLock(dir, journal.Holder{PID: 1})
+			roomtest.Must(t, err)
+			roomtest.Must(t, os.Remove(filepath.Join(dir, "holder.json")))
+			lay(t, filepath.Join(dir, "holder.json"))
+			var held *journal.LockedError
+			if _, err := journal.TryLock(dir, journal.Holder{PID: 2}); !errors.As(err, &held) || held.Holder.PID != 0 || !journal.Held(dir) {
+				t.Errorf("%v", err)
+			}
+			roomtest.Must(t, l.Unlock())
+		})
+	}
+}
