@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"os"
 	"time"
 
 	"wavex/internal/record"
@@ -47,7 +46,7 @@ func (f follower) page(now time.Time) (*page.Run, *page.Details) {
 			r.Tasks[i].Now.See(d.Last, d.At)
 		}
 	}
-	return r, page.DetailsOf(f.State, f.Events, os.DirFS(f.Tasks()))
+	return r, page.DetailsOf(f.State, f.Events, f.Files())
 }
 
 // summary is the run as its report has it.

@@ -10,7 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"os/signal"
-	"path/filepath"
+	"path"
 	"strconv"
 	"strings"
 	"syscall"
@@ -199,13 +199,13 @@ func (l *log) records(n int) (start *scheduler.AttemptStarted, at time.Time, end
 
 // one shows one attempt; following, until it has ended.
 func (l *log) one(ctx context.Context, n int, follow bool) (again bool, err error) {
-	dir := filepath.Join(l.f.Tasks(), l.task, "attempt-"+strconv.Itoa(n))
+	dir := path.Join(l.task, "attempt-"+strconv.Itoa(n))
 	if !l.raw {
 		if start, at, _ := l.records(n); start != nil {
 			fmt.Fprintln(l.out, ui.LogStart(l.f.State, *start, at))
 		}
 	}
-	g := &growing{paths: []string{filepath.Join(dir, "stream.jsonl"), filepath.Join(dir, "output.txt")}}
+	g := &growing{files: l.f.Files(), names: []string{path.Join(dir, "stream.jsonl"), path.Join(dir, "output.txt")}}
 	for {
 		_, _, end := l.records(n) // before the stream is read: what it then holds is all of it
 		if err := g.next(l.line); err != nil {
@@ -249,26 +249,31 @@ func (l *log) line(r *transcript.Reader, line []byte, stream bool) {
 	}
 }
 
-// growing reads a file, the first of its paths that is there, line by line while it
+// growing reads a file, the first of its names that is there, line by line while it
 // grows.
 type growing struct {
-	paths  []string
+	files  fs.FS
+	names  []string
 	at     int64
 	part   []byte // of a line that is not whole
 	reader transcript.Reader
 }
 
 func (g *growing) next(each func(*transcript.Reader, []byte, bool)) error {
-	for i, path := range g.paths {
-		in, err := os.Open(path)
+	for i, name := range g.names {
+		file, err := g.files.Open(name)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		defer func() { _ = in.Close() }() // read only
-		g.paths = g.paths[i : i+1]
+		defer func() { _ = file.Close() }() // read only
+		in, ok := file.(io.ReadSeeker)
+		if !ok {
+			return fmt.Errorf("%s is no file", name)
+		}
+		g.names = g.names[i : i+1]
 		if _, err := in.Seek(g.at, io.SeekStart); err != nil {
 			return err
 		}
@@ -277,7 +282,7 @@ func (g *growing) next(each func(*transcript.Reader, []byte, bool)) error {
 			g.at += int64(len(text))
 			g.part = append(g.part, text...)
 			if line, whole := bytes.CutSuffix(g.part, []byte("\n")); whole {
-				each(&g.reader, line, strings.HasSuffix(path, ".jsonl"))
+				each(&g.reader, line, strings.HasSuffix(name, ".jsonl"))
 				g.part = g.part[:0]
 			}
 			if errors.Is(err, io.EOF) {
@@ -297,7 +302,7 @@ func (g *growing) rest(each func(*transcript.Reader, []byte, bool)) error {
 		return err
 	}
 	if len(g.part) > 0 {
-		each(&g.reader, g.part, strings.HasSuffix(g.paths[0], ".jsonl"))
+		each(&g.reader, g.part, strings.HasSuffix(g.names[0], ".jsonl"))
 		g.part = nil
 	}
 	return nil

@@ -2,7 +2,9 @@ package record
 
 import (
 	"cmp"
-	"os"
+	"io"
+	"io/fs"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -151,7 +153,7 @@ func (f *Follower) Running() []ui.Doing {
 			d.Subject = f.State.Plan.Tasks[i].Title()
 		}
 		if d.Kind == "attempt" {
-			d.Last, d.At = lastSign(filepath.Join(f.Tasks(), d.Task, "attempt-"+strconv.Itoa(d.Attempt), "stream.jsonl"))
+			d.Last, d.At = lastSign(f.Files(), path.Join(d.Task, "attempt-"+strconv.Itoa(d.Attempt), "stream.jsonl"))
 		}
 		out = append(out, d)
 	}
@@ -161,15 +163,15 @@ func (f *Follower) Running() []ui.Doing {
 	return out
 }
 
-// Tasks is the folder of the files of the run's attempts, by task.
-func (f *Follower) Tasks() string {
-	return filepath.Join(f.loop, "runs", f.State.Config.Run, "tasks")
+// Files are the files of the run's attempts, by task, as in Past.Files; there may be none.
+func (f *Follower) Files() fs.FS {
+	return files{filepath.Join(f.loop, "runs", f.State.Config.Run, "tasks")}
 }
 
 // lastSign is the last thing an agent did, by the end of its stream, and when that
 // last grew.
-func lastSign(stream string) (string, time.Time) {
-	in, err := os.Open(stream)
+func lastSign(files fs.FS, stream string) (string, time.Time) {
+	in, err := files.Open(stream)
 	if err != nil {
 		return "", time.Time{} // it has not begun, or is a command
 	}
@@ -178,7 +180,11 @@ func lastSign(stream string) (string, time.Time) {
 	if err != nil {
 		return "", time.Time{}
 	}
-	e, ok := transcript.Tail(in, info.Size())
+	text, ok := in.(io.ReaderAt)
+	if !ok || !info.Mode().IsRegular() {
+		return "", time.Time{}
+	}
+	e, ok := transcript.Tail(text, info.Size())
 	if !ok {
 		return "", time.Time{}
 	}

@@ -2,13 +2,20 @@ package record
 
 import (
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"wavex/budget"
 	"wavex/internal/journal"
 	"wavex/internal/refuse"
+	"wavex/internal/roomtest"
+	"wavex/runner"
 	"wavex/scheduler"
 )
 
@@ -95,5 +102,145 @@ func TestReadRefusesAGap(t *testing.T) {
 	}
 	if events, err := decode(records, 0); err != nil || len(events) != 2 {
 		t.Errorf("%d events, %v", len(events), err)
+	}
+}
+
+// story is a run that was paused and went on, with what its tasks came to.
+func story(t *testing.T, dir string) []scheduler.Body {
+	t.Helper()
+	p := roomtest.Plan(t, dir, two)
+	c := scheduler.Config{Run: "r-1", Dir: dir, Loop: filepath.Join(dir, ".loop"), Parallel: 2, Limits: budget.Limits{NoUSD: true, NoIterations: true}}
+	path := filepath.Join(dir, "plan.json")
+	attempt := func(task string, n int, status scheduler.Status, outcome runner.Outcome) []scheduler.Body {
+		i, _ := p.Lookup(task)
+		key := p.Key(i)
+		return []scheduler.Body{scheduler.AttemptStarted{Task: task, Key: key, Attempt: n, Try: n, Why: "first", Wave: 1},
+			scheduler.AttemptEnded{Task: task, Key: key, Attempt: n, Status: status, Charged: true, Result: runner.Result{Outcome: outcome}}}
+	}
+	return slices.Concat([]scheduler.Body{scheduler.Notice{Text: "before"}, scheduler.RunStarted{Config: c, Plan: path, Digest: "d", Tasks: 2}, scheduler.WaveStarted{Wave: 1, Of: 1, Tasks: []string{"a", "b"}}},
+		attempt("a", 1, scheduler.Completed, runner.Done), attempt("b", 1, scheduler.Pending, runner.Interrupted), []scheduler.Body{scheduler.RunEnded{Status: "paused"},
+			scheduler.Resumed{Config: c, Plan: path, Digest: "e", Tasks: 2}}, attempt("b", 2, scheduler.Completed, runner.Done), []scheduler.Body{scheduler.RunEnded{Status: "complete"}})
+}
+
+// However the journal grows, who follows it has what who reads it has, and is told once of
+// each event since the run was known.
+func TestFollowIsRead(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	roomtest.Files{"plan.json": two}.Write(t, dir)
+	written := roomtest.Journal(t, filepath.Join(t.TempDir(), ".loop"), story(t, dir)...)
+	whole := t.TempDir()
+	roomtest.Journal(t, whole, story(t, dir)...)
+	data, p := text(t, whole, journalName), roomtest.Plan(t, dir, two)
+	for seed := range uint64(20) {
+		luck := rand.New(rand.NewPCG(seed, 0))
+		loop := t.TempDir()
+		f, path := Follow(loop, ""), filepath.Join(loop, journalName)
+		var told []int64
+		for at := 0; at < len(data); {
+			at = min(at+1+luck.IntN(1500), len(data))
+			roomtest.Must(t, os.WriteFile(path, []byte(data[:at]), 0o600))
+			known := f.State != nil
+			_, err := f.Poll(func(e scheduler.Event, s *scheduler.State) {
+				if !known || s.Seq != e.Seq {
+					t.Errorf("%d: told of %d at %d, known %v", seed, e.Seq, s.Seq, known)
+				}
+				told = append(told, e.Seq)
+			})
+			roomtest.Must(t, err)
+			events, err := Read(loop)
+			if err != nil || len(events) != len(f.Events) || (f.State == nil) != (len(events) < 2) {
+				t.Fatalf("%d: %d events followed, %d read, %v", seed, len(f.Events), len(events), err)
+			}
+			if f.State == nil {
+				continue
+			}
+			now := scheduler.NewState(p)
+			if err := now.Replay(events); err != nil || fmt.Sprint(now.Counts, now.Seq, now.Ended) != fmt.Sprint(f.State.Counts, f.State.Seq, f.State.Ended) {
+				t.Fatalf("%d: followed %+v, read %+v, %v", seed, f.State.Counts, now.Counts, err)
+			}
+		}
+		for i := range told {
+			if told[i] != int64(len(written)-len(told)+i+1) {
+				t.Errorf("%d: told of %v, the last is %d", seed, told, len(written))
+			}
+		}
+	}
+}
+
+// What is under way is told in the order in which it began, with the last sign of life;
+// an agent that tampers with its stream hides that, and keeps nobody waiting.
+func TestRunning(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	roomtest.Files{"plan.json": two}.Write(t, dir)
+	loop := filepath.Join(dir, ".loop")
+	all := story(t, dir)
+	started := []scheduler.Body{all[1], all[3], all[5], scheduler.ReviewStarted{N: 1, Mode: "light", Round: 1}}
+	roomtest.Journal(t, loop, started...)
+	lock, err := Hold(loop, "r-1")
+	roomtest.Must(t, err)
+	f := Follow(loop, "")
+	_, err = f.Poll(nil)
+	roomtest.Must(t, err)
+	at := "runs/r-1/tasks/a/attempt-1/stream.jsonl"
+	for name, c := range map[string]struct{ stream, want string }{
+		"a tool":     {`{"type":"assistant","message":{"content":[{"type":"tool_use","name":"Bash","input":{"command":"make"}}]}}` + "\n", "Bash make"},
+		"words":      {`{"type":"assistant","message":{"content":[{"type":"text","text":"first\nsecond"}]}}` + "\n", "first"},
+		"not whole":  {`{"type":"assistant","message":{"content":[{"type":"text","text":"fir`, ""},
+		"binary":     {strings.Repeat("\x00\xff\n", 1<<15), ""},
+		"very large": {strings.Repeat("x", 1<<20) + "\n", ""},
+		"empty":      {"", ""},
+	} {
+		roomtest.Files{at: c.stream}.Write(t, loop)
+		got := f.Running()
+		if len(got) != 3 || got[0].Task != "a" || got[1].Task != "b" || got[2].Kind != "review" || got[0].Subject != "do a" || got[0].Last != c.want {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	path := filepath.Join(loop, filepath.FromSlash(at))
+	for name, lay := range map[string]func(){
+		"a pipe":     func() { roomtest.Pipe(t, path) },
+		"a folder":   func() { roomtest.Must(t, os.Mkdir(path, 0o755)) },
+		"nothing":    func() {},
+		"a way out":  func() { roomtest.Must(t, os.Symlink(filepath.Join(dir, "out.jsonl"), path)) },
+		"in a round": func() { roomtest.Must(t, os.Symlink("stream.jsonl", path)) },
+	} {
+		roomtest.Files{"out.jsonl": `{"type":"assistant","message":{"content":[{"type":"text","text":"private"}]}}` + "\n"}.Write(t, dir)
+		roomtest.Must(t, os.Remove(path))
+		lay()
+		if got := f.Running(); len(got) != 3 || got[0].Last != "" {
+			t.Errorf("%s: %+v", name, got)
+		}
+		_ = os.Remove(path)
+		roomtest.Files{at: ""}.Write(t, loop)
+	}
+	roomtest.Must(t, lock.Unlock())
+	if changed, err := f.Poll(nil); err != nil || !changed || f.Alive || !f.Over() || f.Running() != nil {
+		t.Errorf("nobody works at it: changed %v, alive %v, %v; %v", changed, f.Alive, err, f.Running())
+	}
+}
+
+// A journal that is begun afresh is another run's, or nobody's yet.
+func TestFollowFresh(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	roomtest.Files{"plan.json": two}.Write(t, dir)
+	loop := filepath.Join(dir, ".loop")
+	roomtest.Journal(t, loop, story(t, dir)[1:4]...)
+	f := Follow(loop, "")
+	_, err := f.Poll(nil)
+	roomtest.Must(t, err)
+	j, _, err := Open(loop, "r-2", true, 0)
+	roomtest.Must(t, err)
+	defer j.Close()
+	if changed, err := f.Poll(nil); err != nil || !changed || f.State != nil || len(f.Events) != 0 || f.Alive {
+		t.Errorf("changed %v, %v: %+v", changed, err, f)
+	}
+	begun := story(t, dir)[1].(scheduler.RunStarted)
+	begun.Config.Run = "r-2"
+	roomtest.Must(t, errors.Join(j.Append(scheduler.Event{Seq: 1, Body: begun}), j.Sync()))
+	if changed, err := f.Poll(nil); err != nil || !changed || f.State == nil || f.State.Config.Run != "r-2" || !f.Alive || len(f.Running()) != 0 {
+		t.Errorf("changed %v, %v: %+v", changed, err, f)
 	}
 }

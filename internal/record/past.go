@@ -50,7 +50,7 @@ func Last(events []scheduler.Event) *Run {
 			last = &Run{Config: b.Config, Plan: b.Plan, Digest: b.Digest}
 		case scheduler.Resumed:
 			last = &Run{Config: b.Config, Plan: b.Plan, Digest: b.Digest}
-		case scheduler.TasksAdded: // by `wavex verify`, it may be after the end
+		case scheduler.TasksAdded, scheduler.RolledBack: // by a person, after the end; what ends it again may be missing
 			if last != nil {
 				last.Ended = nil
 			}
@@ -73,13 +73,13 @@ type Past struct {
 }
 
 // Files is the folder of the run's tasks, with the files of their attempts; nil where
-// there is none.
+// there is none. No link leads out of it, and a named pipe is not opened.
 func (p *Past) Files() fs.FS {
 	dir := filepath.Join(p.Loop, "runs", p.State.Config.Run, "tasks")
 	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
 		return nil
 	}
-	return os.DirFS(dir)
+	return files{dir}
 }
 
 // Find reads the run with an id, or with "" the last one, from a .loop directory, with its
