@@ -16,5 +16,5 @@ func IsID(text string) bool {
 	day, rest, ok := strings.Cut(text, "-")
 	clock, luck, ok2 := strings.Cut(rest, "-")
 	_, err := time.Parse("20060102-150405", day+"-"+clock)
-	return ok && ok2 && err == nil && len(luck) == 4
+	return ok && ok2 && err == nil && len(luck) == 4 && strings.Trim(luck, "abcdefghijklmnopqrstuvwxyz0123456789") == ""
 }
