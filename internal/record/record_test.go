@@ -70,6 +70,7 @@ func TestLastAndOver(t *testing.T) {
 		"complete":       {[]scheduler.Body{started("a"), ended("complete")}, "a", true, true},
 		"cancelled":      {[]scheduler.Body{started("a"), ended(scheduler.Cancelled)}, "a", true, false},
 		"tasks added":    {[]scheduler.Body{started("a"), ended("complete"), scheduler.TasksAdded{}}, "a", false, false},
+		"rolled back":    {[]scheduler.Body{started("a"), ended("complete"), scheduler.RolledBack{What: "run"}}, "a", false, false},
 		"a further run":  {[]scheduler.Body{started("a"), ended("complete"), started("b")}, "b", false, false},
 		"resumed, ended": {[]scheduler.Body{started("a"), ended("paused"), scheduler.Resumed{Config: scheduler.Config{Run: "a"}}, ended("complete")}, "a", true, true},
 		// Somebody has taken lines out of the journal.

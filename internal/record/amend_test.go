@@ -1,0 +1,134 @@
+package record
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"wavex/internal/journal"
+	"wavex/internal/roomtest"
+	"wavex/internal/track"
+	"wavex/scheduler"
+)
+
+// amended is a run whose record can be added to.
+func amended(t *testing.T, bodies ...scheduler.Body) (a *Amendment, dir string) {
+	t.Helper()
+	dir, loop := project(t, bodies...)
+	p, err := Find(loop, "", "")
+	roomtest.Must(t, err)
+	return &Amendment{State: p.State, Events: p.Events}, dir
+}
+
+func text(t *testing.T, path ...string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(path...))
+	roomtest.Must(t, err)
+	return string(b)
+}
+
+// What is added is on record without secrets, each made from the state that the one before
+// it led to, and the files and the tracking directory follow.
+func TestAdd(t *testing.T) {
+	t.Setenv("RECORD_TEST_TOKEN", "a-very-secret-value-2")
+	begun := started("r-1")
+	begun.Config.Track = t.TempDir()
+	a, dir := amended(t, begun, scheduler.RunEnded{Status: "complete"})
+	loop := filepath.Join(dir, ".loop")
+	var warn bytes.Buffer
+	roomtest.Must(t, a.Add(&warn,
+		func() scheduler.Body {
+			return scheduler.TasksAdded{Wave: 2, Origin: "verify", Round: 1, Tasks: []scheduler.Added{{ID: "V-001", For: "a stub", Task: json.RawMessage(`{"id":"V-001","subject":"mend a-very-secret-value-2"}`)}}}
+		},
+		func() scheduler.Body {
+			return scheduler.RunEnded{Status: "failed", Reason: fmt.Sprintf("%d tasks", len(a.State.Tasks))}
+		}))
+	if warn.Len() > 0 {
+		t.Errorf("it warns: %s", &warn)
+	}
+	events, err := Read(loop)
+	if err != nil || len(events) != 4 || len(a.Events) != 4 || events[2].Seq != 3 || events[3].Seq != 4 {
+		t.Fatalf("%+v, %v", events, err)
+	}
+	if got := string(events[2].Body.(scheduler.TasksAdded).Tasks[0].Task); !strings.Contains(got, "mend [redacted: RECORD_TEST_TOKEN]") {
+		t.Errorf("on record is %s", got)
+	}
+	if end := Last(events).Ended; end == nil || end.Reason != "3 tasks" || a.State.Ended == nil || a.State.Ended.Reason != end.Reason {
+		t.Errorf("the run has ended %+v", end)
+	}
+	if got := text(t, loop, "PROGRESS.md"); !strings.Contains(got, "V-001") || strings.Contains(got, "very-secret") {
+		t.Errorf("PROGRESS.md:\n%s", got)
+	}
+	if got := text(t, begun.Config.Track, track.ContextFile); !strings.Contains(got, "1 task added to the plan") {
+		t.Errorf("the tracking directory has\n%s", got)
+	}
+}
+
+// When one of several cannot be, none of them is on record.
+func TestAddIsWhole(t *testing.T) {
+	t.Parallel()
+	a, dir := amended(t, started("r-1"), scheduler.RunEnded{Status: "paused"})
+	before := text(t, dir, ".loop", journalName)
+	err := a.Add(io.Discard, func() scheduler.Body { return scheduler.Notice{Text: "one"} },
+		func() scheduler.Body { return scheduler.AttemptStarted{Task: "a", Attempt: 1, Cap: 5} }) // there is no money
+	if err == nil {
+		t.Error("an attempt was begun without money")
+	}
+	if got := text(t, dir, ".loop", journalName); got != before {
+		t.Errorf("the journal is\n%s", got)
+	}
+}
+
+// Files that cannot be written are a warning: the record has it all.
+func TestAddWarns(t *testing.T) {
+	t.Parallel()
+	begun := started("r-1")
+	begun.Config.Track = filepath.Join(t.TempDir(), "gone")
+	a, dir := amended(t, begun, scheduler.RunEnded{Status: "paused"})
+	roomtest.Files{".loop/PROGRESS.md/x": ""}.Write(t, dir)
+	var warn bytes.Buffer
+	roomtest.Must(t, a.Add(&warn, func() scheduler.Body { return scheduler.Notice{Text: "one"} }))
+	if !strings.HasPrefix(warn.String(), "wavex: warning:") || strings.Count(warn.String(), "\n") != 1 {
+		t.Errorf("it warns %q", &warn)
+	}
+	if events, err := Read(filepath.Join(dir, ".loop")); err != nil || len(events) != 3 {
+		t.Errorf("%d events, %v", len(events), err)
+	}
+}
+
+// The files of the last run are written again, and not those of a run under way or of
+// one that is not the last any more.
+func TestRebuild(t *testing.T) {
+	t.Parallel()
+	a, dir := amended(t, started("r-1"), scheduler.RunEnded{Status: "paused"})
+	loop := filepath.Join(dir, ".loop")
+	roomtest.Must(t, Rebuild(a.State, a.Events))
+	first := text(t, loop, "PROGRESS.md")
+	roomtest.Files{"PROGRESS.md": "mine"}.Write(t, loop)
+	lock, err := Hold(loop, "r-1")
+	roomtest.Must(t, err)
+	var held *journal.LockedError
+	if err := Rebuild(a.State, a.Events); !errors.As(err, &held) || text(t, loop, "PROGRESS.md") != "mine" {
+		t.Errorf("while it is under way: %v", err)
+	}
+	roomtest.Must(t, lock.Unlock())
+	roomtest.Must(t, Rebuild(a.State, a.Events))
+	if got := text(t, loop, "PROGRESS.md"); got != first {
+		t.Errorf("it is\n%s\nand was\n%s", got, first)
+	}
+	roomtest.Journal(t, loop, started("r-2"))
+	if err := Rebuild(a.State, a.Events); err == nil {
+		t.Error("the files of a run before the last one were written")
+	}
+	if lock, err := Hold(loop, "r-1"); err != nil {
+		t.Errorf("the lock was kept: %v", err)
+	} else {
+		roomtest.Must(t, lock.Unlock())
+	}
+}
