@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"path/filepath"
+	"strings"
+	"syscall"
 
 	"wavex/internal/journal"
 	"wavex/internal/refuse"
@@ -76,9 +79,41 @@ func tellError(std Stdio, err error) int {
 		return exitUsage
 	case errors.As(err, &blocked), errors.As(err, &locked), errors.As(err, &version),
 		errors.As(err, &corrupt), errors.As(err, &write), errors.As(err, &path):
-		fmt.Fprintln(std.Err, "wavex: "+err.Error())
+		fmt.Fprintln(std.Err, "wavex: "+err.Error()+wayOut(err))
 		return exitBlocked
 	}
 	fmt.Fprintf(std.Err, "wavex: internal error: %v\nthis is a bug in wavex; the run's journal is kept\n", err)
 	return exitBug
 }
+
+// advised is an error that is told with its way out.
+type advised struct {
+	err    error
+	advice string
+}
+
+func (a *advised) Error() string { return a.err.Error() + "\n" + a.advice }
+func (a *advised) Unwrap() error { return a.err }
+
+// wayOut says what helps where a file could not be written; "" where the error says it, or
+// nobody knows.
+func wayOut(err error) string {
+	var told *advised
+	var path *fs.PathError
+	switch {
+	case errors.As(err, &told):
+	case full(err):
+		return "\nfree some space there, then give the command again"
+	case !errors.As(err, &path) || !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EROFS):
+	default:
+		// The error is of a file in it, or of the folder itself.
+		if dir, _, in := strings.Cut(path.Path+string(filepath.Separator), string(filepath.Separator)+".loop"+string(filepath.Separator)); in {
+			return fmt.Sprintf("\nwavex keeps what it knows of a run in %s, and tasks work beside it: let whoever runs wavex write in %s,"+
+				" or run the plan in a copy of that folder (defaults.dir of the plan can name it)", filepath.Join(dir, ".loop"), dir)
+		}
+	}
+	return ""
+}
+
+// full tells whether a write failed for want of space.
+func full(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }

@@ -245,10 +245,14 @@ func (r *launch) run(ctx context.Context) error {
 
 // finish turns the end into an exit code.
 func (r *launch) finish(out session.Outcome, err error) error {
-	var full *journal.WriteError
+	var lost *journal.WriteError
 	switch {
-	case errors.As(err, &full):
-		return fmt.Errorf("%w\nwhat was under way was stopped; put that right, then continue with: wavex resume %s", err, plan.Word(r.plan.Path))
+	case errors.As(err, &lost):
+		how := "put that right"
+		if full(err) {
+			how = "free some space there"
+		}
+		return &advised{err, fmt.Sprintf("what was under way was stopped; %s, then continue with: wavex resume %s", how, plan.Word(r.plan.Path))}
 	case err != nil:
 		return err
 	case out.Left != 0:
