@@ -98,7 +98,8 @@ func TestGitHub(t *testing.T) {
 		made           []string
 	}{
 		{"fails", dispatch, with(), true, map[string]string{"status": "failed", "exit-code": "1", "completed": "1", "failed": "1"}, "::error file=plan.json,title=B failed (wrong)", []string{"a.txt"}},
-		{"pauses at the limit", hourly, with("max-iterations", "3"), false, map[string]string{"status": "paused", "exit-code": "3", "completed": "2", "failed": "0"}, "::warning title=wavex%3A paused::", []string{"b.txt"}},
+		{"waits for a person", hourly, with(), false, map[string]string{"status": "idle"}, "there is nothing to continue without a person", nil},
+		{"pauses at the limit", dispatch, with("max-iterations", "3"), false, map[string]string{"status": "paused", "exit-code": "3", "completed": "2", "failed": "0"}, "::warning title=wavex%3A paused::", []string{"b.txt"}},
 		{"completes", hourly, with("max-iterations", "+5"), false, map[string]string{"status": "complete", "exit-code": "0", "completed": "3", "failed": "0", "resume-at": ""}, "wavex is complete", []string{"c.txt"}},
 		{"has nothing to do", hourly, with(), false, map[string]string{"status": "idle"}, "there is nothing to continue", nil},
 	} {
@@ -172,7 +173,7 @@ func TestGitLab(t *testing.T) {
 	}
 	for _, c := range []struct{ source, args, status, made, says string }{
 		{"web", "--agent rehearse --scenario scenario.json --max-iterations 1 --allow-short", "paused", "a.txt", "/$5 "},
-		{"schedule", "--agent rehearse --scenario scenario.json --counsel off --max-retries 1 --max-iterations +9", "complete", "", "/$10 "},
+		{"schedule", "--agent rehearse --scenario scenario.json --counsel off --max-retries 1 --max-iterations +9", "complete", "", "/$5 "},
 		{"schedule", "--agent rehearse", "", "", "there is nothing to continue"},
 	} {
 		job.Variables["CI_PIPELINE_SOURCE"] = c.source
