@@ -83,7 +83,7 @@ func (q *request) load() (finished bool, err error) {
 	case s != nil && s.Ran && same && busy && !q.planOnly:
 		return true, nil
 	case q.text == "":
-		return false, usage("there is no request to continue; give one, as in: wavex start \"add a --json flag to cmd/status.go\"")
+		return false, q.nothing(busy, last)
 	case busy && (s == nil || s.Ran):
 		return false, usage("an unfinished run of %s is here; continue it with: wavex resume, or start over with --fresh", last.Plan)
 	case s != nil && !s.Ran && !s.NotReady && !s.Planned && !s.Opened.Config.Offline:
@@ -182,6 +182,17 @@ func (q *request) open(ctx context.Context, view func(scheduler.Event)) error {
 	}
 	q.intake, err = intake.Open(o)
 	return err
+}
+
+// nothing says that there is no request to continue, and what one looks like: the example is
+// clear enough to be planned.
+func (q *request) nothing(busy bool, last *record.Run) error {
+	also := ""
+	if busy && !q.planOnly {
+		also = fmt.Sprintf(" (the unfinished run of %s continues with: wavex resume)", last.Plan)
+	}
+	return usage("there is no request to continue%s; give one that says what changes where, what must stay, and what shows that it is done, as in:\n  wavex %s %q",
+		also, q.command(), "add a --json flag to cmd/status.go; go test ./cmd passes; no new dependencies; done when the tests pass")
 }
 
 // close gives the journal back.

@@ -10,8 +10,10 @@ import (
 	"wavex/budget"
 	"wavex/internal/decompose"
 	"wavex/internal/journal"
+	"wavex/internal/plan"
 	"wavex/internal/refuse"
 	"wavex/internal/stage"
+	"wavex/internal/ui/safe"
 	"wavex/runner"
 	"wavex/scheduler"
 )
@@ -126,5 +128,27 @@ func (q *request) tellVague(e *stage.NotReady) {
 			fmt.Fprintf(q.std.Err, "    %c) %s\n", 'a'+i, p)
 		}
 	}
-	fmt.Fprintln(q.std.Err, "Give the request again with the answers in it; --force goes on as it is.")
+	fmt.Fprintf(q.std.Err, "Give the request again with the answers in it; --force goes on as it is. With every first proposal it is:\n  %s\n", q.answered(e))
+}
+
+// answered is the command with the request and the first of what is proposed to each question.
+func (q *request) answered(e *stage.NotReady) string {
+	text := q.text
+	if text == "" && q.standing != nil {
+		text = q.standing.Opened.Request
+	}
+	for _, a := range e.Asked {
+		if len(a.Proposals) > 0 {
+			text += "; " + a.Proposals[0]
+		}
+	}
+	return "wavex " + q.command() + " " + plan.Word(safe.Line(q.secrets.String(text)))
+}
+
+// command is what was called.
+func (q *request) command() string {
+	if q.planOnly {
+		return "plan"
+	}
+	return "start"
 }

@@ -68,7 +68,8 @@ asked and nothing is planned.
 
 Exit status: 0 planned, 2 usage, 3 the budget is spent, 5 too vague, too large,
 or a person must act, 6 paused until a usage limit resets, 130 interrupted.`,
-		Example: `  wavex plan "add pagination to GET /api/orders, at most 100 per page"
+		Example: `  wavex plan "add pagination to GET /api/orders, at most 100 per page; no new \
+      dependencies; go test ./api passes; done when the tests pass"
   wavex plan "..." -o orders.json --budget 2
   wavex plan "make it better" --offline`,
 		Args: maybeArg("a request in quotes"),

@@ -110,6 +110,8 @@ func requestStatus(loop string, o ui.Options, plain bool, std Stdio) (bool, erro
 	r := ui.Request{Words: s.Opened.Request, Stage: s.Stage, Origin: s.Origin, Vague: s.NotReady, Planned: s.Planned, Split: s.Split,
 		Next: "wavex start", Plain: plain}
 	switch {
+	case (s.NotReady || s.Split) && s.Opened.Config.PlanOnly:
+		r.Next = "wavex plan \"...\""
 	case s.NotReady, s.Split, s.Opened.Config.Offline:
 		r.Next = "wavex start \"...\""
 	case s.Planned && s.Opened.Config.PlanOnly:
