@@ -29,7 +29,7 @@ var may = map[string]struct {
 	"internal/lazy":              {nil, "it knows patterns, not what they are for"},
 	"internal/wary":              {nil, "it knows files, not what is in them"},
 	"internal/secret":            {[]string{"internal/lazy"}, "texts only"},
-	"internal/journal":           {nil, "a log knows nothing of its records"},
+	"internal/journal":           {[]string{"internal/wary"}, "a log knows nothing of its records"},
 	"internal/verify":            {[]string{"internal/plan", "internal/proc"}, "checks are commands and files"},
 	"internal/prompt":            {[]string{"internal/plan", "internal/verify"}, "words are made of the plan and of what is checked"},
 	"runner":                     {[]string{"budget", "dag", "internal/lazy", "internal/plan", "internal/proc", "internal/verify"}, "one attempt knows no other"},

@@ -2,20 +2,22 @@ package journal
 
 import (
 	"encoding/json"
-	"errors"
 	"os"
 	"path/filepath"
+
+	"wavex/internal/wary"
 )
 
 // This file keeps readers from waiting for ever: opening a named pipe waits for somebody at
 // its other end, and agents can lay one where the journal, its lock or its holder's name is.
 
-var errNotPlain = errors.New("it is no regular file")
+// maxHolder bounds, in bytes, what is read of who holds a lock.
+const maxHolder = 1 << 16
 
 // plain refuses what is there and is no regular file; a folder is refused here as well.
 func plain(path string) error {
 	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
-		return errNotPlain
+		return wary.ErrNoFile
 	}
 	return nil // what is not there, or cannot be looked at, is said where it is opened
 }
@@ -31,11 +33,7 @@ func readable(path string) error {
 // holderOf reads who holds the lock of dir; zero where that cannot be read: it is locked all
 // the same.
 func holderOf(dir string) (h Holder) {
-	path := filepath.Join(dir, holderName)
-	if plain(path) != nil {
-		return h
-	}
-	if b, err := os.ReadFile(path); err == nil {
+	if b, err := wary.Read(filepath.Join(dir, holderName), maxHolder); err == nil {
 		_ = json.Unmarshal(b, &h)
 	}
 	return h

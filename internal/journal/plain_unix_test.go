@@ -56,3 +56,17 @@ func TestWhatIsNoFile(t *testing.T) {
 		})
 	}
 }
+
+// Of a holder's name without an end nothing is read, and the lock is held all the same.
+func TestALongHolder(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	l, err := journal.TryLock(dir, journal.Holder{PID: 1})
+	roomtest.Must(t, err)
+	roomtest.Must(t, os.Truncate(filepath.Join(dir, "holder.json"), 1<<33)) // sparse
+	var held *journal.LockedError
+	if _, err := journal.TryLock(dir, journal.Holder{PID: 2}); !errors.As(err, &held) || held.Holder.PID != 0 {
+		t.Errorf("%v", err)
+	}
+	roomtest.Must(t, l.Unlock())
+}

@@ -9,7 +9,8 @@ import (
 // locked opens and locks a file. The lock is there until the last process that inherited the
 // file has ended or closed it. nil: it could not be had at once.
 func locked(path string) *os.File {
-	f, err := os.OpenFile(path, os.O_RDONLY|os.O_CREATE, 0o600)
+	// Without O_NONBLOCK a named pipe that somebody put there would keep us waiting.
+	f, err := os.OpenFile(path, os.O_RDONLY|os.O_CREATE|unix.O_NONBLOCK, 0o600)
 	if err != nil {
 		return nil
 	}

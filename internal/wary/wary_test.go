@@ -1,4 +1,4 @@
-package wary
+package wary_test
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"wavex/internal/roomtest"
+	"wavex/internal/wary"
 )
 
 func TestMain(m *testing.M) { roomtest.Main(m) }
@@ -28,22 +29,22 @@ func TestRead(t *testing.T) {
 		head  string
 		wrong error
 	}{
-		"file": {5, "hello", "hello", nil}, "empty": {0, "", "", nil}, "link": {9, "hello", "hello", nil}, "folder": {9, "", "", ErrNoFile},
-		"none": {9, "", "", fs.ErrNotExist}, "broken": {9, "", "", fs.ErrNotExist}, "huge": {3, "", "\x00\x00\x00", ErrLong},
+		"file": {5, "hello", "hello", nil}, "empty": {0, "", "", nil}, "link": {9, "hello", "hello", nil}, "folder": {9, "", "", wary.ErrNoFile},
+		"none": {9, "", "", fs.ErrNotExist}, "broken": {9, "", "", fs.ErrNotExist}, "huge": {3, "", "\x00\x00\x00", wary.ErrLong},
 	} {
-		text, err := Read(at(name), c.most)
+		text, err := wary.Read(at(name), c.most)
 		var path *fs.PathError
 		if string(text) != c.text || !errors.Is(err, c.wrong) || err != nil && !errors.As(err, &path) {
 			t.Errorf("%s: %q, %v", name, text, err)
 		}
-		if errors.Is(c.wrong, ErrLong) {
+		if errors.Is(c.wrong, wary.ErrLong) {
 			c.wrong = nil
 		}
-		if text, err := Head(at(name), c.most); string(text) != c.head || !errors.Is(err, c.wrong) {
+		if text, err := wary.Head(at(name), c.most); string(text) != c.head || !errors.Is(err, c.wrong) {
 			t.Errorf("the head of %s: %q, %v", name, text, err)
 		}
 	}
-	if text, err := Read(at("file"), 4); text != nil || !errors.Is(err, ErrLong) {
+	if text, err := wary.Read(at("file"), 4); text != nil || !errors.Is(err, wary.ErrLong) {
 		t.Errorf("one byte too long: %q, %v", text, err)
 	}
 }
@@ -55,7 +56,7 @@ func TestReadBoundsWhatGrows(t *testing.T) {
 	if st, err := os.Stat(grows); err != nil || st.Size() != 0 {
 		return // there is no such file here
 	}
-	if text, err := Read(grows, 10); text != nil || !errors.Is(err, ErrLong) {
+	if text, err := wary.Read(grows, 10); text != nil || !errors.Is(err, wary.ErrLong) {
 		t.Errorf("%q, %v", text, err)
 	}
 }
@@ -69,7 +70,7 @@ func TestOpenIn(t *testing.T) {
 		roomtest.Must(t, os.Symlink(to, filepath.Join(in, name)))
 	}
 	for name, there := range map[string]bool{"folder/file": true, "inside": true, "outside": false, "../secret": false, "folder": false, "none": false} {
-		f, err := OpenIn(in, name)
+		f, err := wary.OpenIn(in, name)
 		if (err == nil) != there {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -80,7 +81,7 @@ func TestOpenIn(t *testing.T) {
 			roomtest.Must(t, f.Close())
 		}
 	}
-	if _, err := OpenIn(filepath.Join(dir, "none"), "x"); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := wary.OpenIn(filepath.Join(dir, "none"), "x"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("of no folder: %v", err)
 	}
 }

@@ -1,0 +1,29 @@
+//go:build unix
+
+package wary
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// late is a place where the file becomes a pipe after the first look.
+type late struct{ system }
+
+func (late) Stat(name string) (fs.FileInfo, error) { return os.Stat(filepath.Dir(name) + "/file") }
+
+func TestReplacedBetweenLookAndOpen(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := errors.Join(os.WriteFile(filepath.Join(dir, "file"), nil, 0o600), unix.Mkfifo(filepath.Join(dir, "pipe"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := open(late{}, filepath.Join(dir, "pipe")); !errors.Is(err, ErrNoFile) {
+		t.Errorf("%v", err)
+	}
+}
