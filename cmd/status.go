@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -84,17 +85,20 @@ func runStatus(args []string, output string, again, ascii, plain bool, std Stdio
 	return err
 }
 
-// columns is how wide out is when it is a terminal, else 0.
+// columns is how wide out is: as the terminal says, or, where it is none, COLUMNS (as git and
+// ls have it; watch(1) and previewers set it for what they run); 0: nobody says, and nothing
+// is cut.
 func columns(out io.Writer) int {
-	f, ok := out.(*os.File)
-	if !ok {
+	if f, ok := out.(*os.File); ok {
+		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
+			return w
+		}
+	}
+	w, err := strconv.Atoi(os.Getenv("COLUMNS"))
+	if err != nil || w < 1 {
 		return 0
 	}
-	w, _, err := term.GetSize(int(f.Fd()))
-	if err != nil {
-		return 0
-	}
-	return max(w, 0)
+	return min(w, 10_000)
 }
 
 // requestStatus shows a request that no run was made of yet; false when there is none.

@@ -121,7 +121,7 @@ func RunsTable(list []Past, columns int) string {
 			cost, Took(p.Worked), p.Began.UTC().Format(time.RFC3339), plan})
 	}
 	var b strings.Builder
-	grid(&b, rows, columns, false)
+	grid(&b, narrow(rows, columns, "sessions", "time", "began"), columns, false)
 	return b.String()
 }
 

@@ -22,7 +22,7 @@ const regressionsMax = 10
 func (r *Summary) Table(columns int, ascii bool) string {
 	var b strings.Builder
 	rows, hidden := r.rows()
-	grid(&b, rows, columns, ascii)
+	grid(&b, narrow(rows, columns, "counsel", "tokens", "time", "commit", "attempts", "cost"), columns, ascii)
 	if hidden > 0 {
 		fmt.Fprintf(&b, "(%s not shown)\n", Plural(hidden, "completed task", "completed tasks"))
 	}
@@ -135,6 +135,33 @@ func (r *Summary) totals() []string {
 		l = append(l, "Continue with: "+safe.Line(r.Resume))
 	}
 	return l
+}
+
+// narrow leaves columns out, in this order, until the last one has room for some words.
+func narrow(rows [][]string, columns int, least ...string) [][]string {
+	const words, id = 16, 24
+	for _, name := range least {
+		wide := words
+		for i := range rows[0][:len(rows[0])-1] {
+			most := 0
+			for _, row := range rows {
+				most = max(most, safe.Width(row[i]))
+			}
+			if i == 0 {
+				most = min(most, id)
+			}
+			wide += most + 2
+		}
+		if columns <= 0 || wide <= columns {
+			return rows
+		}
+		if at := slices.Index(rows[0], name); at > 0 {
+			for i, row := range rows {
+				rows[i] = slices.Delete(row, at, at+1)
+			}
+		}
+	}
+	return rows
 }
 
 // grid aligns cells by display width: columns 2 to 6 are figures and go right, the
