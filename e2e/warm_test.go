@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"wavex/budget"
 	"wavex/internal/fakeapi"
@@ -42,10 +43,10 @@ func TestHowTheCLIBeginsAnew(t *testing.T) {
 	if err := os.WriteFile(memory, []byte("Rule of now.\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	p.say("/clear")
-	_, at = p.await(at+1, ofType("result"))
 	p.say(settings("T-2", "Bash(printenv *)"))
 	_, at = p.await(at+1, ofType("control_response"))
+	p.say("/clear")
+	_, at = p.await(at+1, ofType("result"))
 	p.say("second")
 	p.await(at+1, ofType("result"))
 	e := p.end()
@@ -146,6 +147,58 @@ func TestProcessesServeManyTasks(t *testing.T) {
 		rs := asked[2].ToolResults()
 		if len(rs) != 2 || rs[0].Error || !strings.Contains(rs[1].Text, "/"+id+"/1\n"+id) {
 			t.Errorf("tools of %s: %+v", id, rs)
+		}
+	}
+}
+
+// What /clear does not end, and no child process shows: an agent in the background, and another
+// working directory. Both are of their own task alone, with the further turn and its cost.
+func TestWhatLastsIsNotShared(t *testing.T) {
+	t.Parallel()
+	write := func(i int) fakeapi.Reply {
+		return fakeapi.Use(fakeapi.Write(fmt.Sprintf("f%d.txt", i), "sheep\n")).Costing(use)
+	}
+	aside := func(tool string, input map[string]any) fakeapi.Reply {
+		return fakeapi.Use(fakeapi.Tool{Name: tool, Input: input}).Costing(use)
+	}
+	more := fakeapi.Text("Heard.").Costing(use)
+	seven := fakeapi.Text("Seven.").Costing(use)
+	seven.Delay = 500 * time.Millisecond // it ends after the turn that began it
+	agents := []*fakeapi.Agent{
+		{Name: "beside", When: fakeapi.Prompt("Count the sheep"), Steps: []fakeapi.Reply{seven}},
+		{Name: "T-001", When: task("T-001"), Then: &more, Steps: []fakeapi.Reply{write(1),
+			aside("Agent", map[string]any{"description": "Count", "prompt": "Count the sheep", "run_in_background": true}), report("true").Costing(use)}},
+		{Name: "T-002", When: task("T-002"), Steps: []fakeapi.Reply{write(2), aside("EnterWorktree", map[string]any{"name": "fold"}), report("true").Costing(use)}},
+		{Name: "T-003", When: task("T-003"), Steps: []fakeapi.Reply{write(3), report("true").Costing(use)}},
+		{Name: "T-004", When: task("T-004"), Steps: []fakeapi.Reply{write(4), report("true").Costing(use)}},
+	}
+	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: agents})
+	var tasks []string
+	for i := 1; i <= 4; i++ {
+		tasks = append(tasks, fmt.Sprintf(`{"id": "T-%03d", "subject": "Write file %d", "files": [{"path": "f%d.txt", "action": "create"}], "verify": [{"file": "f%d.txt", "contains": "sheep"}]}`, i, i, i, i))
+	}
+	r := newRepo(t, fmt.Sprintf("-- plan.json --\n{\"version\": 1, \"name\": \"flock\", \"parallel\": 1, \"defaults\": {\"model\": %q, \"allowedTools\": [\"Bash\", \"Agent\", \"EnterWorktree\"]},\n\"tasks\": [\n%s\n]}\n",
+		model, strings.Join(tasks, ",\n")))
+	e := r.wavex(srv, "run", "plan.json", "--output", "json").end()
+	_, last := e.events(t)
+	if e.exit != 0 || last.Tasks.Completed != 4 || last.Iterations != 4 {
+		t.Fatalf("exit %d, %s\n%s", e.exit, last.Data, e.stderr)
+	}
+	if spent := budget.FromFloat(last.CostUSD); spent != srv.Charged() || spent == 0 {
+		t.Errorf("spent %s, the API charged %s", spent, srv.Charged())
+	}
+	for i := 1; i <= 4; i++ {
+		id := fmt.Sprintf("T-%03d", i)
+		if _, err := os.Stat(filepath.Join(r.dir, fmt.Sprintf("f%d.txt", i))); err != nil {
+			t.Error(err)
+		}
+		logs, err := filepath.Glob(filepath.Join(r.dir, ".loop", "runs", "*", "tasks", id, "attempt-1", "stream.jsonl"))
+		if err != nil || len(logs) != 1 {
+			t.Fatalf("%v, %v", logs, err)
+		}
+		data, err := os.ReadFile(logs[0])
+		if warm := strings.HasPrefix(string(data), `{"type":"wavex"`); err != nil || warm != (i == 4) {
+			t.Errorf("%s shares the process of the task before it: %v, %v", id, warm, err)
 		}
 	}
 }

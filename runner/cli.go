@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/sourcegraph/conc/panics"
+	"github.com/tidwall/gjson"
 
 	"wavex/budget"
 	"wavex/internal/proc"
@@ -24,6 +25,7 @@ type cli struct {
 	read chan struct{} // closed when its output has ended
 	err  error         // why it could not be read to the end; set when read closes
 
+	off     chan struct{} // closed when it does not wait any more; the pool's
 	strayed chan struct{} // closed when it says something that nobody asked for
 	stray   sync.Once
 
@@ -78,8 +80,8 @@ func (c *cli) attach(s *sink, stderr io.Writer) {
 	c.sink.Store(s)
 }
 
-// detach takes the output away from the conversation that has it. It is called from within
-// the sink's line, so that the conversation may look at what it gathered as soon as it is told.
+// detach takes the output away from the conversation that has it. It is called while the
+// reader waits within the sink's line, so that the conversation may look at what it gathered.
 func (c *cli) detach() {
 	c.sink.Store(&sink{line: c.unasked})
 	c.mu.Lock()
@@ -88,9 +90,13 @@ func (c *cli) detach() {
 }
 
 // unasked hears what is said while nobody has the process. Notices are nothing; that it
-// works is.
+// works is, and an init line says that it begins to.
 func (c *cli) unasked(line []byte, _ bool) {
-	if kind, ok := sniff(line); !ok || kind != "system" && kind != "rate_limit_event" {
+	kind, ok := sniff(line)
+	switch {
+	case ok && kind == "rate_limit_event":
+	case ok && kind == "system" && gjson.GetBytes(line, "subtype").Str != "init":
+	default:
 		c.astray()
 	}
 }

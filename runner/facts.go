@@ -44,6 +44,7 @@ type facts struct {
 	results   int
 	begun     bool // the init line was seen
 	active    bool // it works on after a result line
+	lasting   bool // something of it may live on after its turn, inside the process
 	badResult bool // the last result line could not be read
 	ids       map[uint64]struct{}
 	seed      maphash.Seed
@@ -121,7 +122,9 @@ func (f *facts) astray(line []byte) {
 }
 
 func (f *facts) onSystem(o gjson.Result) {
-	switch o.Get("subtype").Str {
+	subtype := o.Get("subtype").Str
+	f.lasting = f.lasting || lasts(subtype)
+	switch subtype {
 	case "init":
 		f.begun = true
 		f.session = strings.Clone(o.Get("session_id").Str)
@@ -250,6 +253,7 @@ func (f *facts) onTool(block gjson.Result) {
 		return
 	}
 	name, input := block.Get("name").Str, block.Get("input")
+	f.lasting = f.lasting || !ends(name, input)
 	path := input.Get("file_path").Str
 	if path == "" {
 		path = input.Get("notebook_path").Str

@@ -90,6 +90,6 @@ func (f *facts) onResult(o gjson.Result, line []byte, cut bool) {
 	f.results++
 	f.result, f.active = r, false
 	if f.turn != nil {
-		f.turn(turn{kind: over, result: r})
+		f.turn(turn{kind: over, ok: !f.lasting, result: r})
 	}
 }

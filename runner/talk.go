@@ -38,6 +38,7 @@ type talk struct {
 	gone    chan struct{}
 	closed  bool
 	asked   bool // it has got the prompt
+	rests   int  // requests of whether it is at rest that are not answered
 	kept    bool // the process waits for another conversation
 	refused bool // it would not do what comes before the prompt, which it has not got
 	end     turnEnd
@@ -47,9 +48,12 @@ type talk struct {
 // turn is what the reader tells of how the conversation stands.
 type turn struct {
 	kind   turnKind
-	ok     bool        // cleared, answered: it did so
+	ok     bool        // cleared, answered: it did so; over: nothing of it lasts beyond its turn
 	id     string      // answered: the request
 	result *resultLine // over
+	// heard, when not nil, is closed by who was told, who has decided then what becomes of
+	// the process. The reader waits for that.
+	heard chan struct{}
 }
 
 // turnKind is the kind of a turn.
@@ -98,7 +102,7 @@ func (t *talk) run(ctx context.Context) {
 	}
 	t.p = t.c.p
 	if t.warm != nil && !t.warm.anew {
-		words = words[1:]
+		words = append(words[:1], words[2:]...)
 	}
 	written := make(chan struct{})
 	say := make(chan []byte, len(words)+4) // and whether it is at rest, and an interrupt
@@ -144,8 +148,8 @@ func (t *talk) watch(ctx context.Context, giveUp context.CancelCauseFunc, words 
 		t.asked = len(words) == 0
 	}
 	next()
-	if t.warm != nil && t.warm.taken {
-		grace.Reset(t.warm.pool.patience)
+	if t.warm != nil {
+		grace.Reset(t.warm.patience())
 	}
 	done := false
 	for {
@@ -155,8 +159,14 @@ func (t *talk) watch(ctx context.Context, giveUp context.CancelCauseFunc, words 
 			return
 		case e := <-t.turns:
 			switch {
-			case e.kind == over && len(say)+1 < cap(say) && t.keeps(e.result):
+			case !t.asked && t.warm.taken && (e.kind == over || e.kind == working):
+				// It was not at rest: the conversation before goes on in it.
+				t.refused = true
+				t.dismiss()
+				return
+			case e.kind == over && e.ok && len(say)+1 < cap(say) && t.keeps(e.result):
 				done = true
+				t.rests++
 				say <- []byte(restLine)
 				grace.Reset(restPatience)
 			case e.kind == over:
@@ -166,11 +176,19 @@ func (t *talk) watch(ctx context.Context, giveUp context.CancelCauseFunc, words 
 			case e.kind == working:
 				done = false
 				grace.Stop() // it works on, for example on what a background command told it
-			case e.kind == answered && e.id == restID && !done: // asked again when it has done
-			case e.kind == answered && e.id == restID:
+			case e.heard != nil && t.rests == 0: // not an answer to this conversation
+				close(e.heard)
+			case e.heard != nil:
+				if t.rests--; !done || t.rests > 0 { // asked again when it has done, or already
+					close(e.heard)
+					break
+				}
 				if t.kept = e.ok && !t.closed; t.kept {
+					t.c.detach() // the reader waits: what comes from now on is not of this conversation
+					close(e.heard)
 					return
 				}
+				close(e.heard)
 				t.close()
 				grace.Reset(orDefault(t.agent.Grace, 10*time.Second))
 			case t.asked:
@@ -199,6 +217,11 @@ func (t *talk) watch(ctx context.Context, giveUp context.CancelCauseFunc, words 
 		case <-idle.C:
 			quiet := time.Since(time.Unix(0, t.last.Load()))
 			if quiet >= t.idle && !done && ctx.Err() == nil {
+				if t.warm != nil && !t.asked {
+					t.refused = true // it has not got the prompt, so it is not the work that stalls
+					t.dismiss()
+					return
+				}
 				giveUp(ErrIdle)
 			}
 			idle.Reset(max(t.idle-quiet, t.idle/16, time.Millisecond))
@@ -258,6 +281,9 @@ func (t *talk) await(d, def time.Duration, turn bool) bool {
 		case <-t.p.Done():
 			return true
 		case e := <-t.turns:
+			if e.heard != nil {
+				close(e.heard)
+			}
 			if e.kind == over && turn {
 				return true
 			}
@@ -281,13 +307,19 @@ func (t *talk) hear(raw io.Writer) *sink {
 	t.facts.turn = func(e turn) {
 		if e.kind == answered && e.id == restID {
 			// What it has left alive may end and give it another turn, which is this attempt's.
-			if e.ok = e.ok && !t.facts.active && t.p.Quiet(); e.ok {
-				t.c.detach()
-			}
+			e.ok = e.ok && !t.facts.active && !t.facts.lasting && t.p.Quiet()
+			e.heard = make(chan struct{})
 		}
 		select {
 		case t.turns <- e:
 		case <-t.gone:
+			return
+		}
+		if e.heard != nil {
+			select {
+			case <-e.heard:
+			case <-t.gone:
+			}
 		}
 	}
 	t.sink = &sink{raw: raw, line: t.facts.line, alive: func() { t.last.Store(time.Now().UnixNano()) }, failed: func(err error) {

@@ -55,8 +55,14 @@ func (t *attempt) talk(ctx context.Context, resume bool, prompt string) (*talk, 
 		return t.converse(ctx, resume, prompt, nil)
 	}
 	k, err := t.converse(ctx, resume, prompt, pool)
-	if err != nil || !k.refused {
-		return k, err
+	if err != nil {
+		return nil, err
+	}
+	if k.warm.taken {
+		pool.refusedBy(k.refused)
+	}
+	if !k.refused {
+		return k, nil
 	}
 	// It has not got the prompt. What it did instead is paid for, and another does the work.
 	lost, _, _ := k.facts.spent(0)

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -15,8 +16,12 @@ import (
 type Warm struct {
 	most int // processes that wait
 	all  int // processes, with those that work; 0: no bound
-	// patience is how long one that waits may take to get ready: it has only to answer.
-	patience time.Duration
+	// patience is how long one that waits may take to get ready: it has only to answer. A
+	// new one has to start first, on a machine that may be busy.
+	patience, starting time.Duration
+	// rest is how long one waits for work before it goes: a run may wait for a person, or
+	// for a limit to be reset, for hours.
+	rest time.Duration
 
 	mu       sync.Mutex
 	idle     []*cli // the longest waiting first
@@ -24,8 +29,10 @@ type Warm struct {
 	expected int   // processes that are wanted beside those at work
 	coming   int   // of these, those that start just now
 	last     breed // the newest that was started
+	refusals int   // in a row, of processes that had waited
 	closed   bool
 	others   sync.WaitGroup // goroutines that start and end processes
+	guards   sync.WaitGroup // goroutines that watch those that wait
 }
 
 // breed is what it takes to start one more of a kind.
@@ -37,7 +44,9 @@ type breed struct {
 
 // NewWarm keeps at most most processes waiting, and none while all or more are there,
 // waiting or at work. The caller closes it.
-func NewWarm(most, all int) *Warm { return &Warm{most: most, all: all, patience: 30 * time.Second} }
+func NewWarm(most, all int) *Warm {
+	return &Warm{most: most, all: all, patience: 30 * time.Second, starting: 2 * time.Minute, rest: 10 * time.Minute}
+}
 
 // take returns a process of the shape that may spend limit micro-dollars more and not much
 // less, nil where none waits. With resume it must have the session. In both cases the
@@ -61,6 +70,7 @@ func (w *Warm) take(shape, session string, resume bool, limit budget.USD) *cli {
 	if best >= 0 {
 		c := w.idle[best]
 		w.idle = append(w.idle[:best], w.idle[best+1:]...)
+		close(c.off)
 		return c
 	}
 	for w.all > 0 && len(w.idle) > 0 && w.busy+len(w.idle) > w.all {
@@ -142,6 +152,19 @@ func (w *Warm) giveUp() {
 	w.shut()
 }
 
+// refusedBy says that a process that had waited would not do what comes before a prompt, or
+// that it did. That one has died or does not answer is its own matter; another after it is
+// the CLI's, or its hooks', and every attempt would have to wait for that.
+func (w *Warm) refusedBy(waited bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !waited {
+		w.refusals = 0
+	} else if w.refusals++; w.refusals > 1 {
+		w.shut()
+	}
+}
+
 // give puts a process among those that wait, for another if there are too many.
 func (w *Warm) give(c *cli) {
 	w.mu.Lock()
@@ -154,8 +177,31 @@ func (w *Warm) give(c *cli) {
 // many. The caller holds mu.
 func (w *Warm) keep(c *cli) {
 	w.idle = append(w.idle, c)
+	c.off = make(chan struct{})
+	off := c.off
+	w.guards.Go(func() { w.guard(c, off) })
 	for len(w.idle) > 0 && (w.closed || len(w.idle) > w.most || w.all > 0 && w.busy+len(w.idle) > w.all) {
 		w.evict()
+	}
+}
+
+// guard lets a process go that has waited for too long, or does not wait as it should. off
+// closes when it does not wait any more.
+func (w *Warm) guard(c *cli, off chan struct{}) {
+	timer := time.NewTimer(w.rest)
+	defer timer.Stop()
+	select {
+	case <-off:
+		return
+	case <-c.strayed:
+	case <-c.p.Done():
+	case <-timer.C:
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if i := slices.Index(w.idle, c); i >= 0 && c.off == off {
+		w.idle = slices.Delete(w.idle, i, i+1)
+		w.leave(c)
 	}
 }
 
@@ -185,8 +231,9 @@ func (w *Warm) evict() {
 	w.idle = w.idle[1:]
 }
 
-// leave ends a process beside everything else.
+// leave ends a process that waits, beside everything else. The caller holds mu.
 func (w *Warm) leave(c *cli) {
+	close(c.off)
 	w.others.Go(func() {
 		_ = c.p.Stdin.Close() // closed by the exit already is as good
 		for _, harder := range []func() error{c.p.Terminate, c.p.Kill} {
@@ -214,6 +261,7 @@ func (w *Warm) Close() {
 		return
 	}
 	w.giveUp()
+	w.guards.Wait()
 	w.others.Wait()
 }
 

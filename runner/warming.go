@@ -54,6 +54,14 @@ func (w *warming) shape(argv []string, dir string) string {
 	return strings.Join(slices.Concat(argv, w.flags, []string{dir}, names), "\x00")
 }
 
+// patience is how long the process may take to get ready for the prompt.
+func (w *warming) patience() time.Duration {
+	if w.taken {
+		return w.pool.patience
+	}
+	return w.pool.starting
+}
+
 // begin gives the conversation a process: one that waits, or a new one.
 func (t *talk) begin(s *sink, errs *record) error {
 	w := t.warm
@@ -97,7 +105,8 @@ func (t *talk) begin(s *sink, errs *record) error {
 }
 
 // words is what is said to the process, one after the other; each but the prompt, which is
-// the last, is answered before the next.
+// the last, is answered before the next. The second is for a process that must begin anew:
+// hooks that a new session starts have the variables of this attempt then.
 func (t *talk) words() ([][]byte, error) {
 	prompt, err := userTurn(t.prompt)
 	if err != nil || t.warm == nil {
@@ -111,7 +120,7 @@ func (t *talk) words() ([][]byte, error) {
 	ready, err := json.Marshal(object{"type": "control_request", "request_id": readyID, "request": object{
 		"subtype": "apply_flag_settings", "settings": object{
 			"permissions": object{"allow": slices.Concat([]string{}, t.warm.rules)}, "env": t.warm.vars}}})
-	return [][]byte{clear, append(ready, '\n'), prompt}, err
+	return [][]byte{append(ready, '\n'), clear, prompt}, err
 }
 
 // keeps tells whether the process is to be kept after this end of a turn: a good one, that
