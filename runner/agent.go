@@ -51,8 +51,9 @@ type Agent struct {
 	Extra map[string]string
 	// Prices prices attempts that died without a result; nil: they count at their cap.
 	Prices Pricer
-	// Secrets takes secrets out of every file that is kept of an attempt; nil: they are
-	// kept as they are. What an Agent returns and what it observes is the caller's to clean.
+	// Secrets takes secrets out of every file that is kept of an attempt, and out of what is
+	// said of how it ended; nil: they are kept as they are. What an Agent returns otherwise
+	// and what it observes is the caller's to clean.
 	Secrets Redactor
 	// Warm keeps processes between attempts; nil: each attempt has one of its own.
 	Warm *Warm
@@ -104,6 +105,9 @@ func (a *Agent) Attempt(ctx context.Context, req Request) Result {
 	t.res.Contained = true
 	v := t.run(ctx)
 	t.res.Outcome = v.outcome
+	// Before they are cut, and before a signature is made: of a part of a secret, or of one
+	// without its digits, nobody could tell that it was one.
+	v.reason, v.detail = a.clean(v.reason), a.clean(v.detail)
 	t.res.Reason = verify.OneLine(v.reason, reasonMax)
 	t.res.Detail = verify.Shorten(v.detail, detailMax)
 	t.res.ResetsAt = v.resetsAt
@@ -191,6 +195,9 @@ func (t *attempt) run(ctx context.Context) verdict {
 	if n > 0 {
 		t.tell("checking", strconv.Itoa(n)+" checks")
 		w.checks, w.stop = verify.Run(ctx, t.req.Dir, t.env, t.req.Checks)
+		for i := range w.checks { // the verdict cuts what it quotes of them
+			w.checks[i].Check = t.clean(w.checks[i].Check)
+		}
 		t.res.Checks = w.checks
 		if verify.Passed(w.checks) {
 			w.stop = nil // all of it was seen before the stop

@@ -20,6 +20,14 @@ type Redactor interface {
 	Writer(w io.Writer) io.WriteCloser
 }
 
+// clean is a text without secrets.
+func (a *Agent) clean(text string) string {
+	if a.Secrets == nil || text == "" {
+		return text
+	}
+	return string(a.Secrets.Bytes([]byte(text)))
+}
+
 // record is a file that is written as things happen.
 type record struct {
 	io.Writer

@@ -3,7 +3,7 @@ package session
 import (
 	"testing"
 
-	"go.uber.org/goleak"
+	"wavex/internal/roomtest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { roomtest.Main(m) }

@@ -170,7 +170,14 @@ func luck() float64 { return rand.Float64() }
 
 // clean takes the secrets out of an event, before anything is made of it.
 func (r *Session) clean(b scheduler.Body) scheduler.Body {
-	return r.opts.Secrets.Value(b).(scheduler.Body)
+	out := r.opts.Secrets.Value(b).(scheduler.Body)
+	was, _ := b.(scheduler.AttemptEnded)
+	e, ended := out.(scheduler.AttemptEnded)
+	if ended && e.Result.Signature != "" && (e.Result.Reason != was.Result.Reason || e.Result.Detail != was.Result.Detail) {
+		e.Result.Signature = runner.Signature(e.Result.Reason, e.Result.Detail) // it has a secret without its digits
+		return e
+	}
+	return out
 }
 
 // observe shows a sign of life, without secrets: it may quote a command.

@@ -1,0 +1,286 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"wavex/budget"
+	"wavex/internal/agent"
+	"wavex/internal/journal"
+	"wavex/internal/record"
+	"wavex/internal/refuse"
+	"wavex/internal/roomtest"
+	"wavex/internal/secret"
+	"wavex/runner"
+	"wavex/scheduler"
+)
+
+// board is a view that remembers what it was told.
+type board struct {
+	mu     sync.Mutex
+	events []scheduler.Event
+	told   chan string // takes the type of each event; nil: nobody asks
+	closed int
+}
+
+func (b *board) Event(e scheduler.Event, _ *scheduler.State) {
+	b.mu.Lock()
+	b.events = append(b.events, e)
+	b.mu.Unlock()
+	if b.told != nil {
+		b.told <- e.Body.Type()
+	}
+}
+func (b *board) Observe(runner.Observation) {}
+func (b *board) Close() error               { b.closed++; return nil }
+
+// errs takes what a session says.
+type errs struct {
+	mu  sync.Mutex
+	all strings.Builder
+}
+
+func (e *errs) Write(b []byte) (int, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.all.Write(b)
+}
+
+func (e *errs) String() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.all.String()
+}
+
+// options are those of a run of commands: no agent is asked for anything.
+func options(t *testing.T, dir, text string) (Options, *errs) {
+	t.Helper()
+	roomtest.Files{"plan.json": text}.Write(t, dir)
+	c := scheduler.DefaultConfig()
+	c.Run, c.Dir, c.Loop, c.Agent, c.Isolation = "r-1", dir, filepath.Join(dir, ".loop"), agent.Rehearsal, "shared"
+	c.Counsel, c.Review, c.Judge, c.MaxRetries = false, "off", false, 0
+	c.Limits = budget.Limits{NoUSD: true, NoIterations: true}
+	prices, err := budget.LoadPrices(nil)
+	roomtest.Must(t, err)
+	said := &errs{}
+	return Options{Plan: roomtest.Plan(t, dir, text), Config: c, Agent: agent.Agent{Name: agent.Rehearsal}, Prices: prices, Secrets: secret.New(os.Environ()), Warm: -1, Err: said, Text: true}, said
+}
+
+// run opens a session, runs it and closes it. A process runs one session at a time: its
+// processes are born in the control group of that one. So these tests are not parallel.
+func run(t *testing.T, o Options) (Outcome, *board) {
+	t.Helper()
+	s, err := Open(t.Context(), o)
+	roomtest.Must(t, err)
+	defer s.Close()
+	b := &board{}
+	out, err := s.Run(t.Context(), Console{View: b})
+	roomtest.Must(t, err)
+	return out, b
+}
+
+// A run of commands ends with all of it on record and in the files, gives everything back,
+// and goes on where it stopped.
+func TestRunAndResume(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a b\n'ü\"$x")
+	const text = `{"name":"three","tasks":[{"id":"a","subject":"A","command":"echo once >> a"},{"id":"b","subject":"B","command":"test -e fixed"},{"id":"c","subject":"C","blockedBy":["b"],"command":"touch c"}]}`
+	o, said := options(t, dir, text)
+	out, b := run(t, o)
+	if out.End.Status != "failed" || out.End.ExitCode != 1 || out.State == nil || out.Left != 0 || out.End.Tasks != (scheduler.Counts{Completed: 1, Failed: 1, Blocked: 1}) {
+		t.Fatalf("%+v\n%s", out.End, said)
+	}
+	events, err := record.Read(o.Config.Loop)
+	if err != nil || len(events) != len(b.events) || b.closed != 1 {
+		t.Errorf("%d events on record, %d told, closed %d times, %v", len(events), len(b.events), b.closed, err)
+	}
+	if journal.Held(o.Config.Loop) {
+		t.Error("the lock is still held")
+	}
+	roomtest.Files{"fixed": ""}.Write(t, dir)
+	o.Resume, o.Seen = true, len(events)
+	out, _ = run(t, o)
+	if out.End.Status != "complete" || out.End.ExitCode != 0 {
+		t.Fatalf("%+v\n%s", out.End, said)
+	}
+	for name, want := range map[string]string{"a": "once\n", "c": ""} {
+		if got, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(got) != want {
+			t.Errorf("%s has %q, %v", name, got, err)
+		}
+	}
+	past, err := record.Find(o.Config.Loop, "", "r-1")
+	if err != nil || past.State.Counts.Completed != 3 {
+		t.Errorf("%+v, %v", past, err)
+	}
+	if strings.Contains(said.String(), "warning") {
+		t.Errorf("it says:\n%s", said)
+	}
+}
+
+// A session that cannot be opened holds nothing.
+func TestOpenRefuses(t *testing.T) {
+	t.Parallel()
+	const text = `{"tasks":[{"id":"a","subject":"A","command":"true"}]}`
+	var held *journal.LockedError
+	var blocked *refuse.BlockedError
+	var bad *journal.CorruptError
+	for name, c := range map[string]struct {
+		lay  func(t *testing.T, o *Options)
+		want any
+	}{
+		"others were here":  {func(_ *testing.T, o *Options) { o.Seen = 3 }, &blocked},
+		"a damaged journal": {func(t *testing.T, o *Options) { roomtest.Files{"journal.jsonl": "mine\n"}.Write(t, o.Config.Loop) }, &bad},
+		"no such isolation": {func(_ *testing.T, o *Options) { o.Config.Isolation = "own" }, &blocked},
+		"no repository":     {func(_ *testing.T, o *Options) { o.Config.Isolation = "worktree" }, &blocked},
+	} {
+		dir := t.TempDir()
+		o, _ := options(t, dir, text)
+		c.lay(t, &o)
+		if s, err := Open(t.Context(), o); s != nil || !errors.As(err, c.want) {
+			t.Errorf("%s: %v, %v", name, s, err)
+		}
+		if lock, err := record.Hold(o.Config.Loop, "x"); err != nil {
+			t.Errorf("%s: the lock was kept: %v", name, err)
+		} else {
+			roomtest.Must(t, lock.Unlock())
+		}
+		if got, _ := filepath.Glob(filepath.Join(o.Config.Loop, "runs", "*")); len(got) > 0 {
+			t.Errorf("%s: it left %q", name, got)
+		}
+	}
+	o, _ := options(t, t.TempDir(), text)
+	first, err := Open(t.Context(), o)
+	roomtest.Must(t, err)
+	if s, err := Open(t.Context(), o); s != nil || !errors.As(err, &held) || held.Holder.Run != "r-1" {
+		t.Errorf("two at once: %v, %v", s, err)
+	}
+	first.Close()
+	first.Close()
+	if journal.Held(o.Config.Loop) {
+		t.Error("the lock is still held")
+	}
+}
+
+// Whatever a command does to .loop, the run ends with its record whole, and says so; what
+// it has laid in the place of a file is not written through. wavex writes there meanwhile,
+// so all of it is done by renaming.
+func TestLoopUnderAttack(t *testing.T) {
+	precious := filepath.Join(t.TempDir(), "precious")
+	for name, c := range map[string]struct{ harm, says string }{
+		"removed":         {"mv .loop gone", "the journal in .loop was removed or written to by somebody else"},
+		"a way out":       {"ln -s " + precious + " x; ln -s " + precious + " y; mv -f x .loop/PROGRESS.md; mv -f y .loop/state.json", ""},
+		"pipes":           {"mkfifo x y z; mv -f x .loop/PROGRESS.md; mv -f y .loop/state.json; mv -f z .loop/workflow-state.json", ""},
+		"a pipe to write": {"mkfifo x; mv -f x .loop/journal.jsonl", "the journal in .loop was removed or written to by somebody else"},
+		"a longer record": {"echo nonsense >> .loop/journal.jsonl", "the journal in .loop was removed or written to by somebody else"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			roomtest.Must(t, os.WriteFile(precious, []byte("precious"), 0o600))
+			o, said := options(t, t.TempDir(), fmt.Sprintf(`{"tasks":[{"id":"a","subject":"A","command":%q},{"id":"b","subject":"B","blockedBy":["a"],"command":"true"}]}`, c.harm))
+			out, b := run(t, o)
+			if out.End.Status != "complete" {
+				t.Errorf("%s\n%s", out.End.Reason, said)
+			}
+			if events, err := record.Read(o.Config.Loop); err != nil || len(events) != len(b.events) {
+				t.Errorf("%d events on record, %d told, %v", len(events), len(b.events), err)
+			}
+			if !strings.Contains(said.String(), c.says) {
+				t.Errorf("it says:\n%s", said)
+			}
+			if got, err := os.ReadFile(precious); err != nil || string(got) != "precious" {
+				t.Errorf("%q, %v", got, err)
+			}
+		})
+	}
+}
+
+// What is secret stands in no file that a run leaves in .loop, nor a part of it: not where
+// a text was cut, and not in what an error is known by, which has no digits.
+func TestSecretsStayOut(t *testing.T) {
+	t.Setenv("SESSION_TEST_TOKEN", "A-very-SECRET-value-3")
+	tasks := []string{`{"id":"a","subject":"use A-very-SECRET-value-3","command":"echo A-very-SECRET-value-3; false"}`, `{"id":"c","subject":"C","command":"true","verify":["echo A-very-SECRET-value-3; false"]}`}
+	for n := range 13 { // one of them is cut within it
+		tasks = append(tasks, fmt.Sprintf(`{"id":"b%d","subject":"B","command":"true","verify":["echo %s A-very-SECRET-value-3 >&2; false"]}`, n, strings.Repeat("x", 12*n+60)))
+	}
+	o, said := options(t, t.TempDir(), `{"name":"A-very-SECRET-value-3","tasks":[`+strings.Join(tasks, ",")+`]}`)
+	out, _ := run(t, o)
+	if out.End.Tasks.Failed != len(tasks) {
+		t.Fatalf("%+v", out.End)
+	}
+	n := 0
+	roomtest.Must(t, filepath.WalkDir(o.Config.Loop, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if at := strings.Index(strings.ToLower(string(text)), "a-very"); at >= 0 {
+			t.Errorf("%s:\n%s", path, text[max(0, at-200):min(len(text), at+200)])
+		}
+		n += strings.Count(string(text), "[redacted: SESSION_TEST_TOKEN]")
+		return err
+	}))
+	if n == 0 || strings.Contains(said.String(), "A-very") {
+		t.Errorf("%d places were cleaned; it says:\n%s", n, said)
+	}
+}
+
+// What others than the runner say of an attempt, git or a hook of its, is cleaned likewise.
+func TestCleanSignature(t *testing.T) {
+	t.Parallel()
+	r := &Session{opts: Options{Secrets: secret.New([]string{"API_KEY=A-very-SECRET-value-4"})}}
+	res := runner.Result{Outcome: runner.Wrong, Reason: "a hook says A-very-SECRET-value-4", Detail: "error: line 3"}
+	res.Signature = runner.Signature(res.Reason, res.Detail)
+	got := r.clean(scheduler.AttemptEnded{Task: "a", Result: res}).(scheduler.AttemptEnded)
+	if want := "a hook says [redacted: api_key] | error: line"; got.Result.Signature != want {
+		t.Errorf("%q, want %q", got.Result.Signature, want)
+	}
+	res.Reason, res.Signature = "no secret", "mine"
+	if got := r.clean(scheduler.AttemptEnded{Task: "a", Result: res}).(scheduler.AttemptEnded); got.Result.Signature != "mine" {
+		t.Errorf("%q", got.Result.Signature)
+	}
+}
+
+// Who leaves at once gets the code that was asked for; the journal is whole, and a resume
+// settles what was open.
+func TestLeave(t *testing.T) {
+	o, _ := options(t, t.TempDir(), `{"tasks":[{"id":"a","subject":"A","command":"test -e go || exec tail -f /dev/null"}]}`)
+	s, err := Open(t.Context(), o)
+	roomtest.Must(t, err)
+	b, leave := &board{told: make(chan string, 100)}, make(chan int, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	over := make(chan Outcome)
+	go func() {
+		out, err := s.Run(ctx, Console{View: b, Leave: leave})
+		if err != nil {
+			t.Error(err)
+		}
+		over <- out
+	}()
+	for kind := range b.told {
+		if kind == (scheduler.AttemptStarted{}).Type() {
+			break
+		}
+	}
+	leave <- 143
+	if out := <-over; out.Left != 143 || out.State != nil {
+		t.Errorf("%+v", out)
+	}
+	s.Close()
+	cancel()
+	events, err := record.Read(o.Config.Loop)
+	roomtest.Must(t, err)
+	if last := record.Last(events); last == nil || last.Over() || journal.Held(o.Config.Loop) {
+		t.Fatalf("%+v", last)
+	}
+	roomtest.Files{"go": ""}.Write(t, o.Config.Dir)
+	o.Resume, o.Seen = true, len(events)
+	if out, _ := run(t, o); out.End.Status != "complete" {
+		t.Errorf("%+v", out.End)
+	}
+}
