@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"wavex/internal/wary"
 )
 
 //go:embed profiles/*.md
@@ -66,7 +68,7 @@ func LoadRoster(dir string, blocked []string) (*Roster, error) {
 		return nil, err
 	}
 	for _, file := range files {
-		data, err := os.ReadFile(file)
+		data, err := wary.Read(file, maxProfile)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("reading an expert's profile: %w", err))
 			continue
@@ -110,6 +112,9 @@ func (r *Roster) names() []string {
 	}
 	return names
 }
+
+// maxProfile bounds an expert's profile, in bytes.
+const maxProfile = 1 << 20
 
 // ownProfiles lists the profile files of dir in the order of their names.
 func ownProfiles(dir string) ([]string, error) {

@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"wavex/internal/plan"
+	"wavex/internal/wary"
 )
 
 // A base remembers what was there before a task's first attempt. It is written once,
@@ -27,12 +28,15 @@ type base struct {
 	Vacuous bool `json:"vacuous,omitempty"`
 }
 
+// maxBase bounds, in bytes, what is read of a base and of what an attempt left.
+const maxBase = 256 << 20
+
 // openBase reads the base at path, or takes and writes it when there is none. With
 // an empty path it is taken and not kept. checks runs the task's checks; its error
 // leaves nothing behind.
 func openBase(path string, req Request, checks func() (bool, error)) (base, error) {
 	if path != "" {
-		data, err := os.ReadFile(path)
+		data, err := wary.Read(path, maxBase)
 		if err == nil {
 			var b base
 			if err := json.Unmarshal(data, &b); err != nil {
@@ -156,7 +160,7 @@ func treeDigest(root string) string {
 }
 
 func hashFile(h io.Writer, path string) error {
-	f, err := os.Open(path)
+	f, err := wary.Open(path)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"wavex/budget"
+	"wavex/internal/wary"
 )
 
 // Pricer tells what tokens of a model cost; false: the model is not in its table.
@@ -45,7 +46,7 @@ type Spent struct {
 // stream without a result line is priced with prices, or counted at the cap where that is not
 // possible. An attempt without a stream file spent nothing.
 func Recall(logDir string, prices Pricer, limit budget.USD) (Spent, error) {
-	in, err := os.Open(filepath.Join(logDir, streamFile))
+	in, err := wary.Open(filepath.Join(logDir, streamFile))
 	if os.IsNotExist(err) {
 		return Spent{}, nil
 	}

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+
+	"wavex/internal/wary"
 )
 
 // This file tells what attempts change of the files that they must leave alone from what
@@ -29,7 +31,7 @@ func leftPath(base string) string { return filepath.Join(filepath.Dir(base), "le
 // mended is the base with what others have changed since the attempt before. Without a
 // record of that attempt it is the base.
 func (b base) mended(req Request) base {
-	data, err := os.ReadFile(leftPath(req.Base))
+	data, err := wary.Read(leftPath(req.Base), maxBase)
 	if err != nil {
 		return b
 	}

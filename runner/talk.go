@@ -4,13 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"io"
-	"os"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"wavex/internal/proc"
 	"wavex/internal/verify"
+	"wavex/internal/wary"
 )
 
 // talk is one conversation with one agent process: the prompt goes in, the stream comes
@@ -355,7 +355,7 @@ func (t *talk) conclude(stderr string) {
 // plainWords is what the agent said outside of its stream: the last lines of stderr,
 // else the first line of stdout that was no JSON.
 func plainWords(stderr, stray string) string {
-	f, err := os.Open(stderr)
+	f, err := wary.Open(stderr)
 	if err != nil {
 		return stray
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"wavex/internal/roomtest"
+	"wavex/runner"
 )
 
 // A named pipe where a file was declared keeps nobody waiting.
@@ -20,5 +21,20 @@ func TestPipe(t *testing.T) {
 	text, err := since{dir: dir}.changes(t.Context(), []string{"pipe"})
 	if text != "" || err != nil {
 		t.Errorf("%q, %v", text, err)
+	}
+}
+
+// Nor does one where the answer of a review that was cut short would be.
+func TestPipeForAnAnswer(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	who := &asked{answers: map[string]any{"q": "fresh"}}
+	h, _ := heard(t, dir, onePlan, who)
+	roomtest.Files{".loop/runs/r/reviews/1/x/y": "", ".loop/runs/r/reviews/2/x/prompt.md": "what"}.Write(t, dir)
+	roomtest.Pipe(t, filepath.Join(dir, ".loop/runs/r/reviews/1/x/prompt.md"))
+	roomtest.Pipe(t, filepath.Join(dir, ".loop/runs/r/reviews/2/x/result.json"))
+	got := again{who, h, []int{1, 2}}.Ask(t.Context(), runner.Question{Name: "q", Prompt: "what", LogDir: filepath.Join(dir, "3", "x")})
+	if string(got.Structured) != `"fresh"` {
+		t.Errorf("%+v", got)
 	}
 }

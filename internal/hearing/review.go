@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"wavex/counsel"
 	"wavex/internal/planfile"
 	"wavex/internal/proc"
+	"wavex/internal/wary"
 	"wavex/runner"
 	"wavex/scheduler"
 )
@@ -158,6 +158,9 @@ func (h *Hearing) asked(ctx context.Context, name string, limit budget.USD) budg
 	return cost
 }
 
+// maxAnswer bounds, in bytes, a question or an answer that is read again.
+const maxAnswer = 64 << 20
+
 // again gives the answers of a review that was cut short to the same questions, which are
 // paid for already; other questions are asked.
 type again struct {
@@ -170,11 +173,11 @@ type again struct {
 func (a again) Ask(ctx context.Context, q runner.Question) runner.Answer {
 	for _, n := range a.cut {
 		old := filepath.Join(a.of.reviewDir(n), filepath.Base(q.LogDir))
-		prompt, err := os.ReadFile(filepath.Join(old, "prompt.md"))
+		prompt, err := wary.Read(filepath.Join(old, "prompt.md"), maxAnswer)
 		if err != nil || string(prompt) != string(a.of.o.Secrets.Bytes([]byte(q.Prompt))) {
 			continue
 		}
-		data, err := os.ReadFile(filepath.Join(old, "result.json"))
+		data, err := wary.Read(filepath.Join(old, "result.json"), maxAnswer)
 		var answer runner.Answer
 		if err != nil || json.Unmarshal(data, &answer) != nil || answer.Outcome != runner.Done {
 			continue

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"wavex/internal/journal"
+	"wavex/internal/wary"
 	"wavex/scheduler"
 )
 
@@ -141,7 +142,7 @@ func ending(rec []byte) (*scheduler.RunEnded, error) {
 }
 
 func readCard(path string) (Card, error) {
-	f, err := os.Open(path)
+	f, err := wary.Open(path)
 	if err != nil {
 		return Card{}, err
 	}

@@ -4,8 +4,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
+
+	"wavex/internal/wary"
 )
 
 // tally counts, per session, how often in a row a session was held without the run
@@ -14,6 +17,9 @@ type tally struct {
 	Streak    int `json:"streak"`
 	Completed int `json:"completed"`
 }
+
+// maxTally bounds, in bytes, what is read of a count.
+const maxTally = 1 << 10
 
 // tallyPath does not trust a session's name to be one of a file.
 func tallyPath(loop, session string) string {
@@ -27,7 +33,11 @@ func tallyPath(loop, session string) string {
 func Count(in Input, r Run) (streak int, ok bool) {
 	path := tallyPath(r.Loop, in.Session)
 	var was tally
-	if b, err := os.ReadFile(path); err == nil {
+	b, err := wary.Read(path, maxTally)
+	if errors.Is(err, wary.ErrNoFile) {
+		return 0, false // to write to a named pipe could take for ever
+	}
+	if err == nil {
 		_ = json.Unmarshal(b, &was) // unreadable: it begins again
 	}
 	now := tally{Completed: r.Card.Completed}
@@ -38,7 +48,7 @@ func Count(in Input, r Run) (streak int, ok bool) {
 	default:
 		now.Streak = was.Streak + 1
 	}
-	b, err := json.Marshal(now)
+	b, err = json.Marshal(now)
 	if err == nil {
 		err = os.MkdirAll(filepath.Dir(path), 0o755)
 	}

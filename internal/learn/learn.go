@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/google/renameio/v2/maybe"
+
+	"wavex/internal/wary"
 )
 
 // The kinds of learnings.
@@ -92,11 +94,14 @@ func oneLine(s string) string {
 	return s
 }
 
+// maxFile bounds a file of learnings, in bytes.
+const maxFile = 64 << 20
+
 // Load reads a file of learnings; one that is not there is empty. What was learnt
 // several times is one learning with its count and its latest time. Lines that cannot be
 // read are passed over and counted: a file that people edit must not stop a run.
 func Load(path string) (list []Learning, bad int, err error) {
-	data, err := os.ReadFile(path)
+	data, err := wary.Read(path, maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, 0, nil
 	}
@@ -142,7 +147,11 @@ func Add(path string, list []Learning) (err error) {
 		return nil
 	}
 	var out bytes.Buffer
-	if old, rerr := os.ReadFile(path); rerr == nil && len(old) > 0 && old[len(old)-1] != '\n' {
+	switch old, err := wary.Read(path, maxFile); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil: // to open a named pipe could take for ever
+		return fmt.Errorf("keeping learnings: %w", err)
+	case len(old) > 0 && old[len(old)-1] != '\n':
 		out.WriteByte('\n')
 	}
 	for _, l := range list {

@@ -4,6 +4,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"wavex/internal/wary"
 )
 
 // This file reads what attempts have left in .loop. Agents have been there: no link is
@@ -19,14 +21,14 @@ func (f files) Open(name string) (fs.File, error) {
 		return nil, err
 	}
 	defer func() { _ = root.Close() }() // read only
-	name = filepath.FromSlash(name)
-	// Opening a named pipe would wait for somebody who writes to it.
-	if st, err := root.Stat(name); err != nil {
-		return nil, err
-	} else if !st.Mode().IsRegular() && !st.IsDir() {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
+	if st, err := root.Stat(filepath.FromSlash(name)); err == nil && st.IsDir() {
+		return root.Open(filepath.FromSlash(name))
 	}
-	return root.Open(name)
+	in, err := wary.OpenIn(f.dir, name)
+	if err != nil {
+		return nil, err // no nil file in an interface
+	}
+	return in, nil
 }
 
 // Stat looks at a file without opening it.

@@ -9,6 +9,7 @@ import (
 	"wavex/internal/plan"
 	"wavex/internal/planfile"
 	"wavex/internal/secret"
+	"wavex/internal/wary"
 )
 
 // This file keeps the outline of a run's plan in .loop, so that a run can be shown and
@@ -54,7 +55,7 @@ func KeepPlan(loop, run string, p *plan.Plan, secrets *secret.Redactor) (err err
 
 // KeptPlan is the outline of the plan that a run had in its last session; nil where there is none.
 func KeptPlan(loop, run string) *plan.Plan {
-	f, err := os.Open(outlinePath(loop, run))
+	f, err := wary.Open(outlinePath(loop, run))
 	if err != nil {
 		return nil
 	}

@@ -19,6 +19,7 @@ import (
 	"wavex/internal/decompose"
 	"wavex/internal/intent"
 	"wavex/internal/shape"
+	"wavex/internal/wary"
 	"wavex/runner"
 )
 
@@ -82,8 +83,11 @@ func (m *Machine) askShape(ctx context.Context, step, system string, in Intent, 
 	return shape.Read(answer)
 }
 
+// maxOwn bounds, in bytes, a file that a person may have edited.
+const maxOwn = 16 << 20
+
 func (m *Machine) readShape() (s shape.Shape, given bool, err error) {
-	data, err := os.ReadFile(m.shapeFile())
+	data, err := wary.Read(m.shapeFile(), maxOwn)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s, false, nil
 	}
@@ -160,7 +164,7 @@ func (m *Machine) notes(ctx context.Context, in Intent) ([]decompose.Note, error
 			if err := m.write(path, []byte(strings.TrimSpace(text)+"\n")); err != nil {
 				return nil, err
 			}
-		} else if own, err := os.ReadFile(path); err == nil {
+		} else if own, err := wary.Read(path, maxOwn); err == nil {
 			text = string(own) // a person may have changed it since
 		}
 		m.Say(fmt.Sprintf("%s: %s", p, path))

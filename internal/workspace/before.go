@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"wavex/internal/wary"
 )
 
 // This file remembers what a directory that tasks share looked like before a run: an index
@@ -98,7 +100,7 @@ func Remembered(at string) (b Before, ok bool) {
 	if _, err := os.Stat(filepath.Join(at, "index")); err != nil {
 		return b, false
 	}
-	text, err := os.ReadFile(filepath.Join(at, "large"))
+	text, err := wary.Read(filepath.Join(at, "large"), maxState)
 	if err != nil {
 		return b, false
 	}

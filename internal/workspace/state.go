@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 
 	"github.com/google/renameio/v2/maybe"
+
+	"wavex/internal/wary"
 )
 
 // This file keeps what a Manager must know after a crash and git does not tell.
@@ -45,9 +47,12 @@ func worktrees(loop string) string { return filepath.Join(loop, "worktrees") }
 
 func statePath(loop, run string) string { return filepath.Join(worktrees(loop), run+".json") }
 
+// maxState bounds, in bytes, what is read of what a Manager keeps.
+const maxState = 256 << 20
+
 // readState returns nil when nothing is saved.
 func readState(path string) (*saved, error) {
-	data, err := os.ReadFile(path)
+	data, err := wary.Read(path, maxState)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -1,0 +1,25 @@
+//go:build unix
+
+package counsel
+
+import (
+	"errors"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"wavex/internal/wary"
+)
+
+// A named pipe for an expert's profile is refused, and keeps nobody waiting.
+func TestPipeForProfile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := unix.Mkfifo(filepath.Join(dir, "expert.md"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := LoadRoster(dir, nil); !errors.Is(err, wary.ErrNoFile) {
+		t.Errorf("%v", err)
+	}
+}

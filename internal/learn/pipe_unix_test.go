@@ -1,0 +1,28 @@
+//go:build unix
+
+package learn
+
+import (
+	"errors"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"wavex/internal/wary"
+)
+
+// A named pipe for a file of learnings is refused, and keeps nobody waiting.
+func TestPipeForLearnings(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), FileName)
+	if err := unix.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := Load(path); !errors.Is(err, wary.ErrNoFile) {
+		t.Errorf("read: %v", err)
+	}
+	if err := Add(path, []Learning{{Failure: "x"}}); !errors.Is(err, wary.ErrNoFile) {
+		t.Errorf("added: %v", err)
+	}
+}

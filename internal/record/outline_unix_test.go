@@ -1,0 +1,23 @@
+//go:build unix
+
+package record
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"wavex/internal/roomtest"
+)
+
+// A named pipe for the outline of a plan is none, and keeps nobody waiting.
+func TestPipeForOutline(t *testing.T) {
+	t.Parallel()
+	loop := t.TempDir()
+	at := outlinePath(loop, "r-1")
+	roomtest.Must(t, os.MkdirAll(filepath.Dir(at), 0o700))
+	roomtest.Pipe(t, at)
+	if p := KeptPlan(loop, "r-1"); p != nil {
+		t.Errorf("%+v", p)
+	}
+}

@@ -1,0 +1,33 @@
+//go:build unix
+
+package stage_test
+
+import (
+	"errors"
+	"path/filepath"
+	"testing"
+
+	"wavex/internal/roomtest"
+	"wavex/internal/wary"
+)
+
+// Named pipes for the files that a person may edit keep nobody waiting.
+func TestPipesForOwnFiles(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	roomtest.Files{".loop/shape/x": ""}.Write(t, w.dir)
+	roomtest.Pipe(t, filepath.Join(w.dir, ".loop", "shape", "SHAPE.md"))
+	m := w.machine(&book{})
+	roomtest.Must(t, m.Open(w.opened()))
+	if _, err := m.Run(t.Context()); !errors.Is(err, wary.ErrNoFile) {
+		t.Errorf("the shape: %v", err)
+	}
+	w = newWorld(t)
+	roomtest.Files{".loop/x": ""}.Write(t, w.dir)
+	roomtest.Pipe(t, filepath.Join(w.dir, ".loop", "plan.md"))
+	m = w.machine(&book{})
+	roomtest.Must(t, m.Open(w.opened()))
+	if res, err := m.Run(t.Context()); err != nil {
+		t.Errorf("a phase: %+v, %v", res, err)
+	}
+}
