@@ -83,6 +83,11 @@ func planOfLast(args []string) *plan.Plan {
 	if last == nil {
 		return nil
 	}
+	if dir, err := os.Getwd(); err == nil {
+		if p := record.KeptPlan(filepath.Join(dir, ".loop"), last.Config.Run); p != nil {
+			return p
+		}
+	}
 	p, _, err := planfile.Load(last.Plan, last.Config.Run)
 	if err != nil {
 		return nil

@@ -52,10 +52,11 @@ func tellUsage(c *cobra.Command) error {
 // newHelp is `wavex help COMMAND`. Cobra's own takes an unknown command for a success.
 func newHelp() *cobra.Command {
 	return &cobra.Command{
-		Use:     "help [COMMAND]",
-		Short:   "Tell more about a command",
-		Long:    "help tells what a command does, its flags and its exit codes.\n\nExit status: 0 told, 2 there is no such command.",
-		Example: "  wavex help run",
+		Use:               "help [COMMAND]",
+		Short:             "Tell more about a command",
+		Long:              "help tells what a command does, its flags and its exit codes.\n\nExit status: 0 told, 2 there is no such command.",
+		Example:           "  wavex help run",
+		ValidArgsFunction: completeCommand,
 		RunE: func(c *cobra.Command, args []string) error {
 			found, rest, err := c.Root().Find(args)
 			if err != nil || len(rest) > 0 {

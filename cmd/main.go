@@ -25,6 +25,9 @@ type Stdio struct {
 func Main(ctx context.Context, args []string, std Stdio) int {
 	app := Root(std)
 	app.SetArgs(args)
+	if isCompletion(args) {
+		completeRest(app)
+	}
 	return tellError(std, app.ExecuteContext(ctx))
 }
 

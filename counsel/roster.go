@@ -94,7 +94,7 @@ func LoadRoster(dir string, blocked []string) (*Roster, error) {
 	for _, b := range normal(blocked) {
 		if _, ok := byName[b]; !ok {
 			errs = append(errs, fmt.Errorf("blocked experts: nobody is called %q; there are: %s",
-				oneLine(b, 40), strings.Join(r.names(), ", ")))
+				oneLine(b, 40), strings.Join(r.Names(), ", ")))
 		}
 	}
 	if len(errs) > 0 {
@@ -105,7 +105,8 @@ func LoadRoster(dir string, blocked []string) (*Roster, error) {
 	return r, nil
 }
 
-func (r *Roster) names() []string {
+// Names lists those who can be asked, in their order.
+func (r *Roster) Names() []string {
 	names := make([]string, len(r.experts))
 	for i, e := range r.experts {
 		names[i] = e.Name

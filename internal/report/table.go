@@ -78,10 +78,16 @@ func (t *Task) Verdict() string {
 	return fmt.Sprintf("%s (%s)", t.Status, t.Outcome)
 }
 
-// verdict is the task's own, but that nothing is in progress once the run is cut off.
+// verdict is the task's own, but that nothing is in progress once the run is cut off, and
+// nobody advises when it has stopped.
 func (r *Summary) verdict(t *Task) string {
-	if r.Status == CutOff && t.Status == scheduler.InProgress {
+	switch {
+	case r.Status == CutOff && (t.Status == scheduler.InProgress || t.Status == scheduler.Advising):
 		return CutOff
+	case r.Status != "running" && t.Status == scheduler.Advising:
+		waiting := *t
+		waiting.Status = scheduler.Pending
+		return waiting.Verdict()
 	}
 	return t.Verdict()
 }
@@ -139,7 +145,7 @@ func (r *Summary) totals() []string {
 
 // narrow leaves columns out, in this order, until the last one has room for some words.
 func narrow(rows [][]string, columns int, least ...string) [][]string {
-	const words, id = 16, 24
+	const words, id = 12, 24
 	for _, name := range least {
 		wide := words
 		for i := range rows[0][:len(rows[0])-1] {

@@ -1,0 +1,167 @@
+package cmd
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"wavex/counsel"
+	"wavex/internal/record"
+	"wavex/internal/report"
+	"wavex/internal/tasklist"
+)
+
+// This file completes what the commands do not say themselves: arguments by what the usage
+// calls them, values of flags by their names. A value that no list has (a number, a duration,
+// a sentence) completes nothing: files in its place would be wrong.
+
+// isCompletion tells whether a shell asks.
+func isCompletion(args []string) bool {
+	return len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd)
+}
+
+// completeRest gives each command below root the completions that it lacks.
+func completeRest(root *cobra.Command) {
+	for _, c := range root.Commands() {
+		completeRest(c)
+		if c.ValidArgsFunction == nil && len(c.ValidArgs) == 0 && !c.HasSubCommands() {
+			c.ValidArgsFunction = argument(c.Use)
+		}
+		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			// An error is that the flag has a completion of its own.
+			_ = c.RegisterFlagCompletionFunc(f.Name, value(f.Name))
+		})
+	}
+}
+
+// argument completes a command's argument.
+func argument(use string) cobra.CompletionFunc {
+	_, what, _ := strings.Cut(use, " ")
+	switch strings.Trim(what, "[]") {
+	case "PLAN", "FILE":
+		return completePlan
+	case "RUN":
+		return completeOldRun
+	case "COMMAND":
+		return completeCommand
+	}
+	return cobra.NoFileCompletions
+}
+
+// value completes the value of a flag.
+func value(name string) cobra.CompletionFunc {
+	switch name {
+	case "claude", "to", "gaps":
+		return func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+	case "scenario", "prices":
+		return cobra.FixedCompletions([]cobra.Completion{"json"}, cobra.ShellCompDirectiveFilterFileExt)
+	case "plan":
+		return completePlan
+	case "track", "project":
+		return cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
+	case "run":
+		return completeOldRun
+	case "deliver":
+		return cobra.FixedCompletions([]cobra.Completion{"auto", "branch", "ff", "pr", "patch"}, cobra.ShellCompDirectiveNoFileComp)
+	case "report":
+		return completeReport
+	case "webhook":
+		return cobra.FixedCompletions([]cobra.Completion{"https://", "slack=https://"}, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace)
+	case "task-list":
+		return completeList
+	case "counsel-block":
+		return completeExpert
+	case "attempt":
+		return completeAttempt
+	}
+	return cobra.NoFileCompletions
+}
+
+// completeOldRun offers the ids of runs, and nothing else; once, where a run is the argument.
+func completeOldRun(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	out, _ := completeRun(c, args, begun)
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeCommand offers the commands, for help.
+func completeCommand(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	at, _, err := c.Root().Find(args)
+	if err != nil {
+		at = c.Root()
+	}
+	var out []cobra.Completion
+	for _, sub := range at.Commands() {
+		if sub.IsAvailableCommand() && strings.HasPrefix(sub.Name(), begun) {
+			out = append(out, cobra.CompletionWithDesc(sub.Name(), sub.Short))
+		}
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeReport offers the kinds of --report KIND=FILE, and then files.
+func completeReport(_ *cobra.Command, _ []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if strings.Contains(begun, "=") {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	return []cobra.Completion{"html=", "junit=", "json=", "md="}, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+}
+
+// completeList offers the task lists of Claude Code.
+func completeList(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	var out []cobra.Completion
+	if l, err := tasklist.Open("x", os.Getenv); err == nil {
+		entries, _ := os.ReadDir(filepath.Dir(l.Dir)) // none: nothing is offered
+		for _, e := range entries {
+			if e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
+				out = append(out, e.Name())
+			}
+		}
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeExpert offers the experts of the project; of names with commas between them, the
+// one that is begun.
+func completeExpert(_ *cobra.Command, _ []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	const how = cobra.ShellCompDirectiveNoFileComp
+	roster, err := counsel.LoadRoster(filepath.Join(".loop", "experts"), nil)
+	if err != nil {
+		return nil, how
+	}
+	before := begun[:strings.LastIndexByte(begun, ',')+1]
+	var out []cobra.Completion
+	for _, name := range roster.Names() {
+		if !slices.Contains(strings.Split(before, ","), name) {
+			out = append(out, before+name)
+		}
+	}
+	return out, how
+}
+
+// completeAttempt offers the attempts at the task that is named already.
+func completeAttempt(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	const how = cobra.ShellCompDirectiveNoFileComp
+	if len(args) == 0 {
+		return nil, how
+	}
+	past, err := record.Shown(".loop", "", "")
+	if err != nil {
+		return nil, how
+	}
+	var out []cobra.Completion
+	for _, t := range report.Of(past.State, past.Events).Tasks {
+		for i := range t.History {
+			if a := &t.History[i]; t.ID == args[0] {
+				out = append(out, cobra.CompletionWithDesc(strconv.Itoa(a.Number), string(a.Outcome)))
+			}
+		}
+	}
+	return out, how
+}
