@@ -88,7 +88,7 @@ func planOfLast(args []string) *plan.Plan {
 			return p
 		}
 	}
-	p, _, err := planfile.Load(last.Plan, last.Config.Run)
+	p, err := planfile.Again(last.Plan, last.Config.Run)
 	if err != nil {
 		return nil
 	}

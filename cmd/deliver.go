@@ -129,7 +129,7 @@ func recall(project, run string) (*pastSession, error) {
 		}
 		return nil, usage("there is no run%s in %s", run, filepath.Join(dir, ".loop"))
 	}
-	p, err := planfile.Read(last.Plan, last.Config.Run)
+	p, err := planfile.Again(last.Plan, last.Config.Run)
 	if err != nil {
 		return nil, err
 	}

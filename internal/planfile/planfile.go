@@ -89,6 +89,15 @@ func Read(path, run string) (*plan.Plan, error) {
 	return p, nil
 }
 
+// Again is Read of the plan of a run. Agents have been at work since it was read first: what
+// could keep the reader waiting, such as a named pipe in its place, is refused.
+func Again(path, run string) (*plan.Plan, error) {
+	if err := Kept(path); err != nil {
+		return nil, err
+	}
+	return Read(path, run)
+}
+
 // Project is where tasks work and where .loop lives: the plan's defaults.dir, relative
 // to the plan file, else the current directory, as with make.
 func Project(p *plan.Plan) (string, error) {

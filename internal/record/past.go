@@ -136,7 +136,7 @@ func (r *Run) read(path string) (p *plan.Plan, err error) {
 			return nil, err
 		}
 	}
-	return planfile.Read(path, r.Config.Run)
+	return planfile.Again(path, r.Config.Run)
 }
 
 // shown gives the plan that the run had, where .loop has it, else as it is now.
@@ -158,7 +158,7 @@ func shownPlan(loop, path, run, digest string) (*plan.Plan, error) {
 	if kept != nil && kept.Digest == digest {
 		return kept, nil
 	}
-	p, err := planfile.Read(path, run)
+	p, err := planfile.Again(path, run)
 	if err != nil && kept != nil {
 		return kept, nil
 	}
@@ -188,7 +188,7 @@ func (p *Past) Edited(path string) (e *scheduler.Edit, gone bool, err error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, true, nil
 	}
-	now, err := planfile.Read(path, last.Config.Run)
+	now, err := planfile.Again(path, last.Config.Run)
 	if err != nil {
 		return nil, false, err
 	}

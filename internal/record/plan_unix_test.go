@@ -1,0 +1,31 @@
+//go:build unix
+
+package record
+
+import (
+	"path/filepath"
+	"testing"
+
+	"wavex/internal/roomtest"
+	"wavex/scheduler"
+)
+
+// A named pipe where the plan was keeps nobody waiting who looks at its run.
+func TestPipeForThePlan(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	plan := filepath.Join(dir, "plan.json")
+	roomtest.Pipe(t, plan)
+	loop, _ := written(t, scheduler.RunStarted{Config: scheduler.Config{Run: "r-1"}, Plan: plan, Digest: "d"})
+	for _, path := range []string{"", plan} {
+		if past, err := Find(loop, path, ""); err == nil {
+			t.Errorf("found %+v", past)
+		}
+		if past, err := Shown(loop, path, ""); err == nil {
+			t.Errorf("shown %+v", past)
+		}
+		if _, err := Follow(loop, path).Poll(nil); err == nil {
+			t.Error("followed")
+		}
+	}
+}
