@@ -1,10 +1,7 @@
 package cmd
 
 import (
-	"fmt"
-	"os"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -230,22 +227,4 @@ func defaultParallel(agent string) int {
 		return want
 	}
 	return int(min(want, max(1, free/each)))
-}
-
-// freeMemory is the memory that may be used, in bytes; 0 where unknown.
-func freeMemory() int64 {
-	if runtime.GOOS != "linux" {
-		return 0
-	}
-	b, err := os.ReadFile("/proc/meminfo")
-	if err != nil {
-		return 0
-	}
-	for line := range strings.Lines(string(b)) {
-		var kb int64
-		if _, err := fmt.Sscanf(line, "MemAvailable: %d kB", &kb); err == nil {
-			return kb << 10
-		}
-	}
-	return 0
 }

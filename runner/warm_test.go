@@ -145,6 +145,10 @@ func TestProcessesThatDoNotServeTwice(t *testing.T) {
 		{"another model is wanted", twice(), func(r *Request) { r.Settings.Model = "other" }, nil, 1},
 		{"other variables are given", twice(), func(r *Request) { r.Env = map[string]string{"MORE": "1"} }, nil, 1},
 		{"another directory is wanted", twice(), func(r *Request) { r.Dir = filepath.Dir(r.Dir) }, nil, 1},
+		{"agents were defined meanwhile", twice(), func(r *Request) {
+			must(os.MkdirAll(filepath.Join(r.Dir, ".claude", "agents"), 0o755))
+			must(os.WriteFile(filepath.Join(r.Dir, ".claude", "agents", "new.md"), []byte("new"), 0o644))
+		}, nil, 1},
 		{"it may spend more than the attempt", twice(), func(r *Request) { r.Cap = budget.Dollar }, nil, 1},
 		{"it died", append(serves(clearing, resultGood), step{EOF: true}), nil, func(b *bench) {
 			for _, c := range b.agent.Warm.waiting() {

@@ -44,6 +44,10 @@ type warming struct {
 	anew    bool // and must begin a new session
 }
 
+// readOnce are files of a project that the CLI reads when it starts, or may: one that was
+// started before they changed does not serve the task that comes after.
+var readOnce = []string{".claude/agents", ".claude/output-styles", ".claude/settings.json", ".claude/settings.local.json", ".mcp.json"}
+
 // shape is what a process must have in common with the conversation.
 func (w *warming) shape(argv []string, dir string) string {
 	names := make([]string, 0, len(w.vars))
@@ -51,7 +55,11 @@ func (w *warming) shape(argv []string, dir string) string {
 		names = append(names, k)
 	}
 	slices.Sort(names)
-	return strings.Join(slices.Concat(argv, w.flags, []string{dir}, names), "\x00")
+	var read []string
+	for _, path := range readOnce {
+		read = append(read, fileDigest(dir, path))
+	}
+	return strings.Join(slices.Concat(argv, w.flags, []string{dir}, read, names), "\x00")
 }
 
 // patience is how long the process may take to get ready for the prompt.
