@@ -64,6 +64,10 @@ func (t *attempt) talk(ctx context.Context, resume bool, prompt string) (*talk, 
 	if !k.refused {
 		return k, nil
 	}
+	if cause := context.Cause(ctx); cause != nil {
+		k.end.stop = cause // meanwhile; no other process is to begin
+		return k, nil
+	}
 	// It has not got the prompt. What it did instead is paid for, and another does the work.
 	lost, _, _ := k.facts.spent(0)
 	t.spent += lost

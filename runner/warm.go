@@ -261,8 +261,8 @@ func (w *Warm) Close() {
 		return
 	}
 	w.giveUp()
-	w.guards.Wait()
 	w.others.Wait()
+	w.guards.Wait()
 }
 
 // shut keeps nothing from now on. The caller holds mu.

@@ -264,6 +264,60 @@ func TestStoppedBeforeThePrompt(t *testing.T) {
 	}
 }
 
+// A process that dies in the hand-over has not got the prompt: another does the work.
+func TestDiesInTheHandOver(t *testing.T) {
+	t.Parallel()
+	plain := []step{{Await: "do it"}, {Print: with(initLine, firstID, secondID)}, {Print: again}, {EOF: true}}
+	for name, steps := range map[string][]step{
+		"at once":          {{Await: readyID}, {Die: true}},
+		"when it is ready": {{Await: readyID}, {Print: readied}, {Await: clearCommand}, {Exit: code(1)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, script{Steps: append(serves(clearing, resultGood), steps...), With: map[string][]step{"--settings": plain}})
+			b.agent.Warm = NewWarm(1, 0)
+			defer b.agent.Warm.Close()
+			if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != Done || len(b.agent.Warm.waiting()) != 1 {
+				t.Fatalf("first: %+v", r)
+			}
+			b.req.Checks = []plan.Check{{Run: "true"}}
+			b.req.LogDir = filepath.Join(b.logs, "second")
+			if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != Done || r.Cost != 10_000 || r.Session != secondID {
+				t.Errorf("second: %+v", r)
+			}
+		})
+	}
+}
+
+// An attempt that is stopped while a deaf process is dismissed begins with no other one, and
+// what that one has spent counts once.
+func TestStoppedInTheHandOver(t *testing.T) {
+	t.Parallel()
+	begun := filepath.Join(t.TempDir(), "begun")
+	b := setup(t, script{Steps: append(serves(clearing, resultGood), step{EOF: true}, step{Print: retryLine}, step{Print: again}),
+		With: map[string][]step{"--settings": {{Touch: begun}, {EOF: true}}}})
+	b.agent.Warm = NewWarm(1, 0)
+	b.agent.Warm.patience = time.Millisecond
+	defer b.agent.Warm.Close()
+	if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != Done || len(b.agent.Warm.waiting()) != 1 {
+		t.Fatalf("first: %+v", r)
+	}
+	ctx, stop := context.WithCancelCause(t.Context())
+	b.agent.Observe = func(o Observation) {
+		if o.Kind == "api_retry" {
+			stop(errors.New("enough"))
+		}
+	}
+	b.req.Checks = []plan.Check{{Run: "true"}}
+	b.req.LogDir = filepath.Join(b.logs, "second")
+	if r := b.agent.Attempt(ctx, b.req); r.Outcome != Interrupted || r.Cost != 3750 {
+		t.Errorf("second: %+v", r)
+	}
+	if _, err := os.Stat(begun); err == nil {
+		t.Error("another process was started")
+	}
+}
+
 // No more wait than may, and none when the pool is closed.
 func TestPoolIsBounded(t *testing.T) {
 	t.Parallel()
