@@ -2,6 +2,7 @@ package journal
 
 import (
 	"encoding/json"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -14,18 +15,19 @@ import (
 // maxHolder bounds, in bytes, what is read of who holds a lock.
 const maxHolder = 1 << 16
 
-// plain refuses what is there and is no regular file; a folder is refused here as well.
+// plain refuses what is there and is no regular file; a folder is refused here as well. The
+// error is a *fs.PathError, as of what cannot be opened.
 func plain(path string) error {
 	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
-		return wary.ErrNoFile
+		return &fs.PathError{Op: "open", Path: path, Err: wary.ErrNoFile}
 	}
 	return nil // what is not there, or cannot be looked at, is said where it is opened
 }
 
 // readable is plain for a journal.
 func readable(path string) error {
-	if err := plain(path); err != nil {
-		return &CorruptError{path, 1, err.Error()}
+	if plain(path) != nil {
+		return &CorruptError{path, 1, wary.ErrNoFile.Error()}
 	}
 	return nil
 }
