@@ -117,28 +117,40 @@ type word struct {
 }
 
 // commandWords are the words of a shell command that may be files, without understanding
-// the shell: quotes and operators are only split at.
+// the shell: quotes and operators are only split at. What begins a line or follows an
+// operator is run, after assignments and words of the shell; so is what an interpreter is
+// given first.
 func commandWords(command string) []word {
 	interpreters := []string{"sh", "bash", "zsh", "dash", "python", "python3", "node", "ruby", "perl", "deno", "bun", "php", "Rscript"}
+	shell := []string{"!", "{", "if", "elif", "then", "else", "while", "until", "do", "exec", "time", "env", "command", "nohup"}
 	var out []word
 	first, script := true, false
-	for _, f := range strings.FieldsFunc(spaced(command), func(r rune) bool { return strings.ContainsRune(" \t\n\"'()<>", r) }) {
+	for _, f := range strings.FieldsFunc(spaced(command), func(r rune) bool { return strings.ContainsRune(" \t\r\"'()<>", r) }) {
 		switch {
 		case strings.Trim(f, ";&|") == "":
 			first, script = true, false
 			continue
+		case first && (assigns(f) || slices.Contains(shell, f)):
+			continue
 		case strings.HasPrefix(f, "-") || strings.Contains(f, "$"):
 		default:
 			out = append(out, word{path.Clean(f), first || script})
-			script = first && slices.Contains(interpreters, path.Base(f))
+			script = (first || script) && slices.Contains(interpreters, path.Base(f))
 		}
 		first = false
 	}
 	return out
 }
 
-// spaced puts blanks around the shell's separators.
+// assigns tells whether a word sets a variable.
+func assigns(word string) bool {
+	name, _, ok := strings.Cut(word, "=")
+	return ok && name != "" && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789") == ""
+}
+
+// spaced puts blanks around the shell's separators, one of which is the end of a line.
 func spaced(s string) string {
+	s = strings.NewReplacer("\\\n", " ", "\n", ";").Replace(s)
 	for _, op := range []string{";", "&", "|"} {
 		s = strings.ReplaceAll(s, op, fmt.Sprintf(" %s ", op))
 	}

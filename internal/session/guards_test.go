@@ -2,7 +2,16 @@ package session
 
 import (
 	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
+
+	"wavex/internal/plan"
+	"wavex/internal/roomtest"
+	"wavex/scheduler"
 )
 
 func TestCommandWords(t *testing.T) {
@@ -13,9 +22,110 @@ func TestCommandWords(t *testing.T) {
 		`python3 -u tests/run.py "x.json"`:   "[{python3 true} {tests/run.py true} {x.json false}]",
 		"grep -q $X README.md;test -e out.a": "[{grep true} {README.md false} {test true} {out.a false}]",
 		"":                                   "[]",
+		"set -e\n./check.sh a\nb.sh":         "[{set true} {check.sh true} {a false} {b.sh true}]",
+		"CI=1 A= ./check.sh":                 "[{check.sh true}]",
+		"! ./check.sh":                       "[{check.sh true}]",
+		"if ./a.sh; then exec ./b.sh; fi":    "[{a.sh true} {b.sh true} {fi true}]",
+		"bash -c 'sh x.sh y'":                "[{bash true} {sh true} {x.sh true} {y false}]",
+		"(cd sub && ./x.sh)":                 "[{cd true} {sub false} {x.sh true}]",
+		"./a=b.sh":                           "[{a=b.sh true}]",
+		"cat <in >out":                       "[{cat true} {in false} {out false}]",
+		"&& || ;;":                           "[]",
+		"cat a \\\n  b":                      "[{cat true} {a false} {b false}]",
 	} {
 		if got := fmt.Sprint(commandWords(command)); got != want {
 			t.Errorf("%s: %s, want %s", command, got, want)
 		}
+	}
+}
+
+// Whatever a command is, its words are names that could be files, and no more than it has.
+func FuzzCommandWords(f *testing.F) {
+	for _, s := range []string{"sh check.sh", "A=1 b && c | d;e", "\x00\xff\n\"'", "bash -c \"x\ty\"", "é ü=1 é", "../../x /etc/passwd"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, command string) {
+		words := commandWords(command)
+		if len(words) > len(command) {
+			t.Fatalf("%d words of %d bytes", len(words), len(command))
+		}
+		for i, w := range words {
+			if w.text == "" || w.text != path.Clean(w.text) || strings.ContainsAny(w.text, " \t\r\n\"'()<>;&|$") {
+				t.Errorf("%q has the word %q", command, w.text)
+			}
+			if i == 0 && !w.runs && !strings.ContainsAny(command, "-$") {
+				t.Errorf("%q does not run its first word %q", command, w.text)
+			}
+		}
+	})
+}
+
+// A task must leave alone what the checks of others name and what its own run, where that
+// is there, is no task's to write, and is in the project.
+func TestGuards(t *testing.T) {
+	t.Parallel()
+	dir, outside := t.TempDir(), t.TempDir()
+	roomtest.Files{"check.sh": "", "sub/own.sh": "", "sub/data.json": "", "made.sh": "", "shared.txt": "", "folder/x": ""}.Write(t, dir)
+	roomtest.Files{"away.sh": ""}.Write(t, outside)
+	roomtest.Pipe(t, filepath.Join(dir, "pipe.sh"))
+	roomtest.Must(t, os.Symlink(filepath.Join(outside, "away.sh"), filepath.Join(dir, "linked.sh")))
+	p := roomtest.Plan(t, dir, `{"tasks":[
+		{"id":"a","subject":"a","verify":["sh check.sh shared.txt","sh made.sh","sh pipe.sh","sh folder","sh `+outside+`/away.sh","sh ../x.sh","sh gone.sh"]},
+		{"id":"b","subject":"b","dir":"sub","verify":["./own.sh data.json",{"file":"data.json"}]},
+		{"id":"c","subject":"c","files":["made.sh"],"verify":["sh linked.sh"]}]}`)
+	for _, c := range []struct {
+		task string
+		want []string // path, own, tools, why
+	}{
+		{"a", []string{"plan.json false false it is the plan", ".loop false true it is wavex's own folder", "check.sh true false its own check runs it",
+			"sub/own.sh false false a check of b names it", "sub/data.json false false a check of b names it", "linked.sh false false a check of c names it"}},
+		{"b", []string{"own.sh true false its own check runs it"}},
+		{"c", []string{"plan.json false false it is the plan", ".loop false true it is wavex's own folder", "check.sh false false a check of a names it", "shared.txt false false a check of a names it",
+			"sub/own.sh false false a check of b names it", "sub/data.json false false a check of b names it", "linked.sh true false its own check runs it"}},
+	} {
+		r := &Session{plan: p, config: scheduler.Config{Dir: dir, Isolation: scheduler.Isolated}}
+		i, _ := p.Lookup(c.task)
+		var got []string
+		for _, g := range r.guards(p, i) {
+			got = append(got, fmt.Sprint(g.Path, g.Own, " ", g.Tools, " ", g.Why))
+		}
+		for k := range c.want {
+			c.want[k] = strings.Replace(c.want[k], " ", "", 1)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s:\n%s\nwant\n%s", c.task, strings.Join(got, "\n"), strings.Join(c.want, "\n"))
+		}
+	}
+}
+
+// However many files checks name, so many are watched and no more, the plan among them.
+func TestGuardsAreBounded(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	many, words := roomtest.Files{}, "cat"
+	for n := range 3 * maxGuards {
+		name := fmt.Sprintf("f%d.txt", n)
+		many[name] = ""
+		words += " " + name
+	}
+	many.Write(t, dir)
+	p := roomtest.Plan(t, dir, `{"tasks":[{"id":"a","subject":"a"},{"id":"b","subject":"b","verify":["`+words+`"]}]}`)
+	r := &Session{plan: p, config: scheduler.Config{Dir: dir}}
+	if got := r.guards(p, 0); len(got) != maxGuards || got[0].Why != whyPlan || got[1].Why != whyOwn {
+		t.Errorf("%d are watched, first %+v", len(got), got[:2])
+	}
+}
+
+func TestProtect(t *testing.T) {
+	t.Parallel()
+	p := roomtest.Plan(t, ".", `{"protect":["go.mod","branch:main"],"tasks":[{"id":"a","subject":"a","dir":"sub"},{"id":"b","subject":"b"}]}`)
+	if got := protect(p, &p.Tasks[0]); got == nil || got.Under != "sub" || !slices.Equal(got.Patterns, []string{"go.mod"}) {
+		t.Errorf("%+v", got)
+	}
+	if got := protect(p, &p.Tasks[1]); got == nil || got.Under != "" {
+		t.Errorf("%+v", got)
+	}
+	if got := protect(&plan.Plan{}, &p.Tasks[0]); got != nil {
+		t.Errorf("%+v", got)
 	}
 }
