@@ -181,7 +181,7 @@ func lastSign(files fs.FS, stream string) (string, time.Time) {
 		return "", time.Time{}
 	}
 	text, ok := in.(io.ReaderAt)
-	if !ok || !info.Mode().IsRegular() {
+	if !ok {
 		return "", time.Time{}
 	}
 	e, ok := transcript.Tail(text, info.Size())

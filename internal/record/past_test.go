@@ -124,9 +124,6 @@ func TestFiles(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, st, err)
 		}
 	}
-	if all, err := fs.ReadDir(p.Files(), "a/attempt-1"); err != nil || len(all) != 2 {
-		t.Errorf("a folder: %v, %v", all, err)
-	}
 }
 
 // The run of a task list is that of its last journal; of a file it is nobody's.

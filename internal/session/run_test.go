@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"wavex/budget"
 	"wavex/internal/agent"
@@ -59,12 +60,13 @@ func (e *errs) String() string {
 	return e.all.String()
 }
 
-// options are those of a run of commands: no agent is asked for anything.
+// options are those of a run of commands: no agent is asked for anything. Its id is like no
+// other's: what bears the mark of a run is ended with it, whoever started that.
 func options(t *testing.T, dir, text string) (Options, *errs) {
 	t.Helper()
 	roomtest.Files{"plan.json": text}.Write(t, dir)
 	c := scheduler.DefaultConfig()
-	c.Run, c.Dir, c.Loop, c.Agent, c.Isolation = "r-1", dir, filepath.Join(dir, ".loop"), agent.Rehearsal, "shared"
+	c.Run, c.Dir, c.Loop, c.Agent, c.Isolation = record.NewID(time.Now()), dir, filepath.Join(dir, ".loop"), agent.Rehearsal, "shared"
 	c.Counsel, c.Review, c.Judge, c.MaxRetries = false, "off", false, 0
 	c.Limits = budget.Limits{NoUSD: true, NoIterations: true}
 	prices, err := budget.LoadPrices(nil)
@@ -114,7 +116,7 @@ func TestRunAndResume(t *testing.T) {
 			t.Errorf("%s has %q, %v", name, got, err)
 		}
 	}
-	past, err := record.Find(o.Config.Loop, "", "r-1")
+	past, err := record.Find(o.Config.Loop, "", o.Config.Run)
 	if err != nil || past.State.Counts.Completed != 3 {
 		t.Errorf("%+v, %v", past, err)
 	}
@@ -157,7 +159,7 @@ func TestOpenRefuses(t *testing.T) {
 	o, _ := options(t, t.TempDir(), text)
 	first, err := Open(t.Context(), o)
 	roomtest.Must(t, err)
-	if s, err := Open(t.Context(), o); s != nil || !errors.As(err, &held) || held.Holder.Run != "r-1" {
+	if s, err := Open(t.Context(), o); s != nil || !errors.As(err, &held) || held.Holder.Run != o.Config.Run {
 		t.Errorf("two at once: %v, %v", s, err)
 	}
 	first.Close()

@@ -1,0 +1,206 @@
+package session
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"wavex/budget"
+	"wavex/counsel"
+	"wavex/internal/agent"
+	"wavex/internal/roomtest"
+	"wavex/runner"
+	"wavex/scheduler"
+)
+
+// assigned is a session that can say what an attempt is to do, and its state.
+func assigned(t *testing.T, dir, text string) (*Session, *scheduler.State) {
+	t.Helper()
+	p := roomtest.Plan(t, dir, text)
+	c := scheduler.DefaultConfig()
+	c.Run, c.Dir, c.Loop = "r-1", dir, filepath.Join(dir, ".loop")
+	c.Limits = budget.Limits{NoUSD: true, NoIterations: true}
+	s := scheduler.NewState(p)
+	s.Config = c
+	return &Session{plan: p, config: c, state: s, opts: Options{Agent: agent.Agent{Name: agent.Claude}}}, s
+}
+
+// What an agent is told beyond the plan: what blockers report, and of its last failure, whatever
+// happened since, the error, what came of it, and the advice.
+func TestBrief(t *testing.T) {
+	t.Parallel()
+	const text = `{"tasks":[{"id":"a","subject":"do a"},{"id":"b","subject":"do b","blockedBy":["a"],"maxRetries":2}]}`
+	advice := &counsel.Verdict{Analysis: "the cause", Fix: "the fix", Dissent: []string{"not so"}}
+	for name, c := range map[string]struct {
+		last   *runner.Result
+		advice *counsel.Verdict
+		e      scheduler.AttemptStarted
+		says   string // of the previous attempt; "": nothing
+		of     int    // the retry
+		broken bool   // it was interrupted
+	}{
+		"the first":        {nil, nil, scheduler.AttemptStarted{Try: 1}, "", 0, false},
+		"wrong":            {&runner.Result{Outcome: runner.Wrong, Reason: "why", Detail: "more", Changed: []string{"x.go"}}, advice, scheduler.AttemptStarted{Try: 2}, "why\nmore", 1, false},
+		"wrong, no detail": {&runner.Result{Outcome: runner.Wrong, Reason: "why"}, nil, scheduler.AttemptStarted{Try: 3}, "why", 2, false},
+		"out of time":      {&runner.Result{Outcome: runner.TimedOut, Reason: "late", Changed: []string{"x.go", "y.go"}}, nil, scheduler.AttemptStarted{Try: 2}, "before you start over: x.go, y.go", 1, false},
+		"interrupted":      {&runner.Result{Outcome: runner.Interrupted, Reason: "stop"}, nil, scheduler.AttemptStarted{Try: 1}, "", 0, true},
+		"throttled":        {&runner.Result{Outcome: runner.Throttled, Reason: "busy"}, nil, scheduler.AttemptStarted{Try: 1}, "", 0, false},
+	} {
+		r, s := assigned(t, t.TempDir(), text)
+		s.Tasks[0].Last = &runner.Result{Outcome: runner.Done, Report: "a is done so"}
+		s.Tasks[1].Last, s.Tasks[1].Advice = c.last, c.advice
+		b := r.brief(s, 1, c.e)
+		if len(b.Blockers) != 1 || b.Blockers[0].ID != "a" || b.Blockers[0].Report != "a is done so" || b.Blockers[0].Subject != "do a" {
+			t.Errorf("%s: blockers %+v", name, b.Blockers)
+		}
+		if b.Interrupts != c.broken || (b.Previous != nil) != (c.says != "") {
+			t.Errorf("%s: %+v", name, b)
+			continue
+		}
+		if p := b.Previous; p != nil && (!strings.Contains(p.Error, c.says) || p.Attempt != c.of || p.Of != 2 || (p.Fix == "the fix") != (c.advice != nil) || c.advice != nil && (p.Analysis != "the cause" || len(p.Dissent) != 1)) {
+			t.Errorf("%s: %+v", name, p)
+		}
+	}
+	r, s := assigned(t, t.TempDir(), text)
+	s.Tasks[1].Challenge = &counsel.Challenge{Conditions: []string{"a copy first"}}
+	if b := r.brief(s, 1, scheduler.AttemptStarted{Try: 1, Resume: true, Why: "continue"}); !b.Continues || !b.More || fmt.Sprint(b.Conditions) != "[a copy first]" {
+		t.Errorf("%+v", b)
+	}
+}
+
+// Where an attempt works, keeps its files, and what it is judged by. An attempt that goes on
+// in its session has the whole prompt as well, in case the session is gone.
+func TestRequest(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	r, s := assigned(t, dir, `{"mustNot":[{"text":"no core","verify":{"file":"core"}}],"protect":["go.mod"],"tasks":[{"id":"a","subject":"do a","dir":"sub","files":["a.go"],"verify":["true"]},{"id":"b","subject":"do b","command":"touch b"}]}`)
+	e := scheduler.AttemptStarted{Task: "a", Attempt: 2, Try: 1, Slot: 3, Session: "s", Cap: 5}
+	req, err := r.request(s, 0, e)
+	at := filepath.Join(dir, ".loop", "runs", "r-1", "tasks", "a")
+	if err != nil || req.Dir != filepath.Join(dir, "sub") || req.LogDir != filepath.Join(at, "attempt-2") || req.Base != filepath.Join(at, "base.json") || req.Slot != 3 || req.Cap != 5 || req.Session != "s" ||
+		len(req.Checks) != 1 || len(req.MustNot) != 1 || len(req.Files) != 1 || req.Protect == nil || req.Protect.Under != "sub" || req.Shell != "" || !strings.Contains(req.Prompt, "do a") || req.Whole != "" {
+		t.Errorf("%+v, %v", req, err)
+	}
+	if st, err := os.Stat(req.LogDir); err != nil || !st.IsDir() {
+		t.Errorf("its folder: %v, %v", st, err)
+	}
+	e.Resume = true
+	if req, err = r.request(s, 0, e); err != nil || !req.Resume || !strings.Contains(req.Whole, "do a") || req.Whole == req.Prompt {
+		t.Errorf("%+v, %v", req, err)
+	}
+	if req, err = r.request(s, 1, scheduler.AttemptStarted{Task: "b", Attempt: 1, Try: 1}); err != nil || req.Shell != "touch b" || req.Prompt != "" || req.Guards != nil {
+		t.Errorf("%+v, %v", req, err)
+	}
+	if _, err := os.Stat(filepath.Join(at, "..", "b")); err == nil {
+		t.Error("a command has a folder before it has anything to put into it")
+	}
+	// Without a folder nothing is begun.
+	roomtest.Must(t, os.RemoveAll(filepath.Join(dir, ".loop")))
+	roomtest.Files{".loop": "mine"}.Write(t, dir)
+	if _, err := r.request(s, 0, e); err == nil {
+		t.Error("an attempt has no folder")
+	}
+	r.folder = false
+	if _, err := r.request(s, 1, scheduler.AttemptStarted{Task: "b", Attempt: 1, Try: 1}); err == nil {
+		t.Error("a command has no folder")
+	}
+}
+
+// What nobody saw the end of has cost what its stream says, nothing where it never began, and
+// all that it may where that cannot be known; nobody waits for a stream that is a pipe.
+func TestRecover(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	r, _ := assigned(t, dir, `{"tasks":[{"id":"a","subject":"do a"}]}`)
+	r.config.Run = "recover-" + filepath.Base(dir) // what bears the mark of a run is ended
+	prices, err := budget.LoadPrices(nil)
+	roomtest.Must(t, err)
+	at := filepath.Join(r.taskDir("a"), "attempt-1", "stream.jsonl")
+	const begun = `{"type":"system","subtype":"init","session_id":"s-1","model":"claude-sonnet-4-5"}` + "\n"
+	for name, c := range map[string]struct {
+		lay  func()
+		cost budget.USD
+		how  string
+		goes bool // there is a conversation to go on with
+	}{
+		"no stream": {func() {}, 0, "", false},
+		"its result": {func() {
+			roomtest.Files{"stream.jsonl": begun + `{"type":"result","subtype":"success","session_id":"s-1","total_cost_usd":0.25,"num_turns":2}` + "\n"}.Write(t, filepath.Dir(at))
+		}, 250_000, "result", true},
+		"cut off":  {func() { roomtest.Files{"stream.jsonl": begun + `{"type":"assist`}.Write(t, filepath.Dir(at)) }, 900_000, "cap", true},
+		"a pipe":   {func() { roomtest.Pipe(t, at); roomtest.Must(t, mkdirUnless(at)) }, 900_000, "cap", false},
+		"a folder": {func() { roomtest.Must(t, os.Mkdir(at, 0o755)) }, 900_000, "cap", false},
+	} {
+		roomtest.Must(t, os.RemoveAll(at))
+		roomtest.Must(t, os.MkdirAll(filepath.Dir(at), 0o755))
+		c.lay()
+		res := r.recover(t.Context(), prices, scheduler.AttemptStarted{Task: "a", Attempt: 1, Cap: 900_000})
+		if res.Outcome != runner.Interrupted || res.Cost != c.cost || res.Priced != c.how || (res.Turns > 0) != c.goes || c.goes && res.Session != "s-1" {
+			t.Errorf("%s: %+v", name, res)
+		}
+	}
+}
+
+// mkdirUnless makes a folder where the system has no named pipe to lay.
+func mkdirUnless(path string) error {
+	if _, err := os.Lstat(path); err == nil {
+		return nil
+	}
+	return os.Mkdir(path, 0o755)
+}
+
+// A run knows the request that its plan comes from: the last one, where it led to this plan
+// and no run was made of it yet.
+func TestWithOrigin(t *testing.T) {
+	t.Parallel()
+	at := filepath.Join(t.TempDir(), "plan.json")
+	opened := scheduler.RequestOpened{Run: "q-1", Request: "build it", Config: scheduler.RequestConfig{Plan: at, Limits: budget.Limits{NoUSD: true}}}
+	stage := func(name, result string) scheduler.Body {
+		return scheduler.StageEnded{Stage: name, Result: []byte(result)}
+	}
+	whole := []scheduler.Body{opened, stage("intent", `{"request":"build it"}`), stage("shape", `{}`), stage("decompose", `{"plan":"`+filepath.ToSlash(at)+`"}`)}
+	for name, c := range map[string]struct {
+		bodies []scheduler.Body
+		plan   string
+		want   bool
+	}{
+		"none":         {nil, at, false},
+		"on its way":   {whole[:2], at, false},
+		"its plan":     {whole, at, true},
+		"another plan": {whole, at + "x", false},
+		"ran already":  {append(whole[:len(whole):len(whole)], scheduler.RunStarted{Config: scheduler.Config{Run: "r"}}), at, false},
+	} {
+		var events []scheduler.Event
+		for i, b := range c.bodies {
+			events = append(events, scheduler.Event{Seq: int64(i + 1), Body: b})
+		}
+		got, err := withOrigin(scheduler.RunStarted{Plan: c.plan}, events)
+		if err != nil || (got.From != nil) != c.want || c.want && got.From.Request != "build it" {
+			t.Errorf("%s: %+v, %v", name, got.From, err)
+		}
+	}
+}
+
+// How many processes wait for the next attempt: as many as there are slots, what was asked
+// for, and none of a stand-in or where that was asked.
+func TestWarm(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		n     int
+		agent string
+		want  bool
+	}{"by itself": {-1, agent.Claude, true}, "asked": {2, agent.Claude, true}, "none": {0, agent.Claude, false}, "a stand-in": {-1, agent.Rehearsal, false}, "a stand-in, asked": {1, agent.Rehearsal, true}} {
+		r, _ := assigned(t, t.TempDir(), `{"tasks":[{"id":"a","subject":"a"}]}`)
+		r.opts.Warm, r.opts.Agent.Name = c.n, c.agent
+		got := r.warm()
+		if (got != nil) != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+		if ahead := r.forewarn(got); (ahead != nil) != c.want {
+			t.Errorf("%s: it looks ahead: %v", name, ahead)
+		}
+		got.Close()
+	}
+}

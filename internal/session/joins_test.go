@@ -1,0 +1,149 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"wavex/internal/roomtest"
+	"wavex/internal/tasklist"
+	"wavex/scheduler"
+)
+
+// listed is a task in its file in a list.
+func listed(id, subject, blockedBy string) roomtest.Files {
+	return roomtest.Files{id + ".json": fmt.Sprintf(`{"id":%q,"subject":%q,"description":"","status":"pending","blocks":[],"blockedBy":[%s]}`, id, subject, blockedBy)}
+}
+
+// What is new in the list is brought once, behind what blocks it; what makes no task, or is
+// still written, is passed over until somebody mends it.
+func TestLook(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	l, err := tasklist.At(dir)
+	roomtest.Must(t, err)
+	to := make(chan []json.RawMessage, 1)
+	w := listWatch{list: l, run: "r-1", plan: roomtest.Plan(t, dir, `{"tasks":[{"id":"1","subject":"known"}]}`), to: to}
+	look := func() (ids []string) {
+		w.look(t.Context(), time.Now().Add(time.Hour))
+		select {
+		case found := <-to:
+			for _, raw := range found {
+				var task struct{ ID string }
+				roomtest.Must(t, json.Unmarshal(raw, &task))
+				ids = append(ids, task.ID)
+			}
+		default:
+		}
+		return ids
+	}
+	for _, step := range []struct {
+		files roomtest.Files
+		want  string
+	}{
+		{listed("1", "known", ""), "[]"},
+		{listed("2", "behind 3", `"3"`), "[]"}, // which is not there yet
+		{roomtest.Files{"3.json": `{"id":"3","subj`}, "[]"},
+		{listed("3", "new", ""), "[3 2]"},
+		{nil, "[]"},
+		{listed("3", "edited since", ""), "[]"},
+		{roomtest.Files{"4.json": `{"id":"4","subject":"","description":"","status":"pending","blocks":[],"blockedBy":[]}`}, "[]"},
+		{listed("4", "mended", `"1","2"`), "[4]"},
+		{listed("5", "behind itself", `"5"`), "[]"},
+		{roomtest.Files{"6.json": "\x00\xff"}, "[]"},
+		{listed("7", "é ü 日本 \u202e", ""), "[7]"},
+	} {
+		step.files.Write(t, dir)
+		if got := fmt.Sprint(look()); got != step.want {
+			t.Errorf("after %v: %s, want %s", step.files, got, step.want)
+		}
+	}
+	roomtest.Must(t, os.RemoveAll(dir))
+	if got := look(); got != nil {
+		t.Errorf("of a list that is gone: %v", got)
+	}
+}
+
+// Who brings tasks waits for nobody when the run is over.
+func TestLookEnds(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	listed("2", "new", "").Write(t, dir)
+	l, err := tasklist.At(dir)
+	roomtest.Must(t, err)
+	w := listWatch{list: l, run: "r-1", plan: roomtest.Plan(t, dir, `{"tasks":[{"id":"1","subject":"known"}]}`), to: make(chan []json.RawMessage)}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	w.look(ctx, time.Now().Add(time.Hour)) // nobody takes them
+}
+
+// Tasks join only a run that is made of a list which agents do not share; and what is
+// started for it ends.
+func TestJoins(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	roomtest.Files{"list/.highwatermark": "1", "plan.json": "{}"}.Write(t, dir)
+	for name, c := range map[string]struct {
+		path, shared string
+		want         bool
+	}{"a list": {"list", "", true}, "a shared list": {"list", "list", false}, "a file": {"plan.json", "", false}, "nothing": {"gone", "", false}} {
+		r, _ := assigned(t, dir, `{"tasks":[{"id":"1","subject":"a"}]}`)
+		r.plan.Path, r.config.TaskList = filepath.Join(dir, c.path), c.shared
+		tasks, stop := r.joins(t.Context())
+		if (tasks != nil) != c.want {
+			t.Errorf("%s: %v", name, tasks)
+		}
+		stop()
+	}
+}
+
+// A list shows the run that it is made of, also when its end comes at once; what could not
+// be shown is said.
+func TestMirror(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	list := filepath.Join(dir, "list")
+	roomtest.Files{".highwatermark": "1"}.Write(t, list)
+	listed("1", "a", "").Write(t, list)
+	for _, c := range []struct {
+		name string
+		lay  func()
+		says string
+	}{
+		{"as it is", func() {}, ""},
+		{"damaged", func() { roomtest.Files{"1.json": `{"id":"1`}.Write(t, list) }, "wavex: warning:"},
+		{"is gone", func() { roomtest.Must(t, os.RemoveAll(list)) }, "wavex: warning:"},
+	} {
+		r, s := assigned(t, dir, `{"tasks":[{"id":"1","subject":"a"}]}`)
+		r.plan.Path = list
+		var said bytes.Buffer
+		r.opts.Err = &said
+		view, done := r.mirror(t.Context())
+		if view == nil {
+			t.Fatalf("%s: no view", c.name)
+		}
+		c.lay()
+		roomtest.Must(t, errors.Join(s.Replay([]scheduler.Event{{Seq: 1, Body: scheduler.RunStarted{Config: r.config}}, {Seq: 2, Body: scheduler.AttemptStarted{Task: "1", Key: s.Tasks[0].Key, Attempt: 1, Try: 1, Wave: 1, Why: "first"}}})))
+		view.Event(scheduler.Event{Seq: 2, Body: scheduler.AttemptStarted{Task: "1", Attempt: 1}}, s)
+		done(false)
+		if c.says == "" {
+			if text, err := os.ReadFile(filepath.Join(list, "1.json")); err != nil || said.Len() > 0 || !bytes.Contains(text, []byte("in_progress")) {
+				t.Errorf("%s: %s, %v; it says %s", c.name, text, err, &said)
+			}
+		} else if !bytes.HasPrefix(said.Bytes(), []byte(c.says)) {
+			t.Errorf("%s: it says %q", c.name, &said)
+		}
+	}
+	r, _ := assigned(t, dir, `{"tasks":[{"id":"1","subject":"a"}]}`)
+	if view, done := r.mirror(t.Context()); view != nil {
+		t.Error("a file is shown as a list")
+	} else {
+		done(false)
+	}
+}
