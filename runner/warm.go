@@ -2,6 +2,7 @@ package runner
 
 import (
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -28,6 +29,7 @@ type Warm struct {
 	busy     int
 	expected int   // processes that are wanted beside those at work
 	coming   int   // of these, those that start just now
+	begun    int   // all of these so far
 	last     breed // the newest that was started
 	refusals int   // in a row, of processes that had waited
 	closed   bool
@@ -131,6 +133,9 @@ func (w *Warm) fill() {
 	for ; here < min(w.expected, w.most) && !w.closed && (w.all == 0 || w.busy+len(w.idle)+w.coming < w.all); here++ {
 		like := w.last
 		w.coming++
+		w.begun++
+		// Of its own: what it leaves alive may carry it when the process serves an attempt.
+		like.spec.Mark += "/" + strconv.Itoa(w.begun)
 		w.others.Go(func() {
 			c, err := launch(like.spec, nil, nil)
 			w.mu.Lock()

@@ -3,7 +3,11 @@ package proc
 // A process that stays for another conversation: what it has left alive so far, and
 // whose what it leaves from now on is.
 
-import "golang.org/x/sys/unix"
+import (
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
 
 // Remark says that what p starts from now on carries another mark in its WAVEX_ATTEMPT.
 // Its own environment keeps the mark that it was started with.
@@ -44,7 +48,7 @@ func (p *Process) Quiet() bool {
 // orphan, or descends from one, and orphans go to an ancestor of ours. One in the middle of
 // an exec shows no mark; it is looked at again.
 func (b *brood) alone(p *Process) bool {
-	live, last, mark := b.others(p)
+	live, own := b.others(p)
 	line := ancestry()
 	for range execPatience {
 		unsure := false
@@ -52,10 +56,10 @@ func (b *brood) alone(p *Process) bool {
 			if st.pid == p.pid || st.start < p.ticks || live[st.pid] {
 				return false
 			}
-			if st.pgrp == p.pid || st.session == p.pid || last && attempt() == mark {
+			if st.pgrp == p.pid || st.session == p.pid || len(own) > 0 && slices.Contains(own, attempt()) {
 				return true
 			}
-			unsure = unsure || last && line[st.ppid] && nascent(st.pid)
+			unsure = unsure || len(own) > 0 && line[st.ppid] && nascent(st.pid)
 			return false
 		})
 		if len(found) > 0 || !unsure {
