@@ -108,7 +108,7 @@ func fixSession(ctx context.Context, o runOptions, std Stdio) (*launch, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer r.close()
+	defer r.close(ctx)
 	r.mute = true
 	return r, r.run(ctx)
 }

@@ -236,7 +236,7 @@ func (r *launch) run(ctx context.Context) error {
 	out, err := r.session.Run(ctx, c)
 	r.state = out.State
 	end := r.reported(r.finish(out, err))
-	r.close()
+	r.close(ctx)
 	if end == nil && !r.mute {
 		r.printComplete()
 	}
@@ -286,4 +286,4 @@ func (r *launch) newView() ui.View {
 }
 
 // close gives back what prepare took.
-func (r *launch) close() { r.session.Close() }
+func (r *launch) close(ctx context.Context) { r.session.Close(ctx) }

@@ -218,6 +218,6 @@ func runPlan(ctx context.Context, o runOptions, std Stdio) error {
 	if err != nil {
 		return err
 	}
-	defer r.close()
+	defer r.close(ctx)
 	return r.run(ctx)
 }

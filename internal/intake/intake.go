@@ -107,10 +107,10 @@ func (r *Intake) wire(past []scheduler.Event) *stage.Machine {
 		Journal: r.journal, Past: past, Now: time.Now, Caller: ask, Panel: &counsel.Panel{Caller: ask, Experts: o.Experts},
 		Dir: o.Dir, Loop: o.Loop, Limits: o.Config.Limits, Rehearsal: who.Rehearsal, Force: o.Force, Maxims: userdata.Maxims,
 		Learnings: func() ([]learn.Learning, error) { return userdata.Learnings(o.Dir, o.Say) },
-		Done:      func(c plan.Check) bool { return looks(o.Dir, c) },
+		Done:      func(ctx context.Context, c plan.Check) bool { return looks(ctx, o.Dir, c) },
 		Mark:      r.mark(),
-		Recover: func(c scheduler.CallStarted, logDir string) budget.USD {
-			_, _ = proc.Sweep(context.Background(), c.Mark) // what cannot be ended now is not ours any more
+		Recover: func(ctx context.Context, c scheduler.CallStarted, logDir string) budget.USD {
+			_, _ = proc.Sweep(ctx, c.Mark) // what cannot be ended now is not ours any more
 			cost, known := counsel.Recall(logDir, o.Prices)
 			if !known {
 				return max(cost, c.Cap)
@@ -135,11 +135,11 @@ func (r *Intake) wire(past []scheduler.Event) *stage.Machine {
 func (r *Intake) mark() string { return fmt.Sprintf("%s-%d", r.o.ID, os.Getpid()) }
 
 // looks tells whether a check of a file is true; it starts nothing.
-func looks(dir string, c plan.Check) bool {
+func looks(ctx context.Context, dir string, c plan.Check) bool {
 	if c.Run != "" {
 		return false
 	}
-	seen, err := verify.Run(context.Background(), dir, nil, []plan.Check{c})
+	seen, err := verify.Run(ctx, dir, nil, []plan.Check{c})
 	return err == nil && verify.Passed(seen)
 }
 

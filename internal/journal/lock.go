@@ -47,7 +47,7 @@ type Lock struct {
 func TryLock(dir string, h Holder) (*Lock, error) {
 	f := flock.New(filepath.Join(dir, "lock"))
 	if err := plain(f.Path()); err != nil {
-		return nil, fmt.Errorf("locking %s: its lock: %w", dir, err)
+		return nil, fmt.Errorf("locking %s: %w", dir, err)
 	}
 	ok, err := f.TryLock()
 	if err != nil {

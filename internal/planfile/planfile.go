@@ -32,6 +32,8 @@ func Load(path, run string) (*plan.Plan, []plan.Diagnostic, error) {
 		if err != nil {
 			return nil, nil, err
 		}
+		// As short as reading a file, for whoever calls: only a task that somebody is half-way
+		// through writing is waited for, 15 s at most.
 		p, diags, err := l.Plan(context.Background(), run)
 		if err != nil {
 			return nil, nil, refuse.Usage("reading the task list: %s", err)

@@ -79,6 +79,7 @@ func GuardMain(stdin io.Reader, mark string) int {
 		return 0
 	}
 	_, err := sweepMark(mark, nil)
+	// Nobody is left to stop a guard: it does its work after the end of the wavex it guards.
 	if eerr := unenclose(context.Background(), mark, wavex); err != nil || eerr != nil {
 		return 1
 	}

@@ -85,7 +85,7 @@ type Session struct {
 func Open(ctx context.Context, o Options) (*Session, error) {
 	r := &Session{opts: o, plan: o.Plan, config: o.Config}
 	if err := r.openLoop(ctx); err != nil {
-		r.Close()
+		r.Close(ctx)
 		return nil, err
 	}
 	return r, nil
@@ -178,14 +178,15 @@ func withOrigin(b scheduler.RunStarted, events []scheduler.Event) (scheduler.Run
 
 // Close proposes what the run could teach, waits for those who still tell of it, and
 // gives everything back. After a run that was left at once it waits for next to nothing.
-// What goes wrong is a warning. It may be called again.
-func (r *Session) Close() {
+// What goes wrong is a warning. It may be called again. Worktrees are given back also where
+// ctx has ended, as that of a run that was stopped has.
+func (r *Session) Close(ctx context.Context) {
 	for _, end := range r.last {
 		end(!r.ran)
 	}
 	r.last = nil
 	if r.site != nil {
-		if err := r.site.Close(context.Background()); err != nil {
+		if err := r.site.Close(context.WithoutCancel(ctx)); err != nil {
 			fmt.Fprintln(r.opts.Err, "wavex: leaving the worktrees:", err)
 		}
 		r.site = nil

@@ -81,7 +81,7 @@ func run(t *testing.T, o Options) (Outcome, *board) {
 	t.Helper()
 	s, err := Open(t.Context(), o)
 	roomtest.Must(t, err)
-	defer s.Close()
+	defer s.Close(t.Context())
 	b := &board{}
 	out, err := s.Run(t.Context(), Console{View: b})
 	roomtest.Must(t, err)
@@ -162,8 +162,8 @@ func TestOpenRefuses(t *testing.T) {
 	if s, err := Open(t.Context(), o); s != nil || !errors.As(err, &held) || held.Holder.Run != o.Config.Run {
 		t.Errorf("two at once: %v, %v", s, err)
 	}
-	first.Close()
-	first.Close()
+	first.Close(t.Context())
+	first.Close(t.Context())
 	if journal.Held(o.Config.Loop) {
 		t.Error("the lock is still held")
 	}
@@ -273,7 +273,7 @@ func TestLeave(t *testing.T) {
 	if out := <-over; out.Left != 143 || out.State != nil {
 		t.Errorf("%+v", out)
 	}
-	s.Close()
+	s.Close(t.Context())
 	cancel()
 	events, err := record.Read(o.Config.Loop)
 	roomtest.Must(t, err)

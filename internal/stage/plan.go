@@ -18,6 +18,7 @@ import (
 
 	"wavex/internal/decompose"
 	"wavex/internal/intent"
+	"wavex/internal/plan"
 	"wavex/internal/shape"
 	"wavex/internal/wary"
 	"wavex/runner"
@@ -176,7 +177,11 @@ func (m *Machine) notes(ctx context.Context, in Intent) ([]decompose.Note, error
 // decompose makes the plan, once.
 func (m *Machine) decompose(ctx context.Context, in Intent, s shape.Shape, notes []decompose.Note) (decompose.Plan, error) {
 	return once(m, "decompose", func() (decompose.Plan, error) {
-		p := decompose.Planner{Done: m.Done, Ask: func(ctx context.Context, c decompose.Call) (json.RawMessage, error) {
+		var done func(plan.Check) bool
+		if m.Done != nil {
+			done = func(c plan.Check) bool { return m.Done(ctx, c) }
+		}
+		p := decompose.Planner{Done: done, Ask: func(ctx context.Context, c decompose.Call) (json.RawMessage, error) {
 			q := runner.Question{System: c.System, Prompt: c.Prompt, Schema: c.Schema, Tools: readOnly}
 			most := planCap
 			if strings.HasPrefix(c.Step, "critic/") {

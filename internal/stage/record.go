@@ -4,6 +4,7 @@ package stage
 // money. Every change passes through apply, live or replayed.
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -185,7 +186,7 @@ func (m *Machine) shelve() error {
 }
 
 // open takes over what is on record, and closes what an earlier session left open.
-func (m *Machine) open() error {
+func (m *Machine) open(ctx context.Context) error {
 	if m.Say == nil {
 		m.Say = func(string) {}
 	}
@@ -209,7 +210,11 @@ func (m *Machine) open() error {
 		c := m.rec.open[step]
 		end := scheduler.CallEnded{Step: c.Step, Try: c.Try, Outcome: runner.Interrupted, Reason: "wavex ended before the call did", Cost: c.Cap}
 		if m.Recover != nil {
-			end.Cost = m.Recover(c, m.logDir(c.Step, c.Try))
+			end.Cost = m.Recover(ctx, c, m.logDir(c.Step, c.Try))
+		}
+		if cause := context.Cause(ctx); cause != nil {
+			// What is left of the call is ended when somebody goes on.
+			return &CallError{Step: step, Outcome: runner.Interrupted, Reason: cause.Error()}
 		}
 		if err := m.keep(end); err != nil {
 			return err

@@ -54,13 +54,14 @@ type Machine struct {
 	Learnings func() ([]learn.Learning, error)
 	Maxims    func() ([]decompose.Note, error)
 	// Done tells whether a check of a file is true already.
-	Done func(plan.Check) bool
+	Done func(context.Context, plan.Check) bool
 	// Mark is what the processes of this session's calls bear. Each session has its own,
 	// because whatever ends those of a session that was killed may still be at it.
 	Mark string
 	// Recover ends what is left of a call that an earlier session did not see the end of,
-	// and says what it cost. nil: it counts at its cap.
-	Recover func(c scheduler.CallStarted, logDir string) budget.USD
+	// and says what it cost; with the end of ctx the call stays open on record. nil: it
+	// counts at its cap.
+	Recover func(ctx context.Context, c scheduler.CallStarted, logDir string) budget.USD
 	// Clean takes out of an event what must not be kept or shown.
 	Clean func(scheduler.Body) scheduler.Body
 	View  func(scheduler.Event)
@@ -99,7 +100,7 @@ type Intent struct {
 func (m *Machine) Run(ctx context.Context) (Result, error) {
 	var res Result
 	var err error
-	if err = m.open(); err != nil {
+	if err = m.open(ctx); err != nil {
 		return res, err
 	}
 	if res.Intent, err = m.intent(ctx); err != nil {

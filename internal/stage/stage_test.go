@@ -101,7 +101,7 @@ const request = "Write the packages; only the standard library; all tests pass a
 func (w *world) machine(b *book) *stage.Machine {
 	return &stage.Machine{Journal: b, Past: slices.Clone(b.events), Now: func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) },
 		Caller: w, Panel: &counsel.Panel{Caller: w}, Dir: w.dir, Loop: filepath.Join(w.dir, ".loop"), Limits: limits(),
-		Recover: func(c scheduler.CallStarted, _ string) budget.USD { return min(c.Cap, 77) }}
+		Recover: func(_ context.Context, c scheduler.CallStarted, _ string) budget.USD { return min(c.Cap, 77) }}
 }
 
 func limits() budget.Limits { return budget.Limits{USD: 5 * budget.Dollar, NoIterations: true} }
@@ -482,5 +482,38 @@ func TestOneWay(t *testing.T) {
 	}
 	if got := fmt.Sprint(len(res.Shape.Criteria), len(res.Shape.MustNot)); got != "2 2" || !strings.Contains(string(res.Plan.File), "rows are lost") {
 		t.Errorf("%s: %s", got, res.Plan.File)
+	}
+}
+
+// Who stops a session before it has ended what an earlier one left, leaves it to the next.
+func TestStoppedWhileAnEarlierCallIsEnded(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	b := &book{}
+	first := w.machine(b)
+	if err := first.Open(w.opened()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := first.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	left := 1 + slices.IndexFunc(b.events, func(e scheduler.Event) bool { return e.Body.Type() == scheduler.CallStarted{}.Type() })
+	b.events = b.events[:left] // it was killed when the first call had begun
+	ctx, cancel := context.WithCancelCause(t.Context())
+	second := w.machine(b)
+	second.Recover = func(own context.Context, c scheduler.CallStarted, _ string) budget.USD {
+		cancel(errors.New("enough"))
+		<-own.Done()
+		return c.Cap
+	}
+	var call *stage.CallError
+	if _, err := second.Run(ctx); !errors.As(err, &call) || call.Outcome != runner.Interrupted || len(b.events) != left {
+		t.Fatalf("%v; %d records after %d", err, len(b.events), left)
+	}
+	if _, err := w.machine(b).Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if c, ok := b.events[left].Body.(scheduler.CallEnded); !ok || c.Cost != 77 {
+		t.Errorf("the call was not ended then: %+v", b.events[left])
 	}
 }
