@@ -61,7 +61,7 @@ var may = map[string]struct {
 	"internal/refuse":            {[]string{"internal/plan"}, "refusals in words; exit codes are the command line's"},
 	"internal/planfile":          {[]string{"internal/plan", "internal/plan/foreign", "internal/refuse", "internal/rehearse", "internal/tasklist"}, "it reads plans; runs are others' business"},
 	"internal/agent":             {[]string{"counsel", "internal/plan", "internal/rehearse", "runner"}, "who does the work, and nothing of what it is"},
-	"internal/userdata":          {[]string{"internal/decompose", "internal/learn", "internal/refuse"}, "files that are there beyond any run"},
+	"internal/userdata":          {[]string{"internal/decompose", "internal/learn", "internal/refuse", "internal/wary"}, "files that are there beyond any run"},
 	"internal/record":            {[]string{"internal/journal", "internal/loopdir", "internal/plan", "internal/planfile", "internal/refuse", "internal/secret", "internal/stage", "internal/track", "internal/transcript", "internal/ui", "internal/wary", "scheduler"}, "what .loop keeps of runs; it starts nothing"},
 	"internal/forecast":          {[]string{"budget", "internal/plan", "internal/report", "scheduler"}, "a plan before it runs; it reads no file"},
 	"internal/site":              {[]string{"internal/plan", "internal/planfile", "internal/record", "internal/refuse", "internal/report", "internal/secret", "internal/workspace", "runner", "scheduler"}, "where work is done and where it goes; it decides nothing about what runs"},

@@ -17,6 +17,7 @@ import (
 	"wavex/internal/decompose"
 	"wavex/internal/learn"
 	"wavex/internal/refuse"
+	"wavex/internal/wary"
 )
 
 // EnvVar names the user's data folder.
@@ -38,7 +39,12 @@ func Dir() string {
 	case "windows":
 		return filepath.Join(cmp.Or(os.Getenv("LOCALAPPDATA"), filepath.Join(home, "AppData", "Local")), "wavex")
 	}
-	return filepath.Join(cmp.Or(os.Getenv("XDG_DATA_HOME"), filepath.Join(home, ".local", "share")), "wavex")
+	// The XDG base directory specification has a relative path ignored: it would lead
+	// somewhere else from each project.
+	if d := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(d) {
+		return filepath.Join(d, "wavex")
+	}
+	return filepath.Join(home, ".local", "share", "wavex")
 }
 
 // Project is the folder of a project's own learnings, to be kept with the code.
@@ -67,7 +73,7 @@ func Maxims() ([]decompose.Note, error) {
 		if e.IsDir() || strings.HasPrefix(e.Name(), ".") {
 			continue
 		}
-		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		text, err := wary.Read(filepath.Join(dir, e.Name()), maxMaxim)
 		if err != nil {
 			return nil, refuse.Blocked(fmt.Errorf("reading the maxims, without which nothing is planned: %w", err))
 		}
@@ -75,6 +81,9 @@ func Maxims() ([]decompose.Note, error) {
 	}
 	return notes, nil
 }
+
+// maxMaxim bounds a file of rules, in bytes: all of it goes into prompts.
+const maxMaxim = 4 << 20
 
 func rank(name string) int {
 	if name == "custom.md" {
