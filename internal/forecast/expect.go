@@ -3,6 +3,7 @@ package forecast
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"wavex/budget"
@@ -44,27 +45,29 @@ func Expect(events []scheduler.Event, p *plan.Plan, parallel int) Expectation {
 			e.Cost += p.Tasks[i].Estimate.USD
 		}
 		_, longest := p.Graph.CriticalPath(func(i int) float64 { return p.Tasks[i].Estimate.Seconds })
-		e.Time = time.Duration(longest * float64(time.Second))
+		e.Time = bounded(longest * float64(time.Second))
 		return e
 	}
 	cost, low, high := sum(costs, n)
 	e.Cost, e.CostLow, e.CostHigh = budget.USD(cost), budget.USD(low), budget.USD(high)
 	took, low, high := sum(times, rounds)
-	e.Time, e.TimeLow, e.TimeHigh = time.Duration(took), time.Duration(low), time.Duration(high)
+	e.Time, e.TimeLow, e.TimeHigh = bounded(took), bounded(low), bounded(high)
 	return e
 }
 
 // history is what each completed task of the journal cost in micro-dollars, with its
-// panels, and took in nanoseconds.
+// panels, and took in nanoseconds. Work that did not stand with the rest, and was made again,
+// is one task's all the same.
 func history(events []scheduler.Event) (costs, times []float64) {
 	type sums struct{ cost, took float64 }
-	run, tasks := "", map[string]*sums{}
+	run, open, verified := "", map[string]*sums{}, map[string]*sums{}
+	var done []*sums
 	of := func(task string) *sums {
 		key := run + "/" + task
-		if tasks[key] == nil {
-			tasks[key] = &sums{}
+		if open[key] == nil {
+			open[key] = &sums{}
 		}
-		return tasks[key]
+		return open[key]
 	}
 	for _, e := range events {
 		switch b := e.Body.(type) {
@@ -73,14 +76,30 @@ func history(events []scheduler.Event) (costs, times []float64) {
 		case scheduler.CounselEnded:
 			of(b.Task).cost += float64(b.Verdict.Cost)
 		case scheduler.AttemptEnded:
-			s := of(b.Task)
+			s, key := of(b.Task), run+"/"+b.Task
 			s.cost += float64(b.Result.Cost)
 			s.took += float64(b.Result.Duration)
-			if b.Status == scheduler.Completed || b.Status == scheduler.Verified {
-				costs, times = append(costs, s.cost), append(times, s.took)
-				delete(tasks, run+"/"+b.Task)
+			switch b.Status {
+			case scheduler.Verified:
+				verified[key] = s
+				fallthrough
+			case scheduler.Completed:
+				done = append(done, s)
+				delete(open, key)
 			}
+		case scheduler.IntegrationEnded:
+			for _, r := range b.Reopened {
+				key := run + "/" + r.Task
+				if s := verified[key]; s != nil {
+					done = slices.DeleteFunc(done, func(o *sums) bool { return o == s })
+					open[key] = s
+				}
+			}
+			clear(verified) // what was not reopened stands
 		}
+	}
+	for _, s := range done {
+		costs, times = append(costs, s.cost), append(times, s.took)
 	}
 	return costs, times
 }
@@ -102,6 +121,14 @@ func sum(seen []float64, n int) (mid, low, high float64) {
 	}
 	half := z80 * math.Sqrt(varied*(float64(n)+float64(n*n)/float64(len(seen))))
 	return mid, max(0, mid-half), mid + half
+}
+
+// bounded is so many nanoseconds, as far as a Duration can hold them: 292 years.
+func bounded(ns float64) time.Duration {
+	if ns >= math.MaxInt64 {
+		return math.MaxInt64
+	}
+	return time.Duration(ns)
 }
 
 // String is the forecast in words. What it rests on is always said.

@@ -53,7 +53,7 @@ func (m *Makespan) String() string {
 	}
 	say := func(v float64) string {
 		if m.Unit == "s" {
-			return (time.Duration(v*10) * (time.Second / 10)).String()
+			return bounded(v * float64(time.Second)).Truncate(time.Second / 10).String()
 		}
 		return strconv.FormatFloat(v, 'g', 4, 64)
 	}

@@ -1,0 +1,176 @@
+package forecast
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"wavex/budget"
+	"wavex/internal/plan"
+	"wavex/internal/roomtest"
+	"wavex/runner"
+	"wavex/scheduler"
+)
+
+// A forecast lies within its bounds, which are none of a negative sum; what was always
+// alike has no spread, and more of it costs as many times as much.
+func TestSumKeepsItsLaws(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		seen := rapid.SliceOfN(rapid.Float64Range(0, 1e12), 1, 30).Draw(t, "seen")
+		n := rapid.IntRange(1, 10_000).Draw(t, "n")
+		mid, low, high := sum(seen, n)
+		mean := 0.0
+		for _, v := range seen {
+			mean += v
+		}
+		if mean /= float64(len(seen)); math.Abs(mid-mean*float64(n)) > 1e-6*max(1, mid) {
+			t.Fatalf("%d of %v make %v", n, seen, mid)
+		}
+		if len(seen) < enough {
+			if low != 0 || high != 0 {
+				t.Fatalf("%d are too few: %v to %v", len(seen), low, high)
+			}
+			return
+		}
+		if !(0 <= low && low <= mid && mid <= high) {
+			t.Fatalf("%v is not within %v and %v", mid, low, high)
+		}
+		same := make([]float64, len(seen))
+		for i := range same {
+			same[i] = seen[0]
+		}
+		if mid, low, high := sum(same, n); high-low > 1e-6*max(1, mid) {
+			t.Fatalf("of what is always alike %v to %v", low, high)
+		}
+	})
+}
+
+// However large the estimates that a plan may have, what is said of them is no nonsense.
+func TestLargeEstimates(t *testing.T) {
+	t.Parallel()
+	var tasks []string
+	for i := range 400 {
+		blocked := ""
+		if i > 0 {
+			blocked = fmt.Sprintf(`,"blockedBy":["t%d"]`, i-1)
+		}
+		tasks = append(tasks, fmt.Sprintf(`{"id":"t%d","subject":"a","estimate":{"usd":1e9,"seconds":31536000}%s}`, i, blocked))
+	}
+	p := roomtest.Plan(t, ".", `{"tasks":[`+strings.Join(tasks, ",")+`]}`)
+	e := Expect(nil, p, 4)
+	if e.Time <= 0 || e.Cost != 400*1e9*budget.Dollar || strings.Contains(e.String(), "-") {
+		t.Errorf("%+v: %s", e, e)
+	}
+	m, err := Simulate(p)
+	if err != nil || strings.Contains(strings.TrimPrefix(m.String(), "expected at -j"), "-") || strings.Contains(m.String(), "Inf") || strings.Contains(m.String(), "NaN") {
+		t.Errorf("%s, %v", m, err)
+	}
+	for _, d := range Short(p, budget.Limits{USD: budget.Dollar, Iterations: 1, Wall: time.Hour}) {
+		if strings.Contains(d.Message, "$-") || d.Severity != plan.SeverityWarning {
+			t.Errorf("%+v", d)
+		}
+	}
+}
+
+// Work that did not stand with the rest is one task's, with all that it cost; that of another
+// run, and what was not made again, is another's.
+func TestHistory(t *testing.T) {
+	t.Parallel()
+	begun := func(run string) scheduler.Body {
+		return scheduler.RunStarted{Config: scheduler.Config{Run: run}}
+	}
+	end := func(task string, status scheduler.Status, cost budget.USD) scheduler.Body {
+		return scheduler.AttemptEnded{Task: task, Status: status, Result: runner.Result{Cost: cost, Duration: time.Duration(cost)}}
+	}
+	reopened := func(tasks ...string) scheduler.Body {
+		e := scheduler.IntegrationEnded{}
+		for _, id := range tasks {
+			e.Reopened = append(e.Reopened, scheduler.Reopened{Task: id})
+		}
+		return e
+	}
+	for name, c := range map[string]struct {
+		bodies []scheduler.Body
+		want   string
+	}{
+		"nothing":           {nil, "[] []"},
+		"tries and panels":  {[]scheduler.Body{begun("r"), end("a", scheduler.Pending, 1), scheduler.CounselEnded{Task: "a"}, end("a", scheduler.Completed, 2), end("b", scheduler.Failed, 9)}, "[3] [3]"},
+		"together":          {[]scheduler.Body{begun("r"), end("a", scheduler.Verified, 1), end("b", scheduler.Verified, 2), reopened()}, "[1 2] [1 2]"},
+		"made again":        {[]scheduler.Body{begun("r"), end("a", scheduler.Verified, 1), end("b", scheduler.Verified, 2), reopened("a"), end("a", scheduler.Verified, 5), reopened()}, "[2 6] [2 6]"},
+		"never made again":  {[]scheduler.Body{begun("r"), end("a", scheduler.Verified, 1), reopened("a")}, "[] []"},
+		"in two runs":       {[]scheduler.Body{begun("r"), end("a", scheduler.Pending, 1), begun("s"), end("a", scheduler.Completed, 2)}, "[2] [2]"},
+		"after it is whole": {[]scheduler.Body{begun("r"), end("a", scheduler.Verified, 1), reopened(), end("a", scheduler.Verified, 4), reopened("b")}, "[1 4] [1 4]"},
+	} {
+		var events []scheduler.Event
+		for _, b := range c.bodies {
+			events = append(events, scheduler.Event{Body: b})
+		}
+		costs, times := history(events)
+		if got := fmt.Sprint(costs, times); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+// The limits of a plain run, and which of them cannot suffice.
+func TestShort(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ budget, want string }{
+		"nothing said": {`{}`, "[]"},
+		"all suffice":  {`{"usd":1,"iterations":3,"wallClock":"1m"}`, "[]"},
+		"iterations":   {`{"iterations":2}`, "[short-iterations]"},
+		"none set":     {`{"iterations":"unlimited","usd":"none"}`, "[]"},
+		"money":        {`{"usd":0.25}`, "[short-budget]"},
+		"the chain":    {`{"wallClock":"59s"}`, "[short-time]"},
+		"all of them":  {`{"usd":0.01,"iterations":1,"wallClock":"1s"}`, "[short-iterations short-budget short-time]"},
+	} {
+		p := roomtest.Plan(t, ".", `{"budget":`+c.budget+`,"tasks":[{"id":"a","subject":"a","estimate":{"usd":0.1,"seconds":30}},{"id":"b","subject":"b","blockedBy":["a"],"estimate":{"usd":0.1,"seconds":30}},{"id":"c","subject":"c","estimate":{"usd":0.1,"seconds":30}}]}`)
+		var codes []string
+		for _, d := range Short(p, Limits(p)) {
+			codes = append(codes, d.Code)
+		}
+		if got := fmt.Sprint(codes); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+// What a plan is expected to take is at least the best that there is, in any order, and is
+// said in figures.
+func TestSimulate(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		n := rapid.IntRange(1, 12).Draw(rt, "tasks")
+		guess := rapid.Bool().Draw(rt, "estimates")
+		var tasks []string
+		for i := range n {
+			text := fmt.Sprintf(`{"id":"t%d","subject":"a"`, i)
+			if i > 0 && rapid.Bool().Draw(rt, "blocked") {
+				text += fmt.Sprintf(`,"blockedBy":["t%d"]`, rapid.IntRange(0, i-1).Draw(rt, "by"))
+			}
+			if guess {
+				text += fmt.Sprintf(`,"estimate":{"seconds":%d}`, rapid.IntRange(0, 1000).Draw(rt, "seconds"))
+			}
+			tasks = append(tasks, text+"}")
+		}
+		p := roomtest.Plan(t, ".", fmt.Sprintf(`{"parallel":%d,"tasks":[%s]}`, rapid.IntRange(1, 5).Draw(rt, "parallel"), strings.Join(tasks, ",")))
+		m, err := Simulate(p)
+		if err != nil || m == nil {
+			rt.Fatalf("%v, %v", m, err)
+		}
+		if much := 1e-6 * max(1, m.Least); m.Least <= 0 || m.Waves < m.Least-much || m.Eager < m.Least-much {
+			rt.Fatalf("%+v", m)
+		}
+		if s := m.String(); !strings.HasSuffix(s, "\n") || strings.ContainsAny(strings.TrimPrefix(s, "expected at -j"), "-") || strings.Contains(s, "NaN") {
+			rt.Fatalf("%q", s)
+		}
+	})
+	if m, err := Simulate(&plan.Plan{}); m != nil || err != nil || m.String() != "" {
+		t.Errorf("%v, %v", m, err)
+	}
+}
