@@ -272,7 +272,7 @@ func (r *launch) printComplete() {
 }
 
 func (r *launch) newView() ui.View {
-	o := ui.Options{ASCII: r.opts.ascii, Status: r.opts.status}
+	o := ui.Options{ASCII: r.opts.ascii, Status: r.opts.status, Asks: r.config.Attended}
 	if r.opts.output == "json" {
 		return ui.NDJSON(r.std.Out)
 	}

@@ -19,6 +19,7 @@ import (
 	"wavex/internal/learn"
 	"wavex/internal/plan"
 	"wavex/internal/refuse"
+	"wavex/internal/ui"
 	"wavex/scheduler"
 )
 
@@ -54,7 +55,15 @@ func (r *launch) person() scheduler.Person {
 	if !r.config.Attended {
 		return nil
 	}
-	return r.sitting()
+	return atGate{r.sitting()}
+}
+
+// atGate is a person whose questions the view shows, behind what it shows of the run.
+type atGate struct{ *person }
+
+// Confirm waits for the answer to a question that stands there.
+func (g atGate) Confirm(ctx context.Context, question string) (bool, error) {
+	return g.answer(ctx, question)
 }
 
 // sitting is the person at the terminal: one for all questions of a session, so that no
@@ -70,8 +79,13 @@ func (r *launch) sitting() *person {
 // for then is for the next question. (Nothing ends a read of a terminal but a line, so
 // its goroutine may be there until the process ends.)
 func (p *person) Confirm(ctx context.Context, question string) (bool, error) {
+	fmt.Fprint(p.out, ui.Prompt(question))
+	return p.answer(ctx, question)
+}
+
+// answer takes the answer to a question that was put, and puts it again after another one.
+func (p *person) answer(ctx context.Context, question string) (bool, error) {
 	for {
-		fmt.Fprintf(p.out, "\n%s [Y/n] ", question)
 		line, err := p.next(ctx)
 		if err != nil {
 			fmt.Fprintln(p.out)
@@ -80,7 +94,7 @@ func (p *person) Confirm(ctx context.Context, question string) (bool, error) {
 		if yes, ok := yesOrNo(line); ok {
 			return yes, nil
 		}
-		fmt.Fprintln(p.out, "Please answer yes or no.")
+		fmt.Fprint(p.out, "Please answer yes or no.\n"+ui.Prompt(question))
 	}
 }
 

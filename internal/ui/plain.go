@@ -20,6 +20,7 @@ type plain struct {
 
 	mu   sync.Mutex
 	last map[string]string // by task: the last observation written
+	open string            // the question that waits for an answer, as it stands there; "": none
 }
 
 // Plain writes timestamped lines (RFC 3339 UTC) for pipes and CI logs: the [LOOP]
@@ -57,10 +58,44 @@ func (v *plain) say(at time.Time, lines ...string) {
 			b.WriteString(at.UTC().Format(time.RFC3339) + " " + l + "\n")
 		}
 	}
-	v.out.put([]byte(b.String()))
+	v.put([]byte(b.String()))
 }
 
+// put writes a piece. A question that waits for an answer is put again behind it: the last
+// line is what a person answers to.
+func (v *plain) put(piece []byte) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.open != "" && len(piece) > 0 {
+		piece = append(append([]byte("\n"), piece...), v.open...)
+	}
+	v.out.put(piece)
+}
+
+// ask opens a question, or with "" closes the one that is open.
+func (v *plain) ask(question string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.open = ""
+	if question != "" {
+		v.open = Prompt(question)
+		v.out.put([]byte(v.open))
+	}
+}
+
+// Prompt is a question as it stands there for a yes or no.
+func Prompt(question string) string { return "\n" + question + " [Y/n] " }
+
 func (v *plain) Event(e scheduler.Event, s *scheduler.State) {
+	if v.opts.Asks {
+		switch b := e.Body.(type) {
+		case scheduler.Asked:
+			v.ask(text(b.Text))
+			return
+		case scheduler.Answered, scheduler.Draining, scheduler.RunEnded:
+			v.ask("")
+		}
+	}
 	say := func(lines ...string) { v.say(e.Time, lines...) }
 	switch b := e.Body.(type) {
 	case scheduler.RunStarted:
@@ -121,7 +156,7 @@ func (v *plain) ended(at time.Time, b scheduler.AttemptEnded, s *scheduler.State
 		say(stopping(*b.Stop, s)...)
 	}
 	if v.opts.Status && b.Charged {
-		v.out.put([]byte(status(s, &v.next, at)))
+		v.put([]byte(status(s, &v.next, at)))
 	}
 }
 
@@ -131,9 +166,9 @@ func (v *plain) end(e scheduler.Event, b scheduler.RunEnded, s *scheduler.State,
 	say(l)
 	sum := report.Of(s, nil)
 	sum.Ended = e.Time
-	v.out.put([]byte("\n" + sum.Table(160, v.opts.ASCII)))
+	v.put([]byte("\n" + sum.Table(160, v.opts.ASCII)))
 	if v.opts.Status {
-		v.out.put([]byte(status(s, &v.next, e.Time)))
+		v.put([]byte(status(s, &v.next, e.Time)))
 	}
 }
 

@@ -7,8 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"wavex/dag"
+	"wavex/internal/plan"
 	"wavex/internal/report/reporttest"
 	"wavex/runner"
+	"wavex/scheduler"
 )
 
 func openPlain(o Options) func(*buffer) View {
@@ -130,5 +133,33 @@ func TestHostileTexts(t *testing.T) {
 		if n := strings.Count("\n"+got, "\n---LOOP_STATUS---"); name == "plain" && n != 3 {
 			t.Errorf("%s: %d status blocks, want 3", name, n)
 		}
+	}
+}
+
+// A question is the last thing that stands there while it waits for an answer, whatever is
+// told meanwhile.
+func TestPlainAsksBehindWhatItTells(t *testing.T) {
+	t.Parallel()
+	out := &buffer{}
+	s := scheduler.NewState(&plan.Plan{Tasks: []plan.Task{{ID: "a", Subject: "First"}}, Graph: dag.NewBuilder(0, 0).Build(1)})
+	v := Plain(out, Options{Asks: true, Now: func() time.Time { return reporttest.Start }})
+	tell := func(b scheduler.Body) { v.Event(scheduler.Event{Time: reporttest.Start, Body: b}, s) }
+	tell(scheduler.Notice{Text: "before"})
+	tell(scheduler.Asked{Gate: "retry", Task: "a", Text: "Retry \x1b[31ma?"})
+	tell(scheduler.Notice{Text: "meanwhile"})
+	v.Observe(runner.Observation{Task: "a", Kind: "api_retry", Text: "again"})
+	tell(scheduler.Answered{Gate: "retry", Task: "a", Yes: true})
+	tell(scheduler.Notice{Text: "after"})
+	tell(scheduler.Asked{Gate: "G3", Text: "Done?"})
+	tell(scheduler.Draining{Stop: scheduler.Stop{Reason: "stopped"}})
+	if err := v.Close(); err != nil {
+		t.Fatal(err)
+	}
+	at := reporttest.Start.UTC().Format(time.RFC3339) + " "
+	got := strings.ReplaceAll(out.String(), at, "")
+	const question = "\nRetry a? [Y/n] "
+	want := "notice: before\n" + question + "\nnotice: meanwhile\n" + question + "\na api_retry: again\n" + question + "notice: after\n" + "\nDone? [Y/n] "
+	if !strings.HasPrefix(got, want) || strings.Count(got, "Done?") != 1 {
+		t.Errorf("told:\n%q\nwant\n%q", got, want)
 	}
 }

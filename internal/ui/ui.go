@@ -34,6 +34,7 @@ type Options struct {
 	Color  bool             // see Color
 	ASCII  bool             // no character beyond ASCII of our own
 	Status bool             // Plain: the status block after each iteration (LEDGER S2-34)
+	Asks   bool             // Plain: questions are put to a person here, as the last thing that stands there
 
 	// Shape and Workflow fill the first announcement (LEDGER S2-31) where somebody
 	// has scored the request: "Tool (9/10)" and "A", "B" or "C".
