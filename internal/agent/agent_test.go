@@ -1,0 +1,116 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"wavex/internal/rehearse"
+	"wavex/internal/roomtest"
+	"wavex/runner"
+)
+
+func TestMain(m *testing.M) { roomtest.Main(m) }
+
+func scenario(t *testing.T, text string) *rehearse.Scenario {
+	t.Helper()
+	s, err := rehearse.ParseScenario([]byte(text))
+	roomtest.Must(t, err)
+	return s
+}
+
+func TestNeeded(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		`{"tasks":[{"id":"a","subject":"a","command":"true"}]}`:                          false,
+		`{"tasks":[{"id":"a","subject":"a","command":"true"},{"id":"b","subject":"b"}]}`: true,
+	} {
+		if got := Needed(roomtest.Plan(t, ".", text)); got != want {
+			t.Errorf("%s: %v", text, got)
+		}
+	}
+}
+
+// Only the stand-in is told of its sessions, and of how fast time runs where that is said.
+func TestEnv(t *testing.T) {
+	if env := (Agent{Name: Claude}).Env("/l", "r"); env != nil {
+		t.Errorf("claude is told %v", env)
+	}
+	for speed, want := range map[string]int{"": 1, "10": 2} {
+		t.Setenv(rehearse.SpeedVar, speed)
+		env := Agent{Name: Rehearsal}.Env("/l", "r")
+		if len(env) != want || env[rehearse.SpeedVar] != speed || env[rehearse.SessionsVar] != filepath.Join("/l", "runs", "r", "sessions") {
+			t.Errorf("%q: %v", speed, env)
+		}
+	}
+}
+
+// The plan's block, the task's over it, and the scenario over both; a task that the plan
+// lacks is strange, but for those that a review may make.
+func TestBlock(t *testing.T) {
+	t.Parallel()
+	p := roomtest.Plan(t, ".", `{"rehearse":{"duration":"1s","cost":1},"tasks":[{"id":"T-1","subject":"a","rehearse":{"cost":2}},{"id":"b","subject":"b"}]}`)
+	a := Agent{Name: Rehearsal, Scenario: scenario(t, `{"tasks":{"T-1":{"duration":"3s"},"t-001":{},"R-001":{},"zz":{}}}`)}
+	for i, want := range []string{`{"cost":2,"duration":"3s"}`, `{"cost":1,"duration":"1s"}`} {
+		if got := shown(t, a.Block(p, &p.Tasks[i])); got != want {
+			t.Errorf("%s: %s, want %s", p.Tasks[i].ID, got, want)
+		}
+	}
+	if got := fmt.Sprint(a.Strange(p)); got != "[t-001 zz]" {
+		t.Errorf("strange are %s", got)
+	}
+	a.Scenario = nil
+	if got := shown(t, a.Block(p, &p.Tasks[0])); got != `{"cost":2,"duration":"1s"}` || a.Strange(p) != nil {
+		t.Errorf("without a scenario %s, %v", got, a.Strange(p))
+	}
+}
+
+// shown is a block with its keys in order.
+func shown(t *testing.T, raw json.RawMessage) string {
+	t.Helper()
+	var v any
+	roomtest.Must(t, json.Unmarshal(raw, &v))
+	out, err := json.Marshal(v)
+	roomtest.Must(t, err)
+	return string(out)
+}
+
+// Where no scenario says otherwise a lean call finds nothing to mend, and what is refuted
+// stands; what the caller made up is not replaced. All of it is a block that the stand-in takes.
+func TestStandIn(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{"review/round-1/tester": `"score":8`, "precheck/a": `"verdict":"go"`, "refute/1": `"refuted":false`, "review": `"score":8`, "counsel/debugger": "", "reviewer/x": "", "": ""} {
+		got := string(standIn(runner.Question{Name: name}))
+		if want == "" && got != "" || want != "" && !contains(t, got, want) {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+		if got != "" {
+			if _, err := rehearse.ParseBlock(json.RawMessage(got)); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+	own := Answer(map[string]any{"score": 1})
+	if got := standIn(runner.Question{Name: "review/x", Rehearse: own}); string(got) != string(own) {
+		t.Errorf("%s", got)
+	}
+	if got := Answer(func() {}); got != nil {
+		t.Errorf("what is no data: %s", got)
+	}
+}
+
+// contains tells whether a block is JSON with such a member of its answer.
+func contains(t *testing.T, block, member string) bool {
+	t.Helper()
+	var b struct {
+		Structured map[string]any `json:"structured"`
+	}
+	roomtest.Must(t, json.Unmarshal([]byte(block), &b))
+	for k, v := range b.Structured {
+		if text, err := json.Marshal(map[string]any{k: v}); err == nil && string(text) == "{"+member+"}" {
+			return true
+		}
+	}
+	return false
+}
