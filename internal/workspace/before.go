@@ -49,7 +49,7 @@ func Remember(ctx context.Context, project, at string, env []string) error {
 	if err := os.MkdirAll(filepath.Join(at, "objects"), 0o700); err != nil {
 		return err
 	}
-	text, err := os.ReadFile(absolute(project, index))
+	text, err := wary.Read(absolute(project, index), maxIndex)
 	switch {
 	case errors.Is(err, fs.ErrNotExist): // nothing was ever added
 	case err != nil:

@@ -3,6 +3,7 @@
 package workspace
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -26,5 +27,28 @@ func TestPipesForWhatIsKept(t *testing.T) {
 	}
 	if b, ok := Remembered(dir); ok {
 		t.Errorf("remembered: %+v", b)
+	}
+}
+
+// Nor does one for git's index, where all that is there is to be kept.
+func TestPipeForTheIndex(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, files{"a": "a\n"})
+	points, err := OpenPoints(t.Context(), r.dir, "r", r.env)
+	must(t, err)
+	index := filepath.Join(r.dir, ".git", "index")
+	must(t, errors.Join(os.Remove(index), unix.Mkfifo(index, 0o600)))
+	if err := Remember(t.Context(), r.dir, t.TempDir(), r.env); !errors.Is(err, wary.ErrNoFile) {
+		t.Errorf("remembered: %v", err)
+	}
+	if err := points.Before(t.Context(), "a"); !errors.Is(err, wary.ErrNoFile) {
+		t.Errorf("a checkpoint: %v", err)
+	}
+	// Nor does an end at any moment: it is an error as any other.
+	ctx, cancel := context.WithCancelCause(t.Context())
+	why := errors.New("enough")
+	cancel(why)
+	if _, _, err := points.aside(ctx, true); !errors.Is(err, why) {
+		t.Errorf("after the end: %v", err)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+
+	"wavex/internal/wary"
 )
 
 // This file keeps checkpoints of a directory that tasks share: commits of everything
@@ -145,6 +147,9 @@ func (p *Points) commit(ctx context.Context, g git, subject string) (string, err
 	return g.feed(ctx, fmt.Sprintf("%s\n\nWavex-Run: %s\n%s%d\n", subject, p.run, gapTrailer, gapsIn(p.run, refs)), args...)
 }
 
+// maxIndex bounds, in bytes, what is read of an index.
+const maxIndex = 1 << 30
+
 // aside is git with an index of its own: a copy of the user's, which saves reading every
 // file, or an empty one. done removes it.
 func (p *Points) aside(ctx context.Context, filled bool) (g git, done func(), err error) {
@@ -152,10 +157,10 @@ func (p *Points) aside(ctx context.Context, filled bool) (g git, done func(), er
 	if err != nil {
 		return g, nil, err
 	}
-	done = func() { _ = os.RemoveAll(dir) } // what stays is a temporary file
+	remove := func() { _ = os.RemoveAll(dir) } // what stays is a temporary file
 	defer func() {
 		if err != nil {
-			done()
+			remove()
 		}
 	}()
 	index := filepath.Join(dir, "index")
@@ -167,7 +172,7 @@ func (p *Points) aside(ctx context.Context, filled bool) (g git, done func(), er
 		if path = filepath.FromSlash(path); !filepath.IsAbs(path) {
 			path = filepath.Join(p.g.dir, path)
 		}
-		text, err := os.ReadFile(path)
+		text, err := wary.Read(path, maxIndex)
 		switch {
 		case errors.Is(err, fs.ErrNotExist): // nothing was ever added
 		case err != nil:
@@ -178,7 +183,7 @@ func (p *Points) aside(ctx context.Context, filled bool) (g git, done func(), er
 			}
 		}
 	}
-	return p.g.with("GIT_INDEX_FILE=" + index), done, nil
+	return p.g.with("GIT_INDEX_FILE=" + index), remove, nil
 }
 
 func pointPrefix(run string) string { return "refs/wavex/" + run + ".points/" }
