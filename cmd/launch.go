@@ -266,13 +266,13 @@ func (r *launch) printComplete() {
 	if r.opts.output != "text" {
 		return
 	}
-	if _, err := r.std.Out.Write(r.secrets.Bytes([]byte(report.Completion(r.state, columns(r.std.Out), r.opts.ascii)))); err != nil {
+	if _, err := r.std.Out.Write(r.secrets.Bytes([]byte(report.Completion(r.state, columns(r.std.Out), asciiOnly(r.opts.ascii, r.std.Out, os.Getenv))))); err != nil {
 		fmt.Fprintln(r.std.Err, "wavex: writing the last block:", err) // a reader that is gone makes the run no worse
 	}
 }
 
 func (r *launch) newView() ui.View {
-	o := ui.Options{ASCII: r.opts.ascii, Status: r.opts.status, Asks: r.config.Attended}
+	o := ui.Options{ASCII: asciiOnly(r.opts.ascii, r.std.Err, os.Getenv), Status: r.opts.status, Asks: r.config.Attended}
 	if r.opts.output == "json" {
 		return ui.NDJSON(r.std.Out)
 	}

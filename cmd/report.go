@@ -71,7 +71,7 @@ func runReport(args []string, o reportOptions, std Stdio) error {
 	} else {
 		sum := report.Of(past.State, past.Events).Seen(past.Alive)
 		if o.format == "table" {
-			out = []byte(sum.Table(columns(std.Out), false))
+			out = []byte(sum.Table(columns(std.Out), asciiOnly(false, std.Out, os.Getenv)))
 		} else {
 			out, err = render(past, &sum, o.format)
 		}

@@ -48,6 +48,7 @@ Exit status: 0 shown, 2 there is no run here, 5 --rebuild could not write.`,
 
 func runStatus(args []string, output string, again, ascii, plain bool, std Stdio) error {
 	wide := columns(std.Out)
+	ascii = asciiOnly(ascii, std.Out, os.Getenv)
 	look := ui.Options{ASCII: ascii, Width: func() int { return cmp.Or(wide, 100) }}
 	p, err := keptRun(args)
 	loop, path, lerr := shownLoop(args)

@@ -67,6 +67,7 @@ func runWatch(ctx context.Context, args []string, o watchOptions, std Stdio) err
 	if err != nil {
 		return err
 	}
+	o.ascii = asciiOnly(o.ascii, std.Out, os.Getenv)
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if o.web {
