@@ -28,13 +28,18 @@ type board struct {
 	mu     sync.Mutex
 	events []scheduler.Event
 	told   chan string // takes the type of each event; nil: nobody asks
+	after  func(n int) // is told how many events there were; nil: nobody asks
 	closed int
 }
 
 func (b *board) Event(e scheduler.Event, _ *scheduler.State) {
 	b.mu.Lock()
 	b.events = append(b.events, e)
+	n := len(b.events)
 	b.mu.Unlock()
+	if b.after != nil {
+		b.after(n)
+	}
 	if b.told != nil {
 		b.told <- e.Body.Type()
 	}
@@ -284,5 +289,40 @@ func TestLeave(t *testing.T) {
 	o.Resume, o.Seen = true, len(events)
 	if out, _ := run(t, o); out.End.Status != "complete" {
 		t.Errorf("%+v", out.End)
+	}
+}
+
+// Many commands side by side, a wish to stop in the middle, and a resume: each is done, and
+// done once.
+func TestStopAmongMany(t *testing.T) {
+	var tasks []string
+	for n := range 40 {
+		tasks = append(tasks, fmt.Sprintf(`{"id":"t%d","subject":"A","command":"echo once >> t%d"}`, n, n))
+	}
+	o, said := options(t, t.TempDir(), `{"tasks":[`+strings.Join(tasks, ",")+`]}`)
+	o.Config.Parallel = 8
+	s, err := Open(t.Context(), o)
+	roomtest.Must(t, err)
+	signals := make(chan scheduler.Signal, 1)
+	b := &board{after: func(n int) {
+		if n == 15 { // the loop has the wish before it does anything further
+			signals <- scheduler.Signal{Name: "SIGINT", Code: 130}
+		}
+	}}
+	out, err := s.Run(t.Context(), Console{View: b, Signals: signals})
+	s.Close(t.Context())
+	if done := out.End.Tasks.Completed; err != nil || out.End.Status != "interrupted" || done == 0 || done == len(tasks) || out.End.Tasks.Failed != 0 {
+		t.Fatalf("%+v, %v\n%s", out.End, err, said)
+	}
+	events, err := record.Read(o.Config.Loop)
+	roomtest.Must(t, err)
+	o.Resume, o.Seen = true, len(events)
+	if out, _ := run(t, o); out.End.Status != "complete" || out.End.Iterations != len(tasks) {
+		t.Errorf("%+v\n%s", out.End, said)
+	}
+	for n := range tasks {
+		if got, err := os.ReadFile(filepath.Join(o.Config.Dir, fmt.Sprintf("t%d", n))); err != nil || string(got) != "once\n" {
+			t.Errorf("task %d: %q, %v", n, got, err)
+		}
 	}
 }
