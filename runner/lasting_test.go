@@ -91,14 +91,13 @@ func TestNoneWaitsForever(t *testing.T) {
 // be it that its start takes too long or that nothing is heard of it; the task has not stalled.
 func TestNeverReady(t *testing.T) {
 	t.Parallel()
-	plain := []step{{Await: "do it"}, {Print: with(initLine, firstID, secondID)}, {Print: again}, {EOF: true}}
 	for name, tc := range map[string]struct{ starting, idle time.Duration }{
 		"it takes too long": {time.Millisecond, time.Hour},
 		"nothing is heard":  {time.Hour, 5 * time.Second}, // enough for the one in the plain way to start
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := setup(t, script{Steps: []step{{EOF: true}}, With: map[string][]step{"--settings": plain}})
+			b := setup(t, script{Steps: []step{{EOF: true}}, With: map[string][]step{"--settings": inPlace()}})
 			b.agent.Warm = NewWarm(1, 0)
 			defer b.agent.Warm.Close()
 			b.req.Checks = []plan.Check{{Run: "true"}}
@@ -114,9 +113,8 @@ func TestNeverReady(t *testing.T) {
 // to wait for that any more.
 func TestTwoThatDoNotAnswer(t *testing.T) {
 	t.Parallel()
-	plain := []step{{Await: "do it"}, {Print: with(initLine, firstID, secondID)}, {Print: again}, {EOF: true}}
 	b := setup(t, script{Steps: []step{{EOF: true}}, With: map[string][]step{
-		"--session-id": append(serves(clearing, resultGood), step{EOF: true}), "--settings": plain}})
+		"--session-id": append(serves(clearing, resultGood), step{EOF: true}), "--settings": inPlace()}})
 	w := NewWarm(2, 0)
 	defer w.Close()
 	w.patience = time.Millisecond

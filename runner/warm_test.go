@@ -189,10 +189,9 @@ func TestProcessesThatDoNotServeTwice(t *testing.T) {
 // what it spent instead is not lost.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
-	plain := []step{{Await: "do it"}, {Print: with(initLine, firstID, secondID)}, {Print: again}, {EOF: true}}
 	t.Run("no settings", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, script{Steps: []step{{Await: readyID}, {Print: unready}, {EOF: true}}, With: map[string][]step{"--settings": plain}})
+		b := setup(t, script{Steps: []step{{Await: readyID}, {Print: unready}, {EOF: true}}, With: map[string][]step{"--settings": inPlace()}})
 		b.agent.Warm = NewWarm(2, 0)
 		defer b.agent.Warm.Close()
 		b.req.Checks = []plan.Check{{Run: "true"}}
@@ -204,7 +203,7 @@ func TestRefusals(t *testing.T) {
 		t.Parallel()
 		asked := with(isClear, `"num_turns":0`, `"num_turns":1`, `0.00625,"usage"`, `0.007,"usage"`)
 		b := setup(t, script{Steps: append(serves(clearing, resultGood), step{Await: readyID}, step{Print: readied}, step{Await: clearCommand}, step{Print: asked}, step{EOF: true}),
-			With: map[string][]step{"--settings": plain}})
+			With: map[string][]step{"--settings": inPlace()}})
 		b.agent.Warm = NewWarm(2, 0)
 		defer b.agent.Warm.Close()
 		if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != Done || len(b.agent.Warm.waiting()) != 1 {
@@ -234,19 +233,31 @@ func TestTurnAfterTheResult(t *testing.T) {
 	}
 }
 
-// A process that waits and does not answer any more costs a moment, not the attempt.
-func TestDeafProcess(t *testing.T) {
-	t.Parallel()
-	plain := []step{{Await: "do it"}, {Print: with(initLine, firstID, secondID)}, {Print: again}, {EOF: true}}
-	b := setup(t, script{Steps: append(serves(clearing, resultGood), step{EOF: true}), With: map[string][]step{"--settings": plain}})
+// handOver is a place where a process has served one attempt, does the steps after that and
+// waits. The next attempt's request is the bench's; in the plain way it would get others.
+func handOver(t *testing.T, after, plain []step) *bench {
+	t.Helper()
+	b := setup(t, script{Steps: append(serves(clearing, resultGood), after...), With: map[string][]step{"--settings": inPlace()}})
 	b.agent.Warm = NewWarm(1, 0)
-	b.agent.Warm.patience = time.Millisecond
-	defer b.agent.Warm.Close()
+	t.Cleanup(b.agent.Warm.Close)
 	if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != Done || len(b.agent.Warm.waiting()) != 1 {
 		t.Fatalf("first: %+v", r)
 	}
 	b.req.Checks = []plan.Check{{Run: "true"}}
 	b.req.LogDir = filepath.Join(b.logs, "second")
+	return b
+}
+
+// inPlace is a process in the plain way that does the work.
+func inPlace() []step {
+	return []step{{Await: "do it"}, {Print: with(initLine, firstID, secondID)}, {Print: again}, {EOF: true}}
+}
+
+// A process that waits and does not answer any more costs a moment, not the attempt.
+func TestDeafProcess(t *testing.T) {
+	t.Parallel()
+	b := handOver(t, []step{{EOF: true}}, inPlace())
+	b.agent.Warm.patience = time.Millisecond
 	if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != Done || r.Cost != 10_000 || r.Session != secondID {
 		t.Errorf("second: %+v", r)
 	}
@@ -267,21 +278,13 @@ func TestStoppedBeforeThePrompt(t *testing.T) {
 // A process that dies in the hand-over has not got the prompt: another does the work.
 func TestDiesInTheHandOver(t *testing.T) {
 	t.Parallel()
-	plain := []step{{Await: "do it"}, {Print: with(initLine, firstID, secondID)}, {Print: again}, {EOF: true}}
-	for name, steps := range map[string][]step{
+	for name, after := range map[string][]step{
 		"at once":          {{Await: readyID}, {Die: true}},
 		"when it is ready": {{Await: readyID}, {Print: readied}, {Await: clearCommand}, {Exit: code(1)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := setup(t, script{Steps: append(serves(clearing, resultGood), steps...), With: map[string][]step{"--settings": plain}})
-			b.agent.Warm = NewWarm(1, 0)
-			defer b.agent.Warm.Close()
-			if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != Done || len(b.agent.Warm.waiting()) != 1 {
-				t.Fatalf("first: %+v", r)
-			}
-			b.req.Checks = []plan.Check{{Run: "true"}}
-			b.req.LogDir = filepath.Join(b.logs, "second")
+			b := handOver(t, after, inPlace())
 			if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != Done || r.Cost != 10_000 || r.Session != secondID {
 				t.Errorf("second: %+v", r)
 			}
@@ -294,22 +297,14 @@ func TestDiesInTheHandOver(t *testing.T) {
 func TestStoppedInTheHandOver(t *testing.T) {
 	t.Parallel()
 	begun := filepath.Join(t.TempDir(), "begun")
-	b := setup(t, script{Steps: append(serves(clearing, resultGood), step{EOF: true}, step{Print: retryLine}, step{Print: again}),
-		With: map[string][]step{"--settings": {{Touch: begun}, {EOF: true}}}})
-	b.agent.Warm = NewWarm(1, 0)
+	b := handOver(t, []step{{EOF: true}, {Print: retryLine}, {Print: again}}, []step{{Touch: begun}, {EOF: true}})
 	b.agent.Warm.patience = time.Millisecond
-	defer b.agent.Warm.Close()
-	if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != Done || len(b.agent.Warm.waiting()) != 1 {
-		t.Fatalf("first: %+v", r)
-	}
 	ctx, stop := context.WithCancelCause(t.Context())
 	b.agent.Observe = func(o Observation) {
 		if o.Kind == "api_retry" {
 			stop(errors.New("enough"))
 		}
 	}
-	b.req.Checks = []plan.Check{{Run: "true"}}
-	b.req.LogDir = filepath.Join(b.logs, "second")
 	if r := b.agent.Attempt(ctx, b.req); r.Outcome != Interrupted || r.Cost != 3750 {
 		t.Errorf("second: %+v", r)
 	}
