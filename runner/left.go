@@ -3,7 +3,6 @@ package runner
 import (
 	"encoding/json"
 	"maps"
-	"os"
 	"path/filepath"
 
 	"wavex/internal/wary"
@@ -63,7 +62,7 @@ func (b base) keepLeft(first base, req Request) {
 	}
 	data, err := json.Marshal(l)
 	if err == nil {
-		_ = os.WriteFile(leftPath(req.Base), append(data, '\n'), 0o600)
+		_ = wary.Write(leftPath(req.Base), append(data, '\n'), 0o600)
 	}
 }
 

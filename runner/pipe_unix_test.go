@@ -29,6 +29,10 @@ func TestPipesForOwnFiles(t *testing.T) {
 	if now := was.mended(req); now.Guards["a"] != "1" {
 		t.Errorf("what was left: %+v", now)
 	}
+	was.keepLeft(was, req)
+	if text, err := wary.Read(leftPath(req.Base), 1<<10); err != nil || len(text) == 0 {
+		t.Errorf("what is left is not kept: %q, %v", text, err)
+	}
 	if _, err := Recall(dir, nil, 0); !errors.Is(err, wary.ErrNoFile) {
 		t.Errorf("the stream: %v", err)
 	}

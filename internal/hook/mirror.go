@@ -13,6 +13,7 @@ import (
 	"wavex/internal/plan"
 	"wavex/internal/prompt"
 	"wavex/internal/ui"
+	"wavex/internal/wary"
 	"wavex/scheduler"
 )
 
@@ -104,7 +105,7 @@ func write(path string, c Card, clean func([]byte) []byte) error {
 	}
 	if err == nil {
 		next := path + ".next"
-		if err = os.WriteFile(next, append(b, '\n'), 0o600); err == nil {
+		if err = wary.Write(next, append(b, '\n'), 0o600); err == nil {
 			err = os.Rename(next, path)
 		}
 	}

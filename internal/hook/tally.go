@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"os"
 	"path/filepath"
 
@@ -34,9 +33,6 @@ func Count(in Input, r Run) (streak int, ok bool) {
 	path := tallyPath(r.Loop, in.Session)
 	var was tally
 	b, err := wary.Read(path, maxTally)
-	if errors.Is(err, wary.ErrNoFile) {
-		return 0, false // to write to a named pipe could take for ever
-	}
 	if err == nil {
 		_ = json.Unmarshal(b, &was) // unreadable: it begins again
 	}
@@ -54,7 +50,7 @@ func Count(in Input, r Run) (streak int, ok bool) {
 	}
 	if err == nil {
 		// Neither synced nor renamed: it must be quick, and a torn count begins again.
-		err = os.WriteFile(path, append(b, '\n'), 0o600)
+		err = wary.Write(path, append(b, '\n'), 0o600)
 	}
 	return now.Streak, err == nil
 }

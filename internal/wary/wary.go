@@ -1,4 +1,4 @@
-// Package wary reads files where agents have been at work. In the place of a file there may
+// Package wary reads and writes files where agents have been at work. In the place of a file there may
 // be a named pipe, which keeps whoever opens it waiting, a device without an end, or more
 // than the memory holds: none of them is read. It does not know what the files are.
 package wary
@@ -95,4 +95,20 @@ func open(from opener, name string) (*os.File, error) {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: errors.Join(err, ErrNoFile)}
 	}
 	return f, nil
+}
+
+// Write is os.WriteFile for a file of our own in such a place. What is there and is neither a
+// file nor a directory is removed: it could keep the writer waiting.
+func Write(path string, text []byte, perm fs.FileMode) error {
+	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() && !st.IsDir() {
+		if err := os.Remove(path); err != nil {
+			return err
+		}
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|atOnce, perm)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	return errors.Join(err, f.Close())
 }

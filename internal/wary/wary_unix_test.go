@@ -28,3 +28,22 @@ func TestPipesAndDevices(t *testing.T) {
 		}
 	}
 }
+
+// A file of our own is written in the place of a pipe and of a link to a device.
+func TestWrite(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	roomtest.Files{"file": "a long text"}.Write(t, dir)
+	roomtest.Pipe(t, filepath.Join(dir, "pipe"))
+	roomtest.Must(t, os.Symlink(os.DevNull, filepath.Join(dir, "device")))
+	for _, name := range []string{"pipe", "device", "file", "none"} {
+		path := filepath.Join(dir, name)
+		roomtest.Must(t, wary.Write(path, []byte("text"), 0o600))
+		if text, err := wary.Read(path, 9); string(text) != "text" || err != nil {
+			t.Errorf("%s: %q, %v", name, text, err)
+		}
+	}
+	if err := wary.Write(dir, nil, 0o600); err == nil {
+		t.Error("a directory was written")
+	}
+}

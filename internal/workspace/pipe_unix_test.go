@@ -25,6 +25,10 @@ func TestPipesForWhatIsKept(t *testing.T) {
 	if _, err := readState(filepath.Join(dir, "state.json")); !errors.Is(err, wary.ErrNoFile) {
 		t.Errorf("the state: %v", err)
 	}
+	m := newRepo(t, files{"a": "a\n"})
+	w := m.open(m.options("r"))
+	must(t, unix.Mkfifo(statePath(w.o.Loop, "r")+".new", 0o600))
+	must(t, w.save(false))
 	if b, ok := Remembered(dir); ok {
 		t.Errorf("remembered: %+v", b)
 	}

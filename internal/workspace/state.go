@@ -81,7 +81,7 @@ func (m *Manager) save(durable bool) error {
 		err = maybe.WriteFile(path, data, 0o600)
 	} else {
 		temp := path + ".new" // one writer: m.mu is held
-		if err = os.WriteFile(temp, data, 0o600); err == nil {
+		if err = wary.Write(temp, data, 0o600); err == nil {
 			err = os.Rename(temp, path)
 		}
 	}
