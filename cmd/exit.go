@@ -115,5 +115,13 @@ func wayOut(err error) string {
 	return ""
 }
 
+// outOf says what helps before a command that continues.
+func outOf(err error) string {
+	if full(err) {
+		return "free some space there"
+	}
+	return "put that right"
+}
+
 // full tells whether a write failed for want of space.
 func full(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }

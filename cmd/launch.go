@@ -248,11 +248,7 @@ func (r *launch) finish(out session.Outcome, err error) error {
 	var lost *journal.WriteError
 	switch {
 	case errors.As(err, &lost):
-		how := "put that right"
-		if full(err) {
-			how = "free some space there"
-		}
-		return &advised{err, fmt.Sprintf("what was under way was stopped; %s, then continue with: wavex resume %s", how, plan.Word(r.plan.Path))}
+		return &advised{err, fmt.Sprintf("what was under way was stopped; %s, then continue with: wavex resume %s", outOf(err), plan.Word(r.plan.Path))}
 	case err != nil:
 		return err
 	case out.Left != 0:

@@ -141,6 +141,16 @@ func (p *person) line(prompt string) (string, error) {
 	return line, nil
 }
 
+// ask is line until ctx ends.
+func (p *person) ask(ctx context.Context, prompt string) (string, error) {
+	fmt.Fprint(p.out, prompt)
+	line, err := p.next(ctx)
+	if err != nil {
+		fmt.Fprintln(p.out)
+	}
+	return line, err
+}
+
 // yes asks a question that is answered by yes unless somebody says no.
 func (p *person) yes(question string) (bool, error) {
 	for {
@@ -156,9 +166,9 @@ func (p *person) yes(question string) (bool, error) {
 }
 
 // Recalled asks which of the learnings do not matter.
-func (p *person) Recalled(list []learn.Learning) ([]string, error) {
+func (p *person) Recalled(ctx context.Context, list []learn.Learning) ([]string, error) {
 	for {
-		a, err := p.line("Keep them in mind? Enter keeps all, numbers dismiss some, none dismisses all: ")
+		a, err := p.ask(ctx, "Keep them in mind? Enter keeps all, numbers dismiss some, none dismisses all: ")
 		if err != nil {
 			return nil, err
 		}
@@ -186,7 +196,7 @@ func (p *person) Recalled(list []learn.Learning) ([]string, error) {
 }
 
 // Clarify asks each question; a letter takes a proposal.
-func (p *person) Clarify(s intent.Score, asked []counsel.Asked) (map[string]string, error) {
+func (p *person) Clarify(ctx context.Context, s intent.Score, asked []counsel.Asked) (map[string]string, error) {
 	fmt.Fprintf(p.out, "The request is not clear enough yet: %s. At least %d points are needed.\nEnter skips a question; an empty round ends it.\n", s, intent.Ready)
 	out := map[string]string{}
 	for _, q := range asked {
@@ -194,7 +204,7 @@ func (p *person) Clarify(s intent.Score, asked []counsel.Asked) (map[string]stri
 		for i, x := range q.Proposals {
 			fmt.Fprintf(p.out, "  %c) %s\n", 'a'+i, x)
 		}
-		a, err := p.line("> ")
+		a, err := p.ask(ctx, "> ")
 		if err != nil {
 			return nil, err
 		}

@@ -91,7 +91,7 @@ func (q *request) stop(err error, signalled int) error {
 	case errors.As(err, &shape):
 		return refuse.Blocked(fmt.Errorf("%w; put it right or remove it, then continue with: %s", err, again))
 	case errors.As(err, &full):
-		return fmt.Errorf("%w\nput that right, then continue with: %s", err, again)
+		return &advised{err, outOf(err) + ", then continue with: " + again}
 	case errors.Is(err, errNoAnswer):
 		fmt.Fprintf(out, "wavex: no answer, so nothing more was done; %s; continue with: %s\n", spent, again)
 		return exitCode(exitBlocked)

@@ -27,7 +27,7 @@ type Recall struct {
 }
 
 // recall surfaces learnings once for a request, never again on a resume (LEDGER S0-51).
-func (m *Machine) recall() (Recall, error) {
+func (m *Machine) recall(ctx context.Context) (Recall, error) {
 	return once(m, "recall", func() (Recall, error) {
 		r := Recall{Surfaced: []learn.Learning{}, Query: m.rec.opened.Request}
 		if m.Learnings == nil {
@@ -49,7 +49,7 @@ func (m *Machine) recall() (Recall, error) {
 			m.Say(fmt.Sprintf("  %d. %s", i+1, l))
 		}
 		if m.Person != nil {
-			if r.Dismissed, err = m.Person.Recalled(r.Surfaced); err != nil {
+			if r.Dismissed, err = m.Person.Recalled(ctx, r.Surfaced); err != nil {
 				return r, err
 			}
 		}
@@ -69,7 +69,7 @@ const maxRounds = 5
 // intent scores the request, has it clarified where somebody can be asked, and decides.
 // The result is on record: it is never worked out again (LEDGER S0-46).
 func (m *Machine) intent(ctx context.Context) (Intent, error) {
-	recall, err := m.recall()
+	recall, err := m.recall(ctx)
 	if err != nil {
 		return Intent{}, err
 	}
@@ -88,7 +88,7 @@ func (m *Machine) intent(ctx context.Context) (Intent, error) {
 			if in.Asked, err = m.clarify(ctx, round, in.Request, in.Score); err != nil {
 				return in, err
 			}
-			clearer, err := m.answers(round, in)
+			clearer, err := m.answers(ctx, round, in)
 			if err != nil {
 				return in, err
 			}
@@ -237,12 +237,12 @@ func general(s intent.Score) []counsel.Asked {
 
 // answers asks a person, and gives the clearer request; "" when there is nobody, or
 // nothing was answered.
-func (m *Machine) answers(round int, in Intent) (string, error) {
+func (m *Machine) answers(ctx context.Context, round int, in Intent) (string, error) {
 	if m.Person == nil {
 		return "", nil
 	}
 	return once(m, fmt.Sprintf("answers/%d", round), func() (string, error) {
-		given, err := m.Person.Clarify(in.Score, in.Asked)
+		given, err := m.Person.Clarify(ctx, in.Score, in.Asked)
 		if err != nil {
 			return "", err
 		}

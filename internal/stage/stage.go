@@ -21,14 +21,14 @@ import (
 	"wavex/scheduler"
 )
 
-// Person is whoever sits at the terminal. Its methods block until there is an answer; an
-// error is the lack of one.
+// Person is whoever sits at the terminal. Its methods block until there is an answer, or
+// ctx ends; an error is the lack of one.
 type Person interface {
 	// Recalled shows learnings and gives the ids of those that do not matter here.
-	Recalled(list []learn.Learning) (dismissed []string, err error)
+	Recalled(ctx context.Context, list []learn.Learning) (dismissed []string, err error)
 	// Clarify asks what a request leaves open, and gives the answers by dimension; none means that
 	// the person gives up.
-	Clarify(s intent.Score, asked []counsel.Asked) (map[string]string, error)
+	Clarify(ctx context.Context, s intent.Score, asked []counsel.Asked) (map[string]string, error)
 }
 
 // Machine goes through the stages. All fields but Person, Say, View, Panel, Learnings,

@@ -306,12 +306,12 @@ type somebody struct {
 	recalled int
 }
 
-func (p *somebody) Recalled(list []learn.Learning) ([]string, error) {
+func (p *somebody) Recalled(_ context.Context, list []learn.Learning) ([]string, error) {
 	p.recalled++
 	return []string{list[0].ID}, nil
 }
 
-func (p *somebody) Clarify(s intent.Score, asked []counsel.Asked) (map[string]string, error) {
+func (p *somebody) Clarify(_ context.Context, s intent.Score, asked []counsel.Asked) (map[string]string, error) {
 	if s.Total() >= intent.Ready || len(asked) != len(s.Missing()) {
 		p.t.Errorf("asked %d questions at %s", len(asked), s)
 	}

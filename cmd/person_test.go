@@ -1,0 +1,49 @@
+package cmd
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"testing"
+
+	"wavex/counsel"
+	"wavex/internal/intent"
+	"wavex/scheduler"
+)
+
+// A Ctrl-C at a question of the stages ends the question, though no line comes.
+func TestNoLineAfterAnInterrupt(t *testing.T) {
+	t.Parallel()
+	in, typing := io.Pipe()
+	t.Cleanup(func() { _ = typing.Close() }) // ends the read that nobody waits for any more
+	ctx, cancel := context.WithCancelCause(t.Context())
+	out := &prompted{at: "> ", then: func() { cancel(scheduler.ErrInterrupted) }}
+	p := &person{in: bufio.NewReader(in), out: out}
+	_, err := p.Clarify(ctx, intent.Score{}, []counsel.Asked{{Dimension: "done", Question: "When is it over?"}})
+	if !errors.Is(err, scheduler.ErrInterrupted) {
+		t.Errorf("clarifying ended with %v", err)
+	}
+	if _, err := p.Recalled(ctx, nil); !errors.Is(err, scheduler.ErrInterrupted) {
+		t.Errorf("recalling ended with %v", err)
+	}
+	if !bytes.HasSuffix(out.Bytes(), []byte("\n")) {
+		t.Errorf("what follows stands behind the prompt: %q", out.String())
+	}
+}
+
+// prompted does something once a prompt stands there.
+type prompted struct {
+	bytes.Buffer
+	at   string
+	then func()
+}
+
+func (p *prompted) Write(b []byte) (int, error) {
+	n, err := p.Buffer.Write(b)
+	if bytes.HasSuffix(b, []byte(p.at)) {
+		p.then()
+	}
+	return n, err
+}
