@@ -64,15 +64,21 @@ func blockers(p *plan.Plan, i int) []string {
 	return out
 }
 
-func graphText(w io.Writer, p *plan.Plan) {
+// tasksByWave lists the tasks of each wave, the first wave first.
+func tasksByWave(p *plan.Plan) [][]int {
 	wave, total := p.Waves()
-	byWave := make([][]int, total+1)
+	out := make([][]int, total)
 	for i, n := range wave {
-		byWave[n] = append(byWave[n], i)
+		out[n-1] = append(out[n-1], i)
 	}
-	for n := 1; n <= total; n++ {
-		fmt.Fprintf(w, "wave %d of %d\n", n, total)
-		for _, i := range byWave[n] {
+	return out
+}
+
+func graphText(w io.Writer, p *plan.Plan) {
+	waves := tasksByWave(p)
+	for n, tasks := range waves {
+		fmt.Fprintf(w, "wave %d of %d\n", n+1, len(waves))
+		for _, i := range tasks {
 			fmt.Fprintf(w, "  %s", p.Tasks[i].ID)
 			if s := safe.Line(p.Tasks[i].Title()); s != "" {
 				fmt.Fprintf(w, "  %s", s)

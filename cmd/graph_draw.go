@@ -38,14 +38,9 @@ func drawn(t *plan.Task) []string {
 
 func graphDot(w io.Writer, p *plan.Plan) {
 	fmt.Fprintln(w, "digraph plan {\n  rankdir=LR;\n  node [shape=box];")
-	wave, total := p.Waves()
-	byWave := make([][]int, total+1)
-	for i, n := range wave {
-		byWave[n] = append(byWave[n], i)
-	}
-	for n := 1; n <= total; n++ {
-		fmt.Fprintf(w, "  { rank=same; // wave %d\n", n)
-		for _, i := range byWave[n] {
+	for n, tasks := range tasksByWave(p) {
+		fmt.Fprintf(w, "  { rank=same; // wave %d\n", n+1)
+		for _, i := range tasks {
 			lines := drawn(&p.Tasks[i])
 			for k, l := range lines {
 				lines[k] = dotText(strings.ReplaceAll(l, "&", "&amp;"))
@@ -71,17 +66,12 @@ func dotText(s string) string {
 
 func graphMermaid(w io.Writer, p *plan.Plan) {
 	fmt.Fprintln(w, "flowchart LR")
-	wave, total := p.Waves()
-	byWave := make([][]int, total+1)
-	for i, n := range wave {
-		byWave[n] = append(byWave[n], i)
-	}
-	for n := 1; n <= total; n++ {
-		if len(byWave[n]) == 0 {
+	for n, tasks := range tasksByWave(p) {
+		if len(tasks) == 0 {
 			continue
 		}
-		fmt.Fprintf(w, "  subgraph wave%d[wave %d]\n", n, n)
-		for _, i := range byWave[n] {
+		fmt.Fprintf(w, "  subgraph wave%d[wave %d]\n", n+1, n+1)
+		for _, i := range tasks {
 			lines := drawn(&p.Tasks[i])
 			for k, l := range lines {
 				lines[k] = mermaidText(l)
