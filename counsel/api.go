@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"wavex/budget"
+	"wavex/internal/wary"
 	"wavex/runner"
 )
 
@@ -289,7 +290,7 @@ func (a *API) keep(dir, name string, data []byte) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, name), data, 0o600)
+	return wary.Write(filepath.Join(dir, name), data, 0o600)
 }
 
 // readAll reads a bounded response.

@@ -17,6 +17,7 @@ import (
 	"wavex/internal/plan"
 	"wavex/internal/proc"
 	"wavex/internal/verify"
+	"wavex/internal/wary"
 )
 
 // The defaults of an attempt's limits.
@@ -295,7 +296,7 @@ func (a *Agent) assign(env map[string]string, logDir string, what assignment) er
 		return err
 	}
 	// As it is: it is what the stand-in is told, not what is kept of it.
-	return os.WriteFile(path, append(data, '\n'), 0o600)
+	return wary.Write(path, append(data, '\n'), 0o600)
 }
 
 // environ builds the environment of a child: never more than proc lets pass.

@@ -2,12 +2,12 @@ package runner
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 
 	"wavex/budget"
+	"wavex/internal/wary"
 )
 
 // argumentMax is how long a text may be as an argument, in bytes. The kernel's bound is
@@ -134,7 +134,7 @@ func texted(args []string, flag, text, logDir string) ([]string, error) {
 		return append(args, flag, text), nil
 	}
 	path := filepath.Join(logDir, systemFile)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+	if err := wary.Write(path, []byte(text), 0o600); err != nil {
 		return nil, err
 	}
 	return append(args, flag+"-file", path), nil

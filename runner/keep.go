@@ -5,6 +5,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"wavex/internal/wary"
 )
 
 // This file writes what is kept of an attempt: readable by the owner alone, and without
@@ -40,7 +42,7 @@ func (a *Agent) create(dir, name string) (*record, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	f, err := wary.Create(filepath.Join(dir, name), 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +72,7 @@ func (a *Agent) keep(path string, data []byte) error {
 	if a.Secrets != nil {
 		data = a.Secrets.Bytes(data)
 	}
-	return os.WriteFile(path, data, 0o600)
+	return wary.Write(path, data, 0o600)
 }
 
 // keepJSON writes a value, and makes the folder of a command task that has none yet.

@@ -4,6 +4,7 @@ package runner
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -38,5 +39,39 @@ func TestPipesForOwnFiles(t *testing.T) {
 	}
 	if words := plainWords(filepath.Join(dir, "stderr.txt"), "stray"); words != "stray" {
 		t.Errorf("its words: %q", words)
+	}
+}
+
+// In the folder of an attempt that is to come somebody may have laid links and pipes: a record
+// is written beside them, not through.
+func TestRecordsFollowNoLink(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	theirs := filepath.Join(t.TempDir(), "theirs")
+	if err := os.WriteFile(theirs, []byte("theirs"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(theirs, filepath.Join(dir, streamFile)); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mkfifo(filepath.Join(dir, promptFile), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a := &Agent{}
+	r, err := a.create(dir, streamFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Write([]byte("ours")); err != nil {
+		t.Error(err)
+	}
+	r.close()
+	if err := a.keep(filepath.Join(dir, promptFile), []byte("ours")); err != nil {
+		t.Error(err)
+	}
+	for path, want := range map[string]string{theirs: "theirs", filepath.Join(dir, streamFile): "ours", filepath.Join(dir, promptFile): "ours"} {
+		if text, err := os.ReadFile(path); err != nil || string(text) != want {
+			t.Errorf("%s: %q, %v", filepath.Base(path), text, err)
+		}
 	}
 }

@@ -66,8 +66,8 @@ func (e *Excerpt) String() string {
 	if e.total <= int64(e.max()) {
 		return clean(string(e.head)+tail, e.max())
 	}
-	head := cutBack(string(e.head), len(e.head)-markRoom/2)
-	tail = cutFront(tail, markRoom/2)
+	head := wholeBack(string(e.head), len(e.head)-markRoom/2)
+	tail = wholeFront(tail, markRoom/2)
 	head, tail = clean(head, len(head)), clean(tail, len(tail))
 	return head + fmt.Sprintf("\n... %d bytes left out ...\n", e.total-int64(len(head)+len(tail))) + tail
 }
@@ -86,6 +86,36 @@ func OneLine(s string, n int) string {
 		return s
 	}
 	return cutBack(s, n-3) + "..."
+}
+
+// longWord is how far, in bytes, a cut moves to leave no part of a word: half a key is not
+// known as a secret any more, and half a path leads nowhere. Longer words are cut.
+const longWord = 256
+
+const blanks = " \t\r\n"
+
+// wholeBack is cutBack, and leaves no begin of a word at the end.
+func wholeBack(s string, n int) string {
+	cut := cutBack(s, n)
+	if len(cut) < len(s) && strings.IndexByte(blanks, s[len(cut)]) >= 0 {
+		return cut
+	}
+	if k := strings.LastIndexAny(cut, blanks); k >= len(cut)-min(longWord, len(cut)/2) {
+		return cut[:max(k, 0)]
+	}
+	return cut
+}
+
+// wholeFront is cutFront, and leaves no end of a word at the begin.
+func wholeFront(s string, n int) string {
+	cut := cutFront(s, n)
+	if k := len(s) - len(cut); k > 0 && strings.IndexByte(blanks, s[k-1]) >= 0 {
+		return cut
+	}
+	if k := strings.IndexAny(cut, blanks); k >= 0 && k < min(longWord, len(cut)/2) {
+		return cut[k+1:]
+	}
+	return cut
 }
 
 // clean makes valid UTF-8 of s, not longer than n bytes, with plain line ends.

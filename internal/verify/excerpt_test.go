@@ -61,3 +61,23 @@ func TestOneLine(t *testing.T) {
 		}
 	}
 }
+
+// A cut leaves no part of a word, for a part of a key is not known as a secret any more; of
+// a word without an end it does.
+func TestExcerptKeepsWordsWhole(t *testing.T) {
+	t.Parallel()
+	key := "sk-" + strings.Repeat("k", 100)
+	for n := range 300 {
+		for _, text := range []string{
+			strings.Repeat("a", n) + " " + key + " " + strings.Repeat("word ", 200),
+			strings.Repeat("word ", 200) + "\n" + key + "\n" + strings.Repeat("z", n),
+		} {
+			if got := verify.Shorten(text, 600); strings.Contains(got, "k") && !strings.Contains(got, key) {
+				t.Fatalf("%d: %q", n, got)
+			}
+		}
+	}
+	if got := verify.Shorten(strings.Repeat("x", 5000), 600); len(got) < 500 {
+		t.Errorf("of a long word: %q", got)
+	}
+}

@@ -97,15 +97,21 @@ func open(from opener, name string) (*os.File, error) {
 	return f, nil
 }
 
-// Write is os.WriteFile for a file of our own in such a place. What is there and is neither a
-// file nor a directory is removed: it could keep the writer waiting.
-func Write(path string, text []byte, perm fs.FileMode) error {
-	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() && !st.IsDir() {
+// Create is os.Create for a file of our own in such a place, with permissions. What is there
+// and is neither a file nor a directory is removed: a pipe could keep the writer waiting, and a
+// link could lead to a file of somebody else's.
+func Create(path string, perm fs.FileMode) (*os.File, error) {
+	if st, err := os.Lstat(path); err == nil && !st.Mode().IsRegular() && !st.IsDir() {
 		if err := os.Remove(path); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|atOnce, perm)
+	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|atOnce|noLink, perm)
+}
+
+// Write is os.WriteFile by Create.
+func Write(path string, text []byte, perm fs.FileMode) error {
+	f, err := Create(path, perm)
 	if err != nil {
 		return err
 	}

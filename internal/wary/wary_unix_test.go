@@ -29,19 +29,28 @@ func TestPipesAndDevices(t *testing.T) {
 	}
 }
 
-// A file of our own is written in the place of a pipe and of a link to a device.
+// A file of our own is written in the place of a pipe and of a link, not where that leads.
 func TestWrite(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	roomtest.Files{"file": "a long text"}.Write(t, dir)
 	roomtest.Pipe(t, filepath.Join(dir, "pipe"))
 	roomtest.Must(t, os.Symlink(os.DevNull, filepath.Join(dir, "device")))
-	for _, name := range []string{"pipe", "device", "file", "none"} {
+	roomtest.Files{"theirs": "a long text of theirs"}.Write(t, dir)
+	roomtest.Must(t, os.Symlink("theirs", filepath.Join(dir, "link")))
+	roomtest.Must(t, os.Symlink("nowhere", filepath.Join(dir, "dangling")))
+	for _, name := range []string{"pipe", "device", "file", "none", "link", "dangling"} {
 		path := filepath.Join(dir, name)
 		roomtest.Must(t, wary.Write(path, []byte("text"), 0o600))
 		if text, err := wary.Read(path, 9); string(text) != "text" || err != nil {
 			t.Errorf("%s: %q, %v", name, text, err)
 		}
+	}
+	if text, err := wary.Read(filepath.Join(dir, "theirs"), 99); string(text) != "a long text of theirs" || err != nil {
+		t.Errorf("theirs: %q, %v", text, err)
+	}
+	if _, err := os.Lstat(filepath.Join(dir, "nowhere")); err == nil {
+		t.Error("a link was followed")
 	}
 	if err := wary.Write(dir, nil, 0o600); err == nil {
 		t.Error("a directory was written")
