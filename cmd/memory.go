@@ -51,9 +51,8 @@ func freeIn(root fs.FS) int64 {
 
 // left is the least that a group and those around it have left, at least 1. What they have
 // of files, which can be read again, is not counted as used; stat is what precedes the names
-// of that. In a container without a namespace
-// of its own for groups the path is the host's and leads nowhere; the mount is the
-// container's group then.
+// of that. In a container without a namespace of its own for groups the path is the host's
+// and leads nowhere; the mount is the container's group then.
 func left(root fs.FS, mount, group, limit, used, stat string) int64 {
 	least := int64(math.MaxInt64)
 	for dir := path.Join("/", group); ; dir = path.Dir(dir) {

@@ -1,7 +1,5 @@
 package scheduler
 
-import "slices"
-
 // This file compares a run before and after an edit of its plan. It knows no files, and
 // changes nothing: what an edit does follows from the keys of the tasks.
 
@@ -34,7 +32,7 @@ func Edited(before, now *State) *Edit {
 			e.Dropped = append(e.Dropped, before.Plan.Tasks[j].ID)
 		}
 	}
-	if before.Plan.Digest == now.Plan.Digest && slices.Equal([]int{len(e.Again), len(e.Changed), len(e.Added), len(e.Dropped)}, make([]int, 4)) {
+	if before.Plan.Digest == now.Plan.Digest && len(e.Again)+len(e.Changed)+len(e.Added)+len(e.Dropped) == 0 {
 		return nil
 	}
 	return e
