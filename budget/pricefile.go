@@ -138,13 +138,20 @@ func (r *priceReader) model(name string) error {
 	who := fmt.Sprintf("model %q", name)
 	var m price
 	long := false
-	err := r.rates(who, begins, &m.rates, func(field string) (bool, error) {
+	err := r.rates(who, begins, &m.rates, func(field string) (known bool, err error) {
+		if field == "fast" {
+			m.fast, err = r.number(who + ": fast")
+			if err == nil && m.fast < 1 {
+				err = r.mistake("%s: fast must be a factor of 1 or more", who)
+			}
+			return true, err
+		}
 		if field != "long" {
 			return false, nil
 		}
 		long = true
 		begins, above := r.at, int64(0)
-		err := r.rates(who+", long", begins, &m.long, func(field string) (known bool, err error) {
+		err = r.rates(who+", long", begins, &m.long, func(field string) (known bool, err error) {
 			if field == "above" {
 				above, err = r.number(who + ", long: above")
 				return true, err

@@ -39,7 +39,31 @@ type price struct {
 	rates Rates
 	above int64 // tokens of prompt; 0: no such bound
 	long  Rates
+	fast  int64 // factor of all rates in the fast mode of the API; 0: the model has none
 }
+
+// Tokens is the usage of one API response.
+type Tokens struct {
+	Input      int64
+	Output     int64
+	CacheRead  int64
+	CacheWrite int64 // to the cache, for five minutes or an hour
+	CacheHour  int64 // the part of CacheWrite that lives an hour
+	Searches   int64 // web searches of the API's own tool
+	Fast       bool  // served in the fast mode of the API (usage.speed is "fast")
+}
+
+// Pico is an amount of money in millionths of a micro-dollar. Sums of priced responses are kept
+// in it, so that they are rounded once.
+type Pico int64
+
+// USD rounds to the nearest micro-dollar, half up.
+func (p Pico) USD() USD { return USD(p/picos) + USD((p%picos+picos/2)/picos) }
+
+const (
+	picos       = 1_000_000
+	searchPrice = 10_000 // micro-dollars of one web search (observed on claude 2.1.197 and 2.1.330)
+)
 
 const priceUnit = "micro-dollars per million tokens"
 
@@ -70,21 +94,43 @@ func LoadPrices(overlay []byte) (Prices, error) {
 // over several is priced as long when the sum of their prompts is: that may be too
 // much, but with long prompts dearer than short ones it is never too little.
 func (p Prices) Cost(model string, in, out, cacheRead, cacheWrite int64) (USD, bool) {
+	s, ok := p.sum(model, Tokens{Input: in, Output: out, CacheRead: cacheRead, CacheWrite: cacheWrite})
+	return s.million(), ok
+}
+
+// Price prices one response. Model is as in Cost; an amount too large for a Pico stays at the
+// largest. An hour's cache entry costs twice its input, whatever the model, and the fast mode a
+// factor of all of it (both observed on claude 2.1.330).
+func (p Prices) Price(model string, t Tokens) (Pico, bool) {
+	s, ok := p.sum(model, t)
+	if s.hi > 0 || s.lo > math.MaxInt64 {
+		return math.MaxInt64, ok
+	}
+	return Pico(s.lo), ok
+}
+
+func (p Prices) sum(model string, t Tokens) (s sum, ok bool) {
 	m, ok := p.find(model)
 	if !ok {
-		return 0, false
+		return s, false
 	}
-	in, out, cacheRead, cacheWrite = max(in, 0), max(out, 0), max(cacheRead, 0), max(cacheWrite, 0)
+	in, write, read := max(t.Input, 0), max(t.CacheWrite, 0), max(t.CacheRead, 0)
+	hour := min(max(t.CacheHour, 0), write)
 	r := m.rates
-	if m.above > 0 && add(add(in, cacheRead), cacheWrite) > m.above {
+	if m.above > 0 && add(add(in, read), write) > m.above {
 		r = m.long
 	}
-	var s sum
 	s.mul(in, r.Input)
-	s.mul(out, r.Output)
-	s.mul(cacheRead, r.CacheRead)
-	s.mul(cacheWrite, r.CacheWrite)
-	return s.million(), true
+	s.mul(hour, r.Input)
+	s.mul(hour, r.Input)
+	s.mul(max(t.Output, 0), r.Output)
+	s.mul(read, r.CacheRead)
+	s.mul(write-hour, r.CacheWrite)
+	if t.Fast && m.fast > 1 {
+		s.times(uint64(m.fast))
+	}
+	s.mul(max(t.Searches, 0), searchPrice*picos)
+	return s, true
 }
 
 func (p Prices) find(model string) (price, bool) {
@@ -111,6 +157,16 @@ func (s *sum) mul(count int64, rate USD) {
 	var carry uint64
 	s.lo, carry = bits.Add64(s.lo, lo, 0)
 	s.hi, _ = bits.Add64(s.hi, hi, carry)
+}
+
+// times multiplies the sum, which stays at the largest there is.
+func (s *sum) times(n uint64) {
+	over, hi := bits.Mul64(s.hi, n)
+	carry, lo := bits.Mul64(s.lo, n)
+	hi, more := bits.Add64(hi, carry, 0)
+	if s.hi, s.lo = hi, lo; over > 0 || more > 0 {
+		s.hi, s.lo = math.MaxUint64, math.MaxUint64
+	}
 }
 
 // million is the sum over a million, rounded half up, at most the largest amount.

@@ -58,6 +58,43 @@ func TestListedPrices(t *testing.T) {
 	}
 }
 
+// What claude 2.1.330 reported (costUSD) for one response of each usage, in micro-dollars.
+func TestPriceIsTheCLIs(t *testing.T) {
+	t.Parallel()
+	p := load(t, "")
+	for _, c := range []struct {
+		model string
+		use   Tokens
+		want  Pico
+	}{
+		{"claude-sonnet-4-5", Tokens{Input: 10, Output: 8000, CacheRead: 100, CacheWrite: 1000, CacheHour: 600}, 125_160},
+		{"claude-sonnet-4-5", Tokens{Input: 1000, Output: 100, Searches: 2}, 24_500},
+		{"claude-opus-5-5", Tokens{CacheWrite: 10_000, CacheHour: 10_000, Fast: true}, 160_000},
+		{"claude-opus-5-5", Tokens{CacheRead: 10_000, Fast: true}, 4000},
+		{"claude-opus-5", Tokens{Output: 10_000, Fast: true}, 500_000},
+		{"claude-opus-4-7", Tokens{Output: 10_000, Fast: true}, 1_500_000},
+		{"claude-opus-4-6", Tokens{CacheWrite: 10_000, Fast: true}, 375_000},
+		{"claude-opus-4-5", Tokens{Output: 10_000, Fast: true}, 250_000},
+		{"claude-haiku-5-5", Tokens{Input: 100_000}, 10_000},
+		{"claude-haiku-5-5", Tokens{Input: 110_000}, 55_000},
+		{"claude-haiku-5-5", Tokens{CacheWrite: 60_000, CacheHour: 60_000}, 12_000},
+		{"claude-haiku-5-5", Tokens{CacheWrite: 100_001, CacheHour: 100_001}, 100_001},
+		{"claude-opus-5-5", Tokens{Input: -1, CacheHour: 5}, 0},
+	} {
+		if got, ok := p.Price(c.model, c.use); !ok || got != c.want*picos {
+			t.Errorf("%s %+v: %d, %v, want %d", c.model, c.use, got, ok, c.want*picos)
+		}
+	}
+	if got, ok := p.Price("claude-opus-5-5", Tokens{Output: math.MaxInt64, Fast: true}); !ok || got != math.MaxInt64 {
+		t.Errorf("the largest: %d, %v", got, ok)
+	}
+	for pico, want := range map[Pico]USD{0: 0, 499_999: 0, 500_000: 1, 1_499_999: 1, math.MaxInt64: 9_223_372_036_855} {
+		if got := pico.USD(); got != want {
+			t.Errorf("%d pico: %d, want %d", pico, got, want)
+		}
+	}
+}
+
 // The proportions of the price list hold for every line: a slip in one digit shows.
 func TestListedProportions(t *testing.T) {
 	t.Parallel()
@@ -103,6 +140,7 @@ func TestOverlay(t *testing.T) {
 		`{"models":{"a":{"input":1}}}`:       `model "a": output is missing`,
 		`{"models":{"a":{"input":-1}}}`:      `model "a": input is negative`,
 		`{"models":{"a":{"input":1.5}}}`:     "1.5",
+		`{"models":{"a":{"fast":0}}}`:        "fast must be a factor",
 		`{"models":{"a":{"input":"cheap"}}}`: `want a whole number, not "cheap"`,
 		`{"models":{"a":{"input":1,"output":1,"cache_read":1,"cache_write":1,"long":{"input":1,"output":1,"cache_read":1,"cache_write":1}}}}`: "above must be",
 		`{"models":{"a":{"input":1,"output":1,"cache_read":1,"cache_write":1,"long":{"above":5}}}}`:                                           `model "a", long: input is missing`,
