@@ -1,12 +1,11 @@
-// Package fakeapi is a scripted Messages API on loopback for tests against the real
-// claude CLI. A test says which conversation gets which replies; a reply with a
+// Package fakeapi is a scripted Messages API on loopback, for tests against the real
+// claude CLI and for probes of it. A test says which conversation gets which replies; a reply with a
 // tool_use block makes the CLI really run the tool, so a script drives a real
 // process through real edits. What the server was asked is on record, can be waited
 // for without polling, and what it charged can be compared with what the CLI reports.
 //
 // It knows the wire format, as observed on claude 2.1.197, and nothing of wavex:
-// neither plans nor runs nor the CLI's own output. It serves tests only, and only
-// 127.0.0.1.
+// neither plans nor runs nor the CLI's own output. It serves only 127.0.0.1.
 //
 // # A script
 //

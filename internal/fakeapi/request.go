@@ -1,13 +1,16 @@
 package fakeapi
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"wavex/internal/lazy"
 )
 
 // Request is one request the server got. Its body is decoded at the first question
@@ -89,6 +92,9 @@ func (r *Request) decode() *message {
 	return &r.msg
 }
 
+// ToolID is the id of the ith tool call that the request is answered with.
+func (r *Request) ToolID(i int) string { return fmt.Sprintf("toolu_%04d_%d", r.N, i) }
+
 // Err tells why the body is not a Messages request, or nil.
 func (r *Request) Err() error { r.decode(); return r.err }
 
@@ -108,6 +114,12 @@ func (r *Request) Tools() []string {
 		names = append(names, t.Name)
 	}
 	return names
+}
+
+// Offers tells whether the model may use a tool: it is in the request's list, or named on a line of
+// its own in a message, as one that the CLI loads when it is asked for (observed on claude 2.1.330).
+func (r *Request) Offers(tool string) bool {
+	return slices.Contains(r.Tools(), tool) || bytes.Contains(r.Body, []byte(`\n`+tool+`\n`))
 }
 
 // FirstUser is the text of the first user message: the prompt, and what the CLI
@@ -180,18 +192,18 @@ func (r *Request) ToolResults() []ToolResult {
 	return out
 }
 
-var uuid = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
+var uuid = lazy.Regexp(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 
 // Session is the CLI's session id, or "". The CLI (2.1.197) sends it as a header.
 func (r *Request) Session() string {
-	return uuid.FindString(r.Header.Get("X-Claude-Code-Session-Id"))
+	return uuid().FindString(r.Header.Get("X-Claude-Code-Session-Id"))
 }
 
-var cwd = regexp.MustCompile(`(?m)[Ww]orking directory: (.+)$`)
+var cwd = lazy.Regexp(`(?m)[Ww]orking directory: (.+)$`)
 
 // Dir is the working directory that the CLI's system prompt names, or "".
 func (r *Request) Dir() string {
-	if m := cwd.FindStringSubmatch(r.System() + "\n" + r.FirstUser()); m != nil {
+	if m := cwd().FindStringSubmatch(r.System() + "\n" + r.FirstUser()); m != nil {
 		return strings.TrimSpace(m[1])
 	}
 	return ""

@@ -41,7 +41,7 @@ func concrete(reply Reply, r *Request) answer {
 		a.blocks = append(a.blocks, object{"type": "text", "text": reply.Text})
 	}
 	for i, t := range reply.Tools {
-		a.blocks = append(a.blocks, object{"type": "tool_use", "id": fmt.Sprintf("toolu_%04d_%d", r.N, i),
+		a.blocks = append(a.blocks, object{"type": "tool_use", "id": r.ToolID(i),
 			"name": t.Name, "input": t.input(r)})
 	}
 	return a

@@ -1,0 +1,94 @@
+package known
+
+import (
+	"fmt"
+	"strings"
+
+	"wavex/internal/claude/statement"
+)
+
+// Refusal returns why no run may use the CLI: a statement about money or permission fails that has
+// no safe way around. It is "" when there is none. advice says what to do.
+func (c CLI) Refusal() (why, advice string) {
+	for _, s := range c.Verdicts.Select(statement.Fails) {
+		if s.Required {
+			return fmt.Sprintf("%s does not do what wavex relies on: %s %s", c.name(), s.Text, c.seen(s.ID)),
+				"install a version that does: " + install + "@" + statement.Newest()
+		}
+	}
+	return "", ""
+}
+
+// Lacking returns the statements that fail or are unknown here and hold on the newest tested version.
+func (c CLI) Lacking() (fail, unknown []statement.Statement) {
+	newest, _ := statement.Tested(statement.Newest())
+	for _, s := range newest.Select(statement.Holds) {
+		switch c.Verdicts[s.ID] {
+		case statement.Fails:
+			fail = append(fail, s)
+		case statement.Unknown:
+			unknown = append(unknown, s)
+		}
+	}
+	return fail, unknown
+}
+
+// Notice returns the line that tells of fallbacks, "" where there is nothing to tell: on a
+// tested version, and where everything holds.
+func (c CLI) Notice() string {
+	fail, unknown := c.Lacking()
+	if c.Source == BuiltIn || len(fail)+len(unknown) == 0 {
+		return ""
+	}
+	text := c.name() + " " + c.Age()
+	if len(fail) > 0 {
+		text += "; does not hold: " + ids(fail)
+	}
+	if len(unknown) > 0 {
+		text += "; not known to hold: " + ids(unknown)
+		if c.Err != nil {
+			text += " (" + oneLine(c.Err) + ")"
+		}
+	}
+	return text + "; wavex does without, see: wavex doctor --probe"
+}
+
+// Age says how the version relates to those that were tested.
+func (c CLI) Age() string {
+	oldest, _ := statement.ParseVersion(statement.Oldest())
+	newest, _ := statement.ParseVersion(statement.Newest())
+	switch _, tested := statement.Tested(c.Version.String()); {
+	case c.Version == (statement.Version{}):
+		return "tells no version"
+	case tested && c.Source == BuiltIn:
+		return "is a tested version"
+	case tested:
+		return "tells a tested version, and is not the file that was tested"
+	case newest.Less(c.Version):
+		return "is newer than any tested version (" + statement.Newest() + ")"
+	case c.Version.Less(oldest):
+		return "is older than any tested version (" + statement.Oldest() + ")"
+	}
+	return "was not tested (" + statement.Oldest() + " and " + statement.Newest() + " were)"
+}
+
+func (c CLI) name() string { return strings.TrimSpace("claude " + c.Version.String()) }
+
+func (c CLI) seen(id statement.ID) string {
+	if c.Why[id] == "" {
+		return ""
+	}
+	return "(" + c.Why[id] + ")"
+}
+
+func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
+
+const install = "npm install -g @anthropic-ai/claude-code"
+
+func ids(list []statement.Statement) string {
+	var names []string
+	for _, s := range list {
+		names = append(names, string(s.ID))
+	}
+	return strings.Join(names, ", ")
+}

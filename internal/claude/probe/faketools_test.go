@@ -1,0 +1,90 @@
+package probe
+
+// What the fake CLI asks of the API, and the tools that it runs.
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+
+	"wavex/internal/claude/statement"
+)
+
+// ask makes one request.
+func (f *fake) ask(ctx context.Context, messages []object) (object, error) {
+	tools := []object{}
+	for _, name := range []string{"Bash", "Read", "Edit", "Write", "TaskCreate", "TaskUpdate", "TaskList"} {
+		only, limited := f.flags["--tools"]
+		switch {
+		case limited && !slices.Contains(strings.Split(only, ","), name) && !f.lies(statement.ToolsLimited),
+			f.flags["--disallowedTools"] == name && !f.lies(statement.DisallowedTools),
+			strings.HasPrefix(name, "Task") && f.lies(statement.TaskTools):
+		default:
+			tools = append(tools, object{"name": name})
+		}
+	}
+	body, _ := json.Marshal(object{"model": model, "system": f.system, "messages": messages, "tools": tools})
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, os.Getenv("ANTHROPIC_BASE_URL")+"/v1/messages", bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = res.Body.Close() }()
+	var reply object
+	return reply, json.NewDecoder(res.Body).Decode(&reply)
+}
+
+// book adds what a response costs, and prints its token counts.
+func (f *fake) book(reply object) {
+	usage := reply["usage"].(object)
+	in, out := usage["input_tokens"].(float64), usage["output_tokens"].(float64)
+	cost := (3*in + 15*out) / 1e6
+	f.spent, f.total = f.spent+cost, f.total+cost
+	if f.lies(statement.PartialUsage) {
+		out = 1
+	}
+	if _, partial := f.flags["--include-partial-messages"]; partial {
+		f.print(object{"type": "stream_event", "event": object{"type": "message_delta", "usage": object{"output_tokens": out}}})
+	}
+}
+
+// tools carries out the tool calls of a response.
+func (f *fake) tools(content []any) (results []object, structured any) {
+	for _, c := range content {
+		b := c.(object)
+		if b["type"] != "tool_use" {
+			continue
+		}
+		in := b["input"].(object)
+		allowed := true
+		switch b["name"] {
+		case "StructuredOutput":
+			return nil, in
+		case "Bash":
+			command := in["command"].(string)
+			allowed = strings.Contains(f.flags["--settings"], "Bash("+command+")") && !f.lies(statement.AllowRules) || f.lies(statement.Denied)
+			if allowed {
+				_ = exec.Command("sh", "-c", command).Run()
+			}
+		case "Write":
+			path := in["file_path"].(string)
+			allowed = strings.HasPrefix(path, f.dir+"/") && !f.lies(statement.AcceptEdits) || f.lies(statement.Denied)
+			if allowed {
+				_ = os.WriteFile(path, nil, 0o600)
+			}
+		}
+		if !allowed {
+			f.denials = append(f.denials, object{"tool_use_id": b["id"]})
+		}
+		results = append(results, object{"type": "tool_result", "tool_use_id": b["id"], "content": "done", "is_error": !allowed})
+	}
+	return results, nil
+}

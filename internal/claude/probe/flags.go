@@ -1,0 +1,129 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"wavex/internal/claude/statement"
+)
+
+// refused reports whether a process ended because it does not know a flag.
+func refused(err error, flag string) bool {
+	return errors.Is(err, ErrEnded) &&
+		strings.Contains(err.Error(), "unknown option") && strings.Contains(err.Error(), flag)
+}
+
+// taken begins a session under the name of one that is there.
+func (b *bench) taken(ctx context.Context) error {
+	if b.before == 0 {
+		return nil
+	}
+	t, err := b.begin("--session-id", b.session)
+	if err != nil {
+		return err
+	}
+	defer t.stop()
+	r, err := b.asked(ctx, t, takenTurn.prompt(), takenTurn.asked)
+	switch {
+	case r != nil:
+		b.decide(statement.SessionID, false, "a session id that is in use is taken again")
+	case errors.Is(err, ErrEnded) && strings.Contains(err.Error(), "already in use"):
+		b.decide(statement.SessionID, true, "")
+		return nil
+	}
+	return err
+}
+
+// snapshot resumes the session of work with another system prompt.
+func (b *bench) snapshot(ctx context.Context) error {
+	if b.before == 0 {
+		return nil
+	}
+	const flag = "--system-prompt-snapshot"
+	t, err := b.begin("--resume", b.session, flag, "off", "--append-system-prompt", newWords)
+	if err != nil {
+		return err
+	}
+	defer t.stop()
+	_, err = t.turn(ctx, snapshotTurn.prompt())
+	if refused(err, flag) {
+		b.decide(statement.SystemPromptSnapshot, false, "the flag is unknown")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, r := range b.api.Messages(snapshotTurn.asked) {
+		said := r.System()
+		b.decide(statement.SystemPromptSnapshot, strings.Contains(said, newWords) && !strings.Contains(said, oldWords),
+			"the system prompt of the resumed session is the one it began with")
+	}
+	return nil
+}
+
+// schema asks for an answer of a given shape.
+func (b *bench) schema(ctx context.Context) error {
+	const shape = `{"type":"object","properties":{"word":{"type":"string"}},"required":["word"]}`
+	t, err := b.begin("--tools", "", "--no-session-persistence", "--strict-mcp-config",
+		"--system-prompt", "Answer.", "--json-schema", shape)
+	if err != nil {
+		return err
+	}
+	defer t.stop()
+	l, err := t.turn(ctx, schemaTurn.prompt())
+	if err != nil {
+		return err
+	}
+	if len(b.api.Messages(schemaTurn.asked)) == 0 {
+		return errUnasked
+	}
+	b.decide(statement.JSONSchema, string(l.Answer) == `{"word":"yes"}`, "structured_output is %q", l.Answer)
+	return nil
+}
+
+// taskTools looks for the Task tools on the CLI's default model, and ends the process by SIGTERM
+// while it waits for the API.
+func (b *bench) taskTools(ctx context.Context) error {
+	env := []string{"CLAUDE_CODE_TASK_LIST_ID=wavex-probe", "CLAUDE_CODE_ENABLE_TODO_TOOLS=1"}
+	t, err := b.beginWith(env, "--strict-mcp-config")
+	if err != nil {
+		return err
+	}
+	defer t.stop()
+	r, err := b.asked(ctx, t, taskTurn.prompt(), taskTurn.asked)
+	if err != nil {
+		return err
+	}
+	for _, tool := range []string{"TaskCreate", "TaskUpdate", "TaskList"} {
+		b.decide(statement.TaskTools, r.Offers(tool), "%s is not offered to %s", tool, r.Model())
+	}
+	if err := t.p.Terminate(); err != nil {
+		return err
+	}
+	exit, err := t.over(ctx)
+	if err == nil {
+		b.decide(statement.EndsOnTerm, exit.Code == 143 || exit.Signal == "SIGTERM", "exit status %d", exit.Code)
+	}
+	return err
+}
+
+// sections looks for the folder's path in the system prompt.
+func (b *bench) sections(ctx context.Context) error {
+	const flag = "--exclude-dynamic-system-prompt-sections"
+	t, err := b.begin("--strict-mcp-config", flag)
+	if err != nil {
+		return err
+	}
+	defer t.stop()
+	r, err := b.asked(ctx, t, sectionsTurn.prompt(), sectionsTurn.asked)
+	if refused(err, flag) {
+		b.decide(statement.MovesSections, false, "the flag is unknown")
+		return nil
+	}
+	if err == nil {
+		b.decide(statement.MovesSections, !strings.Contains(r.System(), b.room.root),
+			"the system prompt names the working directory")
+	}
+	return err
+}

@@ -1,0 +1,37 @@
+package probe
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// managed returns where an administrator's settings for the CLI are, by operating system. They go
+// before the environment of a process (tried on claude 2.1.330 with ANTHROPIC_BASE_URL in their env), so
+// the CLI of a probe could ask another address, with a login.
+func managed(goos string) []string {
+	switch goos {
+	case "darwin":
+		return []string{"/Library/Application Support/ClaudeCode/managed-settings.json",
+			"/Library/Managed Preferences/com.anthropic.claudecode.plist"}
+	case "windows":
+		return []string{filepath.Join(os.Getenv("ProgramFiles"), "ClaudeCode", "managed-settings.json"),
+			filepath.Join(os.Getenv("ProgramData"), "ClaudeCode", "managed-settings.json")}
+	}
+	return []string{"/etc/claude-code/managed-settings.json", "/etc/claude-code/managed-settings.d"}
+}
+
+// free returns an error where the machine has settings of an administrator: nothing is probed then.
+func (t Target) free() error {
+	places := t.Managed
+	if places == nil {
+		places = managed(runtime.GOOS)
+	}
+	for _, path := range places {
+		if there(path) {
+			return fmt.Errorf("not probed: an administrator's settings are in %s", path)
+		}
+	}
+	return nil
+}

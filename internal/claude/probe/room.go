@@ -1,0 +1,123 @@
+package probe
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"wavex/internal/proc"
+)
+
+// passing are the variables of wavex's own environment that the CLI of a probe has: what it needs
+// to be started. Logins, providers, proxies and settings of the agent do not pass.
+var passing = []string{"PATH", "LANG", "LC_", "TERM", "TZ", "USER", "LOGNAME", "SHELL",
+	"SystemRoot", "SystemDrive", "windir", "ComSpec", "PATHEXT", "OS", "PROCESSOR_", "NUMBER_OF_PROCESSORS",
+	"CLAUDE_CODE_GIT_BASH_PATH"}
+
+// managers are the variables by which a wrapper finds the CLI that it starts.
+var managers = []string{"HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "XDG_", "NVM_", "FNM_", "VOLTA_",
+	"ASDF_", "MISE_", "NODENV_", "NIX_", "BUN_", "PNPM_HOME", "LD_LIBRARY_PATH"}
+
+// room is a folder of a probe: a home, a project and a temporary folder in it.
+type room struct {
+	root, project, outside string
+}
+
+// newRoom makes a room below the system's temporary folder.
+func newRoom() (room, error) {
+	root, err := os.MkdirTemp("", "wavex-probe-")
+	if err != nil {
+		return room{}, err
+	}
+	if real, err := filepath.EvalSymlinks(root); err == nil {
+		root = real // the CLI works with real paths
+	}
+	r := room{root: root, project: filepath.Join(root, "project"), outside: filepath.Join(root, "elsewhere")}
+	for _, d := range []string{r.project, r.outside, r.config(), filepath.Join(root, "tmp")} {
+		if err := os.Mkdir(d, 0o700); err != nil {
+			r.remove()
+			return room{}, err
+		}
+	}
+	for name, text := range r.files() {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			r.remove()
+			return room{}, err
+		}
+	}
+	return r, nil
+}
+
+func (r room) config() string { return filepath.Join(r.root, "config") }
+
+func (r room) remove() { _ = os.RemoveAll(r.root) } // a leftover in the temporary folder harms nothing
+
+// Programs that the agent of a probe is told to run. Each leaves a file.
+const (
+	allowedCommand = "sh ./allowed.sh"
+	longerCommand  = "sh ./allowed.sh more" // the allowed one with an argument
+	otherCommand   = "sh ./other.sh"
+)
+
+// server is the MCP server that the scratch configuration names. Its program is not there.
+const server = "wavex-probe"
+
+// files returns what is in a room, by path.
+func (r room) files() map[string]string {
+	program := map[string]any{"type": "stdio", "command": filepath.Join(r.root, "no-such-server")}
+	config, _ := json.Marshal(map[string]any{ // strings only: it cannot fail
+		"hasCompletedOnboarding": true, "mcpServers": map[string]any{server: program}})
+	return map[string]string{
+		filepath.Join(r.project, "allowed.sh"):    "echo ran > \"ran-allowed$1\"\n",
+		filepath.Join(r.project, "other.sh"):      "echo ran > ran-other\n",
+		filepath.Join(r.project, "read.txt"):      "words\n",
+		filepath.Join(r.config(), ".claude.json"): string(config),
+	}
+}
+
+// ran reports whether a file was left in the project.
+func (r room) ran(name string) bool { return there(filepath.Join(r.project, name)) }
+
+func there(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// environ builds the environment of the CLI: a scratch configuration, the API at url, and of
+// parent what the CLI needs to be started. A wrapper keeps its home, where its manager has what
+// it starts.
+func (r room) environ(parent []string, wrapper bool, url string) []string {
+	prefixes := passing
+	if wrapper {
+		prefixes = append(slices.Clone(passing), managers...)
+	}
+	tmp := filepath.Join(r.root, "tmp")
+	add := map[string]string{
+		"CLAUDE_CONFIG_DIR": r.config(), "TMPDIR": tmp, "TMP": tmp, "TEMP": tmp,
+		"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "no-key", "NO_PROXY": "*", "no_proxy": "*",
+		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+		"DISABLE_AUTOUPDATER":                      "1", "DISABLE_TELEMETRY": "1", "DISABLE_ERROR_REPORTING": "1",
+		"CLAUDE_CODE_MAX_RETRIES": "1",
+	}
+	if !wrapper {
+		add["HOME"], add["USERPROFILE"] = r.root, r.root
+	}
+	kept := slices.DeleteFunc(slices.Clone(parent), func(kv string) bool {
+		return !slices.ContainsFunc(prefixes, func(p string) bool {
+			return strings.HasPrefix(kv, p+"=") || strings.HasSuffix(p, "_") && strings.HasPrefix(kv, p)
+		})
+	})
+	return proc.Environ(kept, add)
+}
+
+// settings returns the rules of an attempt as the runner passes them.
+func settings(rules ...string) string {
+	data, err := json.Marshal(map[string]any{"permissions": map[string]any{"allow": rules}})
+	if err != nil {
+		panic(fmt.Sprintf("encoding rules: %v", err)) // strings only
+	}
+	return string(data)
+}

@@ -1,0 +1,278 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"wavex/budget"
+	"wavex/internal/claude/statement"
+	"wavex/internal/fakeapi"
+)
+
+// oldWords and newWords are system prompts: of the process that begins a session, and of a later
+// one that resumes it.
+const (
+	oldWords = "These are the words of the first process."
+	newWords = "These are the words of the second process."
+)
+
+// work has three turns in one process as an attempt has them: tools with and without a rule, a
+// plain answer, and one that is interrupted.
+func (b *bench) work(ctx context.Context) error {
+	t, err := b.begin("--session-id", b.session, "--permission-mode", "acceptEdits",
+		"--settings", settings("Bash("+allowedCommand+")"),
+		"--strict-mcp-config", "--include-partial-messages", "--append-system-prompt", oldWords)
+	if err != nil {
+		return err
+	}
+	defer t.stop()
+	if err := b.silence(ctx, t); err != nil {
+		return err
+	}
+	first, err := t.turn(ctx, toolTurn.prompt())
+	if errors.Is(err, ErrEnded) && len(b.api.Messages(toolTurn.asked)) == toolCalls+1 {
+		b.decide(statement.OneResult, false, "the process ended its turn without a result")
+	}
+	if err != nil {
+		return err
+	}
+	if len(b.api.Messages(toolTurn.asked)) == 0 {
+		return errUnasked
+	}
+	b.opened(t)
+	b.tools(first)
+	known := b.priced(toolTurn)
+	if known {
+		b.costs(first, toolCost, toolCost)
+	}
+	b.partial(t)
+	if err := b.interrupted(ctx, t, known); err != nil {
+		return err
+	}
+	// Last, since a process whose last turn was interrupted ends with exit status 1.
+	last, err := t.turn(ctx, plainTurn.prompt())
+	if err != nil {
+		return err
+	}
+	if known {
+		b.costs(last, toolCost+stopCost+plainCost, plainCost)
+	}
+	exit, err := t.end(ctx)
+	if err != nil {
+		return err
+	}
+	b.decide(statement.EndsWithStdin, exit.Code == 0, "exit status %d", exit.Code)
+	n := len(slices.DeleteFunc(slices.Clone(t.seen), func(l line) bool { return !isResult(l) }))
+	b.decide(statement.OneResult, n == 3, "%d results of 3 turns", n)
+	b.before = toolCost + stopCost + plainCost
+	return nil
+}
+
+// silence waits until the process is ready, and looks whether it asked the API something.
+func (b *bench) silence(ctx context.Context, t *talk) error {
+	const id = "probe-ready"
+	if err := t.control(id, "initialize"); err != nil {
+		return t.silent(ctx, err)
+	}
+	if _, err := t.await(ctx, func(l line) bool { return l.Type == "control_response" }); err != nil {
+		return err
+	}
+	n := len(b.api.Messages(stray))
+	b.decide(statement.SilentBeforePrompt, n == 0, "%d requests before the first prompt", n)
+	return nil
+}
+
+// opened looks at the init line.
+func (b *bench) opened(t *talk) {
+	for _, l := range t.seen {
+		if l.Type != "system" || l.Subtype != "init" {
+			continue
+		}
+		if l.Session != b.session { // that a second use is refused shows elsewhere
+			b.decide(statement.SessionID, false, "the init line names session %s instead of %s", l.Session, b.session)
+		}
+		foreign := slices.ContainsFunc(l.Servers, func(n named) bool { return n.Name == server })
+		b.decide(statement.StrictMCP, !foreign, "a server of the user's configuration is started")
+	}
+}
+
+// tools looks at what toolTurn left.
+func (b *bench) tools(result line) {
+	denied := func(call int) bool {
+		id := b.call(toolTurn, call)
+		return slices.ContainsFunc(result.Denials, func(d denial) bool { return d.Tool == id })
+	}
+	if ran := b.room.ran("ran-allowed"); ran || denied(0) {
+		b.decide(statement.AllowRules, ran, "%q was denied in spite of its rule", allowedCommand)
+	}
+	if wrote := b.room.ran("written.txt"); wrote || denied(3) {
+		b.decide(statement.AcceptEdits, wrote, "writing a file in the working directory was denied")
+	}
+	answered := len(b.api.Messages(toolTurn.asked)) - 1 // tool calls whose result was sent back
+	for _, c := range []struct {
+		call int
+		what string
+		done bool
+	}{
+		{1, longerCommand, b.room.ran("ran-allowedmore")},
+		{2, otherCommand, b.room.ran("ran-other")},
+		{4, "writing outside of the working directory", there(filepath.Join(b.room.outside, "written.txt"))},
+	} {
+		if c.call >= answered && !c.done {
+			continue // it was not called
+		}
+		b.decide(statement.Denied, !c.done, "%s was carried out, and nothing allowed it", c.what)
+		if !c.done {
+			b.decide(statement.DenialsReported, denied(c.call), "permission_denials lacks: %s", c.what)
+		}
+	}
+}
+
+// call returns the id of the tool call that the nth request of a turn was answered with, as
+// fakeapi numbers them; "" when the request did not come.
+func (b *bench) call(n turn, nth int) string {
+	asked := b.api.Messages(n.asked)
+	if nth >= len(asked) {
+		return ""
+	}
+	return asked[nth].ToolID(0)
+}
+
+// priced reports whether the turn asked for the model that the CLI was started with: what another
+// one costs is not known here.
+func (b *bench) priced(n turn) bool {
+	asked := b.api.Messages(n.asked)
+	return len(asked) > 0 && strings.HasPrefix(asked[0].Model(), model)
+}
+
+// costs compares a result with what was charged: since the session began, and in the turn.
+func (b *bench) costs(l line, total, turn budget.USD) {
+	b.decide(statement.TotalCost, l.total() == total,
+		"total_cost_usd is %s after %s was charged", told(l.total()), told(total))
+	b.turnCost(l, turn)
+}
+
+func (b *bench) turnCost(l line, turn budget.USD) {
+	b.decide(statement.TurnCost, l.turn() == turn,
+		"model_usage_since_last_result is %s after %s was charged", told(l.turn()), told(turn))
+}
+
+func told(u budget.USD) string {
+	if u < 0 {
+		return "missing"
+	}
+	return "$" + strconv.FormatFloat(u.Float(), 'f', 6, 64)
+}
+
+// partial compares the token counts of the responses of toolTurn.
+func (b *bench) partial(t *talk) {
+	var got []int64
+	for _, l := range t.seen {
+		if l.Type == "stream_event" && l.Event.Type == "message_delta" {
+			got = append(got, l.Event.Usage.Output)
+		}
+	}
+	want := append(slices.Repeat([]int64{toolUse.Output}, toolCalls), wordsUse.Output)
+	if len(b.api.Messages(toolTurn.asked)) != len(want) {
+		return
+	}
+	b.decide(statement.PartialUsage, slices.Equal(got, want),
+		"output tokens of six responses: %v instead of %v", got, want)
+}
+
+// interrupted has a turn that gets one response, and is interrupted while it waits for the next.
+func (b *bench) interrupted(ctx context.Context, t *talk, known bool) error {
+	waits := func(r *fakeapi.Request) bool { return interruptedTurn.asked(r) && len(r.ToolResults()) > 0 }
+	_, err := b.asked(ctx, t, interruptedTurn.prompt(), waits)
+	if errors.Is(err, errUnasked) {
+		b.decide(statement.OneResult, false, "another result came after the result of a turn")
+	}
+	if err != nil {
+		return err
+	}
+	if err := t.control("probe-stop", "interrupt"); err != nil {
+		return err
+	}
+	result, err := t.await(ctx, isResult)
+	if err == nil || errors.Is(err, ErrEnded) {
+		b.decide(statement.Interrupt, err == nil, "the process ended without a result")
+	}
+	if err != nil {
+		return err
+	}
+	if total := toolCost + stopCost; known {
+		b.decide(statement.InterruptedCost, result.total() == total || result.turn() == stopCost,
+			"total_cost_usd is %s after %s was charged", told(result.total()), told(total))
+		b.turnCost(result, stopCost)
+	}
+	return nil
+}
+
+// resumed continues the session of work in another process, with a cap that the session has
+// passed already.
+func (b *bench) resumed(ctx context.Context) error {
+	if b.before == 0 {
+		return nil // work did not end, and has said why
+	}
+	t, err := b.begin("--resume", b.session, "--permission-mode", "acceptEdits", "--strict-mcp-config",
+		"--max-budget-usd", usd(capUSD))
+	if err != nil {
+		return err
+	}
+	defer t.stop()
+	l, err := t.turn(ctx, resumedTurn.prompt())
+	if err != nil {
+		return err
+	}
+	asked := b.api.Messages(resumedTurn.asked)
+	if len(asked) == 0 {
+		b.decide(statement.Resume, false, "the resumed process ended its turn as %s", l.Subtype)
+		return nil
+	}
+	b.decide(statement.Resume, strings.Contains(asked[0].Users(), toolTurn.prompt()), "what was said before is missing")
+	if b.priced(resumedTurn) {
+		cost := budget.USD(len(asked)) * cappedCost
+		b.decide(statement.ResumedTotal, l.total() == cost,
+			"total_cost_usd is %s after the process was charged %s", told(l.total()), told(cost))
+		b.turnCost(l, cost)
+		b.decide(statement.ResumedCap, len(asked) == 2, "%d responses where the cap allows 2", len(asked))
+	}
+	return nil
+}
+
+// capped has a turn that would go on beyond its cap, in a process that is started as an expert's.
+func (b *bench) capped(ctx context.Context) error {
+	t, err := b.begin("--tools", "Read,Edit", "--disallowedTools", "Edit",
+		"--no-session-persistence", "--strict-mcp-config", "--system-prompt", "Answer with one word.", "--max-budget-usd", usd(capUSD))
+	if err != nil {
+		return err
+	}
+	defer t.stop()
+	l, err := t.turn(ctx, cappedTurn.prompt())
+	if err != nil {
+		return err
+	}
+	asked := b.api.Messages(cappedTurn.asked)
+	if len(asked) == 0 {
+		return errUnasked
+	}
+	offered := asked[0].Tools()
+	others := slices.ContainsFunc(offered, func(name string) bool { return name != "Read" && name != "Edit" })
+	b.decide(statement.ToolsLimited, slices.Contains(offered, "Read") && !others,
+		"with --tools Read the model is offered %v", offered)
+	b.decide(statement.DisallowedTools, !asked[0].Offers("Edit"),
+		"the model is offered a tool that --disallowedTools names")
+	switch n := len(asked); {
+	case n == 2 && strings.Contains(l.Subtype, "budget"):
+		b.decide(statement.Cap, true, "")
+	case n > 2 && l.total() > capUSD: // it knew what it spent
+		b.decide(statement.Cap, false, "%d responses at %s each under a cap of %s", n, told(cappedCost), told(capUSD))
+	}
+	return nil
+}
+
+func usd(u budget.USD) string { return strconv.FormatFloat(u.Float(), 'f', -1, 64) }

@@ -1,0 +1,58 @@
+package statement
+
+import (
+	"fmt"
+	"strconv"
+
+	"wavex/internal/lazy"
+)
+
+// Version is a release of the CLI; the zero value is an unknown one.
+type Version struct{ Major, Minor, Patch int }
+
+// String returns "2.1.330", and "" for an unknown version.
+func (v Version) String() string {
+	if v == (Version{}) {
+		return ""
+	}
+	return fmt.Sprintf("%d.%d.%d", v.Major, v.Minor, v.Patch)
+}
+
+// Less tells whether v is the older one.
+func (v Version) Less(w Version) bool {
+	switch {
+	case v.Major != w.Major:
+		return v.Major < w.Major
+	case v.Minor != w.Minor:
+		return v.Minor < w.Minor
+	}
+	return v.Patch < w.Patch
+}
+
+const number = `(?:^|[^0-9.])v?([0-9]{1,6})\.([0-9]{1,6})\.([0-9]{1,6})`
+
+var (
+	versionRE = lazy.Regexp(number + `(?:[^0-9.]|$)`)
+	namedRE   = lazy.Regexp(number + ` \(Claude Code\)`)
+)
+
+// Named reports whether a text names Claude Code with a version, as `claude --version` does.
+func Named(text string) bool { return namedRE().MatchString(text) }
+
+// ParseVersion finds the version in what `claude --version` prints ("2.1.197 (Claude Code)"),
+// also behind what a wrapper says of versions of its own; without that name the first one
+// counts. It is false when there is none.
+func ParseVersion(text string) (Version, bool) {
+	m := namedRE().FindStringSubmatch(text)
+	if m == nil {
+		m = versionRE().FindStringSubmatch(text)
+	}
+	if m == nil {
+		return Version{}, false
+	}
+	var n [3]int
+	for i := range n {
+		n[i], _ = strconv.Atoi(m[i+1]) // at most six digits
+	}
+	return Version{n[0], n[1], n[2]}, true
+}
