@@ -1,0 +1,161 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// count counts tests by their ends, subtests included, and prints what go test would print without -v.
+type count struct {
+	out                     io.Writer
+	passed, failed, skipped int
+	packages                map[string]*record
+}
+
+// record holds what a running package has printed.
+type record struct {
+	lines  []line
+	passed map[string]bool // tests whose output is not worth a look
+	failed bool            // some test did
+	ran    bool            // some test did
+}
+
+type line struct{ test, text string }
+
+// event is a line of go test -json; see go doc test2json, and go help buildjson for Action build-output.
+type event struct {
+	Action, Package, Test, Output string
+}
+
+func newCount(out io.Writer) *count { return &count{out: out, packages: map[string]*record{}} }
+
+// String returns the line that the tests end with.
+func (c *count) String() string {
+	s := fmt.Sprintf("%d passed, %d failed", c.passed, c.failed)
+	if c.skipped > 0 {
+		s += fmt.Sprintf(", %d skipped", c.skipped)
+	}
+	return s
+}
+
+// ok reports whether the tests as a whole passed. In CI a test that was skipped is one that failed.
+func (c *count) ok(ci bool) bool { return c.failed == 0 && (c.skipped == 0 || !ci) }
+
+// run runs go test in dir and counts. An error means that the tests could not be run to their end.
+func (c *count) run(ctx context.Context, dir string, args, packages []string) error {
+	if len(packages) == 0 {
+		return nil // go test without packages would test the folder
+	}
+	cmd := exec.CommandContext(ctx, "go", append(append([]string{"test", "-json"}, args...), packages...)...)
+	cmd.Dir, cmd.Stderr = dir, os.Stderr
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 10 * time.Second
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("starting go test: %w", err)
+	}
+	before := c.failed
+	if err := c.read(stdout); err != nil {
+		_ = cmd.Cancel()
+		return errors.Join(fmt.Errorf("reading what go test prints: %w", err), cmd.Wait())
+	}
+	err = cmd.Wait()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err != nil && c.failed == before {
+		return fmt.Errorf("go test: %w", err)
+	}
+	return nil
+}
+
+// read counts what one go test prints.
+func (c *count) read(r io.Reader) error {
+	for b := bufio.NewReader(r); ; {
+		text, err := b.ReadBytes('\n')
+		var e event
+		switch {
+		case len(text) > 0 && json.Unmarshal(text, &e) == nil:
+			c.tell(e)
+		case len(text) > 0:
+			fmt.Fprintf(c.out, "%s", text)
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+}
+
+// tell counts one event, and prints a package when it has ended.
+func (c *count) tell(e event) {
+	if e.Action == "build-output" {
+		fmt.Fprint(c.out, e.Output)
+	}
+	if e.Package == "" {
+		return
+	}
+	p := c.packages[e.Package]
+	if p == nil {
+		p = &record{passed: map[string]bool{}}
+		c.packages[e.Package] = p
+	}
+	switch {
+	case e.Action == "output":
+		p.lines = append(p.lines, line{e.Test, e.Output})
+	case e.Action == "run":
+		p.ran = true
+	case e.Action != "pass" && e.Action != "fail" && e.Action != "skip":
+	case e.Test != "":
+		c.end(e.Action)
+		p.passed[e.Test] = e.Action == "pass"
+		p.failed = p.failed || e.Action == "fail"
+	default:
+		c.endPackage(p, e.Action)
+		delete(c.packages, e.Package)
+	}
+}
+
+func (c *count) end(action string) {
+	switch action {
+	case "pass":
+		c.passed++
+	case "fail":
+		c.failed++
+	case "skip":
+		c.skipped++
+	}
+}
+
+// endPackage prints a package: its last line where all is well, and what its tests printed that did not pass.
+// A package that fails without a failed test, since it does not build or ends early, counts as one that failed; one
+// with tests of which none ran counts as one that was skipped.
+func (c *count) endPackage(p *record, action string) {
+	var notes strings.Builder
+	for _, l := range p.lines {
+		if !p.passed[l.test] && !strings.HasPrefix(l.text, "=== ") && l.text != "PASS\n" {
+			notes.WriteString(l.text)
+		}
+	}
+	switch {
+	case action == "fail" && !p.failed:
+		c.failed++
+	case action == "pass" && !p.ran && strings.Contains(notes.String(), "[no tests to run]"):
+		c.skipped++
+	case action == "skip":
+		return // it has no test files
+	}
+	fmt.Fprint(c.out, notes.String())
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+	"golang.org/x/tools/txtar"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// TestCount runs packages that end in every way a package can, and looks at what is counted and shown.
+func TestCount(t *testing.T) {
+	t.Parallel()
+	files, err := txtar.ParseFile("testdata/packages.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for _, f := range files.Files {
+		path := filepath.Join(dir, f.Name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, f.Data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var out strings.Builder
+	c := newCount(&out)
+	if err := c.run(t.Context(), dir, nil, []string{"./..."}); err != nil {
+		t.Fatal(err)
+	}
+	// Passed: TestA, TestA/sub, TestBad/right. Failed: TestBad, TestBad/wrong, TestPanics, TestQuits, and the packages
+	// unbuildable and early. Skipped: TestSkipped, and the package untested.
+	if got, want := c.String(), "3 passed, 6 failed, 2 skipped"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	shown := out.String()
+	for _, want := range []string{
+		"ok  \tm/good", "this is why", "FAIL\tm/bad", "panic: oh", "undefined: missing", "no tool", "FAIL\tm/early",
+		"[no tests to run]",
+	} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("not shown: %q", want)
+		}
+	}
+	for _, never := range []string{"of no interest", "=== RUN", "PASS\n", "no test files"} {
+		if strings.Contains(shown, never) {
+			t.Errorf("shown: %q", never)
+		}
+	}
+	if t.Failed() {
+		t.Log(shown)
+	}
+}
+
+// TestOK says which counts make `make test` fail.
+func TestOK(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		failed, skipped int
+		ci, ok          bool
+	}{{0, 0, true, true}, {0, 0, false, true}, {1, 0, false, false}, {0, 1, false, true}, {0, 1, true, false}} {
+		if got := (&count{passed: 1, failed: c.failed, skipped: c.skipped}).ok(c.ci); got != c.ok {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+}
+
+func TestGroups(t *testing.T) {
+	t.Parallel()
+	packages := []string{"wavex/bench", "wavex/cmd", "wavex/dag", "wavex/e2e", "wavex/e2e/crash", "wavex/e2e/page"}
+	for _, c := range []struct {
+		tools tools
+		says  string
+		race  bool
+		alone int
+	}{
+		{tools{race: true, browser: true}, "all tests, with the race detector", true, 3},
+		{tools{browser: true}, "without the race detector (no C compiler); all other tests", false, 3},
+		{tools{race: true}, "without the tests of the pages (no Chromium); all other tests", true, 2},
+		{tools{}, "without the race detector (no C compiler) and the tests of the pages (no Chromium); all other tests",
+			false, 2},
+	} {
+		if got := c.tools.String(); got != c.says {
+			t.Errorf("%q, want %q", got, c.says)
+		}
+		g := groups(packages, c.tools)
+		if len(g[0].packages) != 1 || len(g[1].packages) != 1 || len(g[2].packages) != c.alone {
+			t.Errorf("%+v: %+v", c.tools, g)
+		}
+		for _, g := range g {
+			if slices.Contains(g.args, "-race") != c.race {
+				t.Errorf("%+v: %s with %v", c.tools, g.name, g.args)
+			}
+		}
+	}
+}

@@ -1,0 +1,145 @@
+// Command suite runs the tests of wavex for `make test`: the quick packages first, then the others, then one by one
+// those that need the machine for themselves. It says at the start what this machine lacks and runs the rest, keeps
+// going when a package fails, and ends with one line of counts. It knows packages and tools, and no test.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"wavex/e2e/rig"
+)
+
+// hang is how long a package may take, on a busy machine too; the slowest takes a few minutes on an idle one.
+const hang = "60m"
+
+// pageTests needs a browser, the other packages need Go, git, Node and npm; benchmarks has no tests.
+const (
+	pageTests  = "wavex/e2e/page"
+	benchmarks = "wavex/bench"
+)
+
+// quick lists the packages whose tests start no process and take a few seconds; alone lists those that start the
+// most processes, or that measure time, and therefore run one after another. All others run in between.
+var (
+	quick = []string{
+		"wavex/budget", "wavex/dag", "wavex/internal/decompose", "wavex/internal/forecast", "wavex/internal/gaps",
+		"wavex/internal/intent", "wavex/internal/journal", "wavex/internal/lazy", "wavex/internal/learn",
+		"wavex/internal/plan", "wavex/internal/prompt", "wavex/internal/refuse", "wavex/internal/report",
+		"wavex/internal/secret", "wavex/internal/shape", "wavex/internal/transcript", "wavex/internal/ui/safe",
+		"wavex/internal/wary", "wavex/scheduler",
+	}
+	alone = []string{"wavex/e2e", "wavex/e2e/crash", pageTests}
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	whole := flag.Bool("whole", false, "fail where the machine lacks what some tests need")
+	flag.Parse()
+	ok, err := suite(ctx, os.Stdout, *whole)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "suite:", err)
+	}
+	if err != nil || !ok {
+		os.Exit(1)
+	}
+}
+
+// suite runs everything that this machine can run, and reports whether all of it passed; whole asks for no less
+// than everything.
+func suite(ctx context.Context, out io.Writer, whole bool) (bool, error) {
+	listed, err := exec.CommandContext(ctx, "go", "list", "./...").Output()
+	if err != nil {
+		return false, fmt.Errorf("listing the packages: %w", err)
+	}
+	tools := look(ctx)
+	fmt.Fprintln(out, tools)
+	if whole && !(tools.race && tools.browser) {
+		return false, nil
+	}
+	c := newCount(out)
+	for _, g := range groups(strings.Fields(string(listed)), tools) {
+		began := time.Now()
+		err := c.run(ctx, ".", g.args, g.packages)
+		fmt.Fprintf(out, "== %s: %s\n", g.name, time.Since(began).Round(time.Second))
+		if err != nil {
+			fmt.Fprintln(out, c)
+			return false, err
+		}
+	}
+	fmt.Fprintln(out, c)
+	return c.ok(os.Getenv("CI") != ""), nil
+}
+
+// tools says what is there of the tools that a fresh machine may lack.
+type tools struct {
+	race    bool // a C compiler, which the race detector needs
+	browser bool // Chromium or Chrome
+}
+
+func look(ctx context.Context) tools {
+	var t tools
+	// go env says CGO_ENABLED=0 where there is no C compiler.
+	cgo, err := exec.CommandContext(ctx, "go", "env", "CGO_ENABLED").Output()
+	t.race = err == nil && strings.TrimSpace(string(cgo)) == "1"
+	t.browser = rig.Browser() != ""
+	return t
+}
+
+// String returns the line that the tests begin with.
+func (t tools) String() string {
+	var lacks []string
+	if !t.race {
+		lacks = append(lacks, "the race detector (no C compiler)")
+	}
+	if !t.browser {
+		lacks = append(lacks, "the tests of the pages (no Chromium)")
+	}
+	if lacks == nil {
+		return "all tests, with the race detector"
+	}
+	return "without " + strings.Join(lacks, " and ") + "; all other tests"
+}
+
+// group is a number of packages that one go test runs.
+type group struct {
+	name     string
+	args     []string
+	packages []string
+}
+
+// groups sorts the packages into those that run first, second and one by one.
+func groups(packages []string, t tools) []group {
+	args := []string{"-timeout", hang}
+	if t.race {
+		args = append(args, "-race")
+	}
+	g := []group{
+		{name: "quick", args: args},
+		{name: "more", args: args},
+		{name: "alone", args: append([]string{"-p", "1"}, args...)},
+	}
+	for _, p := range packages {
+		n := 1
+		switch {
+		case p == benchmarks, p == pageTests && !t.browser:
+			continue
+		case slices.Contains(alone, p):
+			n = 2
+		case slices.Contains(quick, p):
+			n = 0
+		}
+		g[n].packages = append(g[n].packages, p)
+	}
+	return g
+}
