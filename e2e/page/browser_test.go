@@ -7,6 +7,7 @@ package page
 
 import (
 	"bufio"
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -22,6 +23,8 @@ import (
 	"time"
 
 	"github.com/tidwall/gjson"
+
+	"wavex/e2e/rig"
 )
 
 // patience is how long any one answer or condition may take.
@@ -211,21 +214,25 @@ func (p *tab) do(method string, params map[string]any) gjson.Result {
 	return r
 }
 
-// open loads a page and tells how long that took, its script included.
+// open loads a page and returns how long that took, its script included, as rig.Within counts it.
 func (p *tab) open(url string) time.Duration {
 	p.b.t.Helper()
-	start := time.Now()
-	if e := p.do("Page.navigate", map[string]any{"url": url}).Get("errorText").Str; e != "" {
-		p.b.t.Fatalf("opening %s: %s", url, e)
+	ctx, cancel := context.WithTimeout(p.b.t.Context(), patience)
+	defer cancel()
+	answered := make(chan struct{})
+	var answer gjson.Result
+	var err error
+	go func() {
+		defer close(answered)
+		answer, err = p.b.call(p.session, "Page.navigate", map[string]any{"url": url})
+	}()
+	took, ok := rig.Within(ctx, patience, func() bool { return len(p.loaded) > 0 })
+	<-answered
+	if e := answer.Get("errorText").Str; err != nil || e != "" || !ok {
+		p.b.t.Fatalf("opening %s: %v %s, loaded: %v", url, err, e, ok)
 	}
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
-	select {
-	case <-p.loaded:
-	case <-timer.C:
-		p.b.t.Fatalf("opening %s: it does not end", url)
-	}
-	return time.Since(start)
+	<-p.loaded
+	return took
 }
 
 // eval gives the value of an expression in the page.
