@@ -8,16 +8,13 @@ FUZZ   ?= 2000x
 build:
 	$(GO) build -o $(BIN) ./cmd/wavex
 
-# The whole suite under the race detector. The tests of the real CLI and those that kill wavex
-# start the most processes, and those of the page ask how soon it opens, so they have the
-# machine to themselves; they install the CLI they need where npm is there. The time limit
-# is there to show what hangs: no package needs two minutes of an idle machine.
+# All tests, under the race detector where there is a C compiler: the quick packages first, then the
+# others, then one by one those that need the machine for themselves. See docs/testing.md.
 test:
-	$(GO) test -race -timeout 20m $$($(GO) list ./... | grep -v -e /e2e$$ -e /e2e/crash$$ -e /e2e/page$$)
-	$(GO) test -race -timeout 20m -p 1 ./e2e ./e2e/crash ./e2e/page
+	@$(GO) run ./e2e/suite
 
 e2e:
-	$(GO) test -race -count=1 -timeout 20m -p 1 ./e2e/...
+	$(GO) test -count=1 -timeout 60m -p 1 ./e2e/...
 
 lint:
 	@out=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$out" ]; then echo "not gofmt-ed:"; echo "$$out"; exit 1; fi

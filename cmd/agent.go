@@ -5,13 +5,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"wavex/internal/agent"
+	"wavex/internal/claude/statement"
+	"wavex/internal/doctor"
 	"wavex/internal/plan"
 	"wavex/internal/refuse"
 	"wavex/internal/rehearse"
@@ -25,7 +29,7 @@ func findAgent(_ context.Context, o runOptions, name string, p *plan.Plan) (agen
 		if err != nil {
 			return a, fmt.Errorf("finding wavex itself: %w", err)
 		}
-		a.Argv = []string{self, "agent"}
+		a.Argv, a.CLI = []string{self, "agent"}, statement.StandIn()
 		if o.scenario != "" {
 			if a.Scenario, err = rehearse.LoadScenario(o.scenario); err != nil {
 				return a, usage("%s", err)
@@ -42,10 +46,22 @@ func findAgent(_ context.Context, o runOptions, name string, p *plan.Plan) (agen
 			a.Argv = []string{found}
 			return a, nil
 		}
-		return a, refuse.Blocked(fmt.Errorf("the claude CLI %q is not there: %w\ninstall it with: npm install -g @anthropic-ai/claude-code\nor try the plan without it: --agent rehearse", found, errors.Unwrap(err)))
+		return a, refuse.Blocked(fmt.Errorf("the claude CLI %q %s; install it with: %s, or try the plan without it: --agent rehearse",
+			found, unusable(err), doctor.Install))
 	}
 	a.Argv = []string{found}
 	return a, nil
+}
+
+// unusable says why findClaude found no program.
+func unusable(err error) string {
+	switch {
+	case errors.Is(err, syscall.EISDIR):
+		return "is a directory: name the file of the CLI in it"
+	case errors.Is(err, fs.ErrPermission):
+		return "may not be executed: see that it is the CLI, then chmod +x it"
+	}
+	return "is not there"
 }
 
 // findClaude looks for the CLI: where a flag says, else WAVEX_CLAUDE, else in PATH. With

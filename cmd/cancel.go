@@ -147,9 +147,16 @@ func cancelRun(ctx context.Context, p *record.Past, std Stdio) error {
 	if _, err := proc.Sweep(ctx, run); err != nil && !errors.Is(err, proc.ErrUnsupported) {
 		fmt.Fprintln(std.Err, "wavex: warning:", err)
 	}
-	end := scheduler.AfterCancel(p.State)
+	var end scheduler.RunEnded
+	var ends []func() scheduler.Body
+	for _, b := range record.Ends(p.State, p.Loop) {
+		ends = append(ends, func() scheduler.Body { return b })
+	}
 	a := record.Amendment{State: p.State, Events: p.Events}
-	if err := a.Add(std.Err, func() scheduler.Body { return end }); err != nil {
+	if err := a.Add(std.Err, append(ends, func() scheduler.Body {
+		end = scheduler.AfterCancel(p.State)
+		return end
+	})...); err != nil {
 		return err
 	}
 	_ = hook.End(p.Loop, end) // without a card hooks let everybody go anyway

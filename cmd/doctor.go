@@ -3,7 +3,6 @@ package cmd
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,6 +14,8 @@ import (
 
 	"wavex/budget"
 	"wavex/internal/agent"
+	"wavex/internal/claude/known"
+	"wavex/internal/claude/statement"
 	"wavex/internal/doctor"
 	"wavex/internal/forecast"
 	"wavex/internal/plan"
@@ -23,7 +24,6 @@ import (
 	"wavex/internal/record"
 	"wavex/internal/refuse"
 	"wavex/internal/report"
-	"wavex/runner"
 )
 
 type doctorOptions struct {
@@ -42,8 +42,10 @@ func newDoctor(std Stdio) *cobra.Command {
 logged in (which variables and files there are, never what is in them), whether
 permissions may be bypassed, git, disk, memory, the run lock, the task list, and
 the plan itself when one is given. It starts nothing that costs and changes
-nothing; --probe asks the model one question, for a cent at most in most cases,
-and says what it cost. run looks at the CLI and at permissions by itself.
+nothing. --probe tries everything that wavex relies on of the CLI against a
+scripted API of its own, which costs nothing, and asks the model one question,
+for a cent at most in most cases. run looks at the CLI, its login and its
+permissions by itself.
 
 Exit status: 0 nothing but warnings, 2 the plan cannot run as it is, 5 a person
 must put something right.`,
@@ -56,7 +58,7 @@ must put something right.`,
 	f := c.Flags()
 	f.StringVar(&o.claude, "claude", "", "path of the claude CLI (default: WAVEX_CLAUDE, else claude in PATH)")
 	f.IntVarP(&o.parallel, "parallel", "j", 0, "attempts side by side to have memory for (default: as run would)")
-	f.BoolVar(&o.probe, "probe", false, "ask the model one question; this costs money")
+	f.BoolVar(&o.probe, "probe", false, "try what wavex relies on of the CLI, and ask the model one question; the question costs money")
 	outputFlag(c, &o.output)
 	return c
 }
@@ -67,11 +69,13 @@ type doctorReport struct {
 	ExitCode int            `json:"exit_code"`
 	Checks   []doctor.Check `json:"checks"`
 	ProbeUSD *float64       `json:"probe_cost_usd,omitempty"` // dollars; only with --probe
+	// Statements is what the probes found; only with --probe.
+	Statements []provedStatement `json:"statements,omitempty"`
 }
 
 // answerWait is how long a program may take to tell its version or a state. A cold
-// CLI takes 0.2 s (observed on 2.1.197); a busy machine may take many times that.
-const answerWait = 30 * time.Second
+// CLI takes 0.2 s (observed on 2.1.197); a busy machine may take many times that. Tests shorten it.
+var answerWait = 30 * time.Second
 
 func runDoctor(ctx context.Context, args []string, o doctorOptions, std Stdio) error {
 	if o.parallel < 0 {
@@ -107,6 +111,8 @@ type examination struct {
 	plan     *plan.Plan
 	planned  []doctor.Check // about the plan
 	probeUSD *float64
+	proved   []provedStatement
+	holds    statement.Verdicts // on the CLI
 }
 
 // readPlan looks at the plan. One with mistakes is reported, and the rest is looked at
@@ -135,11 +141,33 @@ func (d *examination) readPlan(path string) error {
 		good.Status, good.Text, good.Fix = doctor.Warn, strings.TrimSpace(b.String()), "see `wavex check`"
 	}
 	d.planned = append(d.planned, good)
+	if agent.Needed(p) {
+		d.planned = append(d.planned, modelPrices(p))
+	}
 	if w := forecast.Short(p, forecast.Limits(p)); len(w) > 0 {
 		d.planned = append(d.planned, doctor.Check{Name: "limits", Status: doctor.Fail, Text: w[0].Message,
 			Fix: "raise the limit; run refuses this without --allow-short"})
 	}
 	return nil
+}
+
+// modelPrices looks up the models that a plan names for its agents.
+func modelPrices(p *plan.Plan) doctor.Check {
+	var models []string
+	for i := range p.Tasks {
+		if p.Tasks[i].Command == "" {
+			s := p.Settings(i)
+			models = append(models, s.Model, s.FallbackModel)
+		}
+	}
+	prices, err := budget.LoadPrices(nil)
+	if err != nil {
+		return doctor.Check{Name: "prices", Status: doctor.Fail, Text: err.Error()}
+	}
+	return doctor.Prices(models, func(model string) bool {
+		_, ok := prices.Price(model, budget.Tokens{})
+		return ok
+	})
 }
 
 func (d *examination) report(ctx context.Context) doctorReport {
@@ -150,7 +178,7 @@ func (d *examination) report(ctx context.Context) doctorReport {
 	if d.opts.probe && argv != nil {
 		checks = append(checks, d.probe(ctx, argv))
 	}
-	r := doctorReport{Checks: checks, ProbeUSD: d.probeUSD}
+	r := doctorReport{Checks: checks, ProbeUSD: d.probeUSD, Statements: d.proved}
 	switch {
 	case doctor.Worst(d.planned) == doctor.Fail:
 		r.ExitCode = exitUsage
@@ -169,13 +197,18 @@ func (d *examination) agent(ctx context.Context) (checks []doctor.Check, argv []
 	}
 	path, err := findClaude(d.opts.claude)
 	cli := doctor.Check{Name: "cli", Status: doctor.Fail, Text: fmt.Sprintf("the claude CLI %q is not there", path), Fix: "install it with: " + doctor.Install}
+	var p known.Program
 	if err == nil {
-		_, cli = doctor.CLI(ctx, []string{path}, d.env, answerWait)
+		p, cli = doctor.CLI(ctx, path, d.env, answerWait)
 	}
+	checks = []doctor.Check{cli}
 	if cli.Status != doctor.Fail {
-		argv = []string{path}
+		argv = []string{p.Path}
+		found := d.statements(ctx, p)
+		d.holds = found.Verdicts
+		checks = append(checks, doctor.Statements(found))
 	}
-	return []doctor.Check{cli, doctor.Login(d.env, runtime.GOOS == "darwin"), doctor.Bypass(bypassing(d.plan), isRoot(), d.env)}, argv
+	return append(checks, doctor.Login(d.env, runtime.GOOS == "darwin"), doctor.Bypass(bypassing(d.plan), isRoot(), d.env)), argv
 }
 
 func (d *examination) parallel() int {
@@ -209,49 +242,6 @@ func (d *examination) journal() doctor.Check {
 	return doctor.Check{Name: name, Status: doctor.OK, Text: text}
 }
 
-// The probe's bounds: a question and an answer of a few words cost far less with any
-// model (observed: the request of a lean call is 1.2 KB).
-const (
-	probeCap  = budget.Dollar / 20
-	probeWait = 2 * time.Minute
-)
-
-// probe asks the model one question, as an expert would be asked.
-func (d *examination) probe(ctx context.Context, argv []string) doctor.Check {
-	const name = "probe"
-	bad := func(text, fix string) doctor.Check {
-		return doctor.Check{Name: name, Status: doctor.Fail, Text: text, Fix: fix}
-	}
-	prices, err := budget.LoadPrices(nil)
-	if err != nil {
-		return bad(err.Error(), "")
-	}
-	logs, err := os.MkdirTemp("", "wavex-doctor-")
-	if err != nil {
-		return bad(err.Error(), "make room for temporary files")
-	}
-	defer func() { _ = os.RemoveAll(logs) }() // a leftover in the temporary folder harms nobody
-	q := runner.Question{Name: "doctor", Dir: d.dir, LogDir: logs, System: "Answer with one word.", Prompt: "Say: ready",
-		Cap: probeCap, Timeout: probeWait}
-	if d.plan != nil {
-		q.Model = d.plan.Defaults.Model
-	}
-	who := &runner.Agent{Argv: argv, Run: "doctor-" + record.NewID(time.Now()), Env: os.Environ(), Prices: prices}
-	a := who.Ask(ctx, q)
-	usd := a.Cost.Float()
-	d.probeUSD = &usd
-	cost := fmt.Sprintf("%s, %s", report.Took(a.Duration), a.Cost.Spent())
-	switch a.Outcome {
-	case runner.Done:
-		return doctor.Check{Name: name, Status: doctor.OK, Text: "the model answered (" + cost + ")"}
-	case runner.Limited, runner.Throttled:
-		return doctor.Check{Name: name, Status: doctor.Warn, Text: fmt.Sprintf("%s: %s (%s)", a.Outcome, a.Reason, cost), Fix: "nothing is wrong here; try later"}
-	case runner.Unauthorised:
-		return bad(fmt.Sprintf("%s (%s)", a.Reason, cost), "log in with `claude`, or set ANTHROPIC_API_KEY to one that may spend")
-	}
-	return bad(fmt.Sprintf("%s: %s (%s)", a.Outcome, a.Reason, cost), "try by hand: "+argv[0]+" -p 'Say: ready'")
-}
-
 // text is the report for people.
 func (r doctorReport) text() string {
 	var b strings.Builder
@@ -268,6 +258,7 @@ func (r doctorReport) text() string {
 			fmt.Fprintf(&b, "%19s-> %s\n", "", c.Fix)
 		}
 	}
+	b.WriteString(statementTable(r.Statements))
 	switch {
 	case failed > 0:
 		fmt.Fprintf(&b, "\n%s must be put right before a run\n", report.Plural(failed, "thing", "things"))
@@ -278,39 +269,3 @@ func (r doctorReport) text() string {
 	}
 	return b.String()
 }
-
-// fit is the free part of doctor that every run begins with: an unfit CLI or a mode that it
-// would refuse ends a run before anything is written.
-func (r *launch) fit(ctx context.Context) error {
-	if r.agent.Rehearses() || !agent.Needed(r.plan) {
-		return nil
-	}
-	env := proc.Environ(os.Environ(), nil)
-	if c := doctor.Bypass(bypassing(r.plan), isRoot(), env); c.Status == doctor.Fail {
-		return unfit(c)
-	}
-	v, c := doctor.CLI(ctx, r.agent.Argv, env, answerWait)
-	if c.Status == doctor.Fail {
-		return unfit(c)
-	}
-	r.agent.MovesSections = v.MovesSections()
-	return nil
-}
-
-func unfit(c doctor.Check) error { return refuse.Blocked(errors.New(c.Text + "\n" + c.Fix)) }
-
-// bypassing lists the tasks that bypass permissions.
-func bypassing(p *plan.Plan) []string {
-	if p == nil {
-		return nil
-	}
-	var ids []string
-	for i := range p.Tasks {
-		if p.Tasks[i].Command == "" && p.Settings(i).PermissionMode == "bypassPermissions" {
-			ids = append(ids, p.Tasks[i].ID)
-		}
-	}
-	return ids
-}
-
-func isRoot() bool { return os.Geteuid() == 0 }

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +22,29 @@ func choiceFlag(c *cobra.Command, to *string, name, def string, choices []string
 	*to = def
 	c.Flags().Var(&choice{to, choices}, name, help+": "+strings.Join(choices, ", "))
 	_ = c.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(choices, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// ignoredFlag accepts a flag of earlier versions with any value and ignores it, so that
+// scripts and printed commands go on to work. One line on stderr says why.
+func ignoredFlag(c *cobra.Command, name, why string) {
+	c.Flags().Var(&ignored{c: c, text: "wavex: --" + name + " is ignored: " + why}, name, "")
+	c.Flags().Lookup(name).Hidden = true
+}
+
+type ignored struct {
+	c    *cobra.Command
+	text string
+	said bool
+}
+
+func (i *ignored) String() string { return "" }
+func (i *ignored) Type() string   { return "word" }
+func (i *ignored) Set(string) error {
+	if !i.said {
+		i.said = true
+		fmt.Fprintln(i.c.ErrOrStderr(), i.text)
+	}
+	return nil
 }
 
 type choice struct {

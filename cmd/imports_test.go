@@ -31,18 +31,21 @@ var may = map[string]struct {
 	"internal/secret":            {[]string{"internal/lazy"}, "texts only"},
 	"internal/journal":           {[]string{"internal/wary"}, "a log knows nothing of its records"},
 	"internal/verify":            {[]string{"internal/plan", "internal/proc"}, "checks are commands and files"},
+	"internal/claude/statement":  {[]string{"internal/lazy"}, "what the CLI does, in sentences; it starts nothing"},
+	"internal/claude/probe":      {[]string{"budget", "internal/claude/statement", "internal/fakeapi", "internal/proc"}, "it tries the CLI itself, which knows nothing of us"},
+	"internal/claude/known":      {[]string{"internal/claude/probe", "internal/claude/statement", "internal/wary"}, "what is known of a program; what a run makes of it is others' business"},
 	"internal/prompt":            {[]string{"internal/plan", "internal/verify"}, "words are made of the plan and of what is checked"},
-	"runner":                     {[]string{"budget", "dag", "internal/lazy", "internal/plan", "internal/proc", "internal/verify", "internal/wary"}, "one attempt knows no other"},
+	"runner":                     {[]string{"budget", "dag", "internal/claude/statement", "internal/lazy", "internal/plan", "internal/proc", "internal/verify", "internal/wary"}, "one attempt knows no other"},
 	"runner/runnertest":          {[]string{"runner", "budget", "internal/plan", "internal/proc", "internal/verify"}, "the fake and the conformance suite"},
 	"counsel":                    {[]string{"budget", "internal/verify", "internal/wary", "runner"}, "a panel is made of lean calls"},
 	"scheduler":                  {[]string{"budget", "counsel", "dag", "internal/plan", "runner"}, "the loop decides; it never starts a process or opens a file itself"},
 	"internal/workspace":         {[]string{"internal/plan", "internal/proc", "internal/verify", "internal/wary", "runner"}, "a place for attempts and what becomes of their work; it decides nothing about what runs"},
 	"internal/tasklist":          {[]string{"internal/plan", "scheduler"}, "Claude Code's task lists: a plan's source, and a projection"},
 	"internal/rehearse":          {[]string{"budget", "internal/proc"}, "a stand-in speaks the protocol and knows nothing of us"},
-	"internal/fakeapi":           {[]string{"budget"}, "a scripted API serves only tests"},
+	"internal/fakeapi":           {[]string{"budget", "internal/lazy"}, "a scripted API, for probes and tests; it knows nothing of us"},
 	"internal/track":             {[]string{"internal/report", "internal/ui/safe", "internal/wary", "runner", "scheduler"}, "a directory of notes, and a projection into it"},
 	"internal/hook":              {[]string{"internal/journal", "internal/plan", "internal/prompt", "internal/tasklist", "internal/ui", "internal/ui/safe", "internal/wary", "scheduler"}, "a projection, and answers that read it"},
-	"internal/doctor":            {[]string{"internal/journal", "internal/lazy", "internal/proc"}, "looks at the machine; plans and runs are others' business"},
+	"internal/doctor":            {[]string{"internal/claude/known", "internal/claude/statement", "internal/journal", "internal/proc"}, "looks at the machine; plans and runs are others' business"},
 	"internal/ui":                {[]string{"budget", "counsel", "internal/lazy", "internal/plan", "internal/report", "internal/transcript", "internal/ui/safe", "runner", "scheduler"}, "a projection"},
 	"internal/ui/safe":           {[]string{"internal/lazy"}, "text for terminals"},
 	"internal/report":            {[]string{"budget", "counsel", "internal/plan", "internal/ui/safe", "internal/verify", "runner", "scheduler"}, "a projection"},
@@ -60,9 +63,9 @@ var may = map[string]struct {
 	"internal/stage":             {[]string{"budget", "counsel", "internal/decompose", "internal/intent", "internal/learn", "internal/plan", "internal/shape", "internal/wary", "runner", "scheduler"}, "the stages before a run; flags and terminals are the command line's"},
 	"internal/refuse":            {[]string{"internal/plan"}, "refusals in words; exit codes are the command line's"},
 	"internal/planfile":          {[]string{"internal/plan", "internal/plan/foreign", "internal/refuse", "internal/rehearse", "internal/tasklist"}, "it reads plans; runs are others' business"},
-	"internal/agent":             {[]string{"counsel", "internal/plan", "internal/rehearse", "runner"}, "who does the work, and nothing of what it is"},
+	"internal/agent":             {[]string{"counsel", "internal/claude/statement", "internal/plan", "internal/rehearse", "runner"}, "who does the work, and nothing of what it is"},
 	"internal/userdata":          {[]string{"internal/decompose", "internal/learn", "internal/refuse", "internal/wary"}, "files that are there beyond any run"},
-	"internal/record":            {[]string{"internal/journal", "internal/loopdir", "internal/plan", "internal/planfile", "internal/refuse", "internal/secret", "internal/stage", "internal/track", "internal/transcript", "internal/ui", "internal/wary", "scheduler"}, "what .loop keeps of runs; it starts nothing"},
+	"internal/record":            {[]string{"budget", "counsel", "internal/journal", "internal/loopdir", "internal/plan", "internal/planfile", "internal/refuse", "internal/secret", "internal/stage", "internal/track", "internal/transcript", "internal/ui", "internal/wary", "runner", "scheduler"}, "what .loop keeps of runs; it starts nothing"},
 	"internal/forecast":          {[]string{"budget", "internal/plan", "internal/report", "scheduler"}, "a plan before it runs; it reads no file"},
 	"internal/site":              {[]string{"internal/plan", "internal/planfile", "internal/record", "internal/refuse", "internal/report", "internal/secret", "internal/workspace", "runner", "scheduler"}, "where work is done and where it goes; it decides nothing about what runs"},
 	"internal/hearing":           {[]string{"budget", "counsel", "internal/agent", "internal/plan", "internal/planfile", "internal/proc", "internal/record", "internal/refuse", "internal/secret", "internal/site", "internal/verify", "internal/wary", "internal/workspace", "runner", "scheduler"}, "cases are put before who judges; when, and what follows, is the scheduler's"},
@@ -76,6 +79,7 @@ var may = map[string]struct {
 	"bench":                      {nil, "benchmarks live in its tests"},
 	"e2e/page":                   {[]string{"*"}, "tests of the whole, in a browser"},
 	"e2e/rig":                    {nil, "what the tests of the whole share"},
+	"e2e/suite":                  {[]string{"e2e/rig"}, "it runs the tests and knows none"},
 	"e2e/ci":                     {nil, "the examples for CI, tried"},
 	"e2e/docs":                   {nil, "the documentation, tried"},
 	"e2e/crash":                  {[]string{"*"}, "tests of the whole, killed"},
@@ -126,7 +130,7 @@ func TestImportsPointDown(t *testing.T) {
 			if slices.Contains(never[name], imp) {
 				t.Errorf("%s imports %s, which it must not: %s", name, imp, rule.why)
 			}
-			if imp == "os/exec" && name != "internal/proc" && name != "cmd" && name != "e2e/rig" && name != "internal/roomtest" {
+			if imp == "os/exec" && name != "internal/proc" && name != "cmd" && name != "e2e/rig" && name != "e2e/suite" && name != "internal/roomtest" {
 				t.Errorf("%s imports os/exec: processes are started in internal/proc only", name)
 			}
 			local, ours := strings.CutPrefix(imp, "wavex/")

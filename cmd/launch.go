@@ -82,7 +82,7 @@ func prepare(ctx context.Context, o runOptions, std Stdio) (*launch, error) {
 	r.session, err = session.Open(ctx, session.Options{
 		Plan: r.plan, Config: r.config, Resume: r.resume, Fresh: r.opts.fresh, Seen: r.seen, Wavex: Version(), Owner: owner(),
 		Agent: r.agent, Prices: r.prices, Secrets: r.secrets, Guard: guardArgv(),
-		Warm: o.warm, Grace: o.grace, Chair: o.chair, OverAPI: r.overAPI(), AutoLearn: o.autoLearn, Hooks: r.hooks, HookSecret: os.Getenv(webhookSecretVar),
+		Grace: o.grace, Chair: o.chair, OverAPI: r.overAPI(), AutoLearn: o.autoLearn, Hooks: r.hooks, HookSecret: os.Getenv(webhookSecretVar),
 		Err: std.Err, Text: o.output == "text",
 	})
 	if err != nil {

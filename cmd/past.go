@@ -39,7 +39,10 @@ func keptRun(args []string) (*record.Past, error) {
 // was moved aside.
 func shownRun(args []string) (*record.Past, error) {
 	past, err := keptRun(args)
-	if err == nil || len(args) != 1 || !record.IsID(args[0]) {
+	if err == nil {
+		return past, past.Settle()
+	}
+	if len(args) != 1 || !record.IsID(args[0]) {
 		return past, err
 	}
 	loop, _, wrong := loopOf(nil)
@@ -49,7 +52,7 @@ func shownRun(args []string) (*record.Past, error) {
 	for _, dir := range record.Aside(loop) {
 		if past, wrong := record.Shown(dir, "", args[0]); wrong == nil {
 			past.State.Config.Loop = dir
-			return past, nil
+			return past, past.Settle()
 		}
 	}
 	return nil, err

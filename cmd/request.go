@@ -18,6 +18,7 @@ import (
 	"wavex/internal/intake"
 	"wavex/internal/intent"
 	"wavex/internal/plan"
+	"wavex/internal/proc"
 	"wavex/internal/record"
 	"wavex/internal/refuse"
 	"wavex/internal/secret"
@@ -164,6 +165,11 @@ func (q *request) open(ctx context.Context, view func(scheduler.Event)) error {
 	prices, err := loadPrices(q.run.prices)
 	if err != nil {
 		return err
+	}
+	if !q.config.Offline && !who.Rehearses() {
+		if _, err := vet(ctx, &who, proc.Environ(os.Environ(), nil), q.std); err != nil {
+			return err
+		}
 	}
 	roster, err := counsel.LoadRoster(filepath.Join(q.loop, "experts"), q.run.blocked)
 	if err != nil {

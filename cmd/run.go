@@ -26,7 +26,6 @@ type runOptions struct {
 	noVerify  bool
 
 	parallel   int
-	warm       int
 	schedule   string
 	stagger    string
 	budget     string
@@ -162,8 +161,7 @@ func runFlags(c *cobra.Command, o *runOptions) {
 	f.StringVar(&o.claude, "claude", "", "path of the claude CLI (default: WAVEX_CLAUDE, else claude in PATH)")
 	f.StringVar(&o.scenario, "scenario", "", "a scenario file for the rehearsal agent")
 	f.IntVarP(&o.parallel, "parallel", "j", 0, "attempts side by side (default: the plan's, else 4 as memory allows)")
-	f.IntVar(&o.warm, "warm", -1, "agent processes kept waiting for the next task; 0: none (default: the free slots)")
-	f.Lookup("warm").DefValue = "0" // for help, which says it in words
+	ignoredFlag(c, "warm", "each attempt has a process of its own")
 	f.BoolVar(&o.shareList, "share-task-list", false, "agents use the task list too; without it they have their own")
 	f.DurationVar(&o.grace, "grace", 0, "time to go after the result, and for each step of stopping (default: 10s, 3s, 5s)")
 	f.StringVar(&o.track, "track", "", "tracking directory, or its slug (default: that of the plan, see wavex init)")

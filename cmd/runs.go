@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"wavex/internal/journal"
 	"wavex/internal/record"
 	"wavex/internal/report"
 	"wavex/internal/secret"
@@ -38,23 +37,23 @@ func runRuns(args []string, output string, std Stdio) error {
 	if err != nil {
 		return err
 	}
-	events, err := record.Read(loop)
+	events, alive, err := record.Told(loop)
 	if err != nil {
 		return err
 	}
 	var list []report.Past
 	for _, dir := range record.Aside(loop) {
-		old, err := record.Read(dir)
+		old, alive, err := record.Told(dir)
 		if err != nil {
 			fmt.Fprintln(std.Err, "wavex: warning:", err)
 			continue
 		}
-		for _, p := range report.Runs(old, journal.Held(dir)) {
+		for _, p := range report.Runs(old, alive) {
 			p.Aside = filepath.Base(dir)
 			list = append(list, p)
 		}
 	}
-	list = append(list, report.Runs(events, journal.Held(loop))...)
+	list = append(list, report.Runs(events, alive)...)
 	if len(list) == 0 {
 		return record.NoRun(loop)
 	}

@@ -40,6 +40,9 @@ func TestMain(m *testing.M) {
 		signals.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	}
 	testscript.Main(leakChecked{m}, map[string]func(){"wavex": func() {
+		if d, err := time.ParseDuration(os.Getenv("WAVEX_TEST_ANSWER_WAIT")); err == nil {
+			cmd.SetAnswerWait(d)
+		}
 		os.Exit(cmd.Main(context.Background(), os.Args[1:], cmd.Stdio{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
 	}})
 }
@@ -85,21 +88,23 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"terminal": terminal,
-			"seated":   seated,
-			"hangup":   hangup,
-			"exits":    exits,
-			"start":    start,
-			"shows":    shows,
-			"signal":   signal,
-			"ends":     ends,
-			"json":     jsonValue,
-			"lacks":    lacks,
-			"clean":    clean,
-			"private":  private,
-			"catch":    catch,
-			"outcomes": outcomes,
-			"events":   func(ts *testscript.TestScript, neg bool, args []string) { events(ts, neg, args, schema) },
+			"terminal":  terminal,
+			"seated":    seated,
+			"hangup":    hangup,
+			"exits":     exits,
+			"start":     start,
+			"shows":     shows,
+			"signal":    signal,
+			"ends":      ends,
+			"json":      jsonValue,
+			"lacks":     lacks,
+			"clean":     clean,
+			"private":   private,
+			"catch":     catch,
+			"alive":     alive,
+			"unguarded": unguarded,
+			"outcomes":  outcomes,
+			"events":    func(ts *testscript.TestScript, neg bool, args []string) { events(ts, neg, args, schema) },
 		},
 	}
 	for _, script := range scripts {
@@ -107,16 +112,12 @@ func TestScripts(t *testing.T) {
 			t.Parallel()
 			p := params
 			p.Files = []string{script}
-			// A run that does not end is a defect too: it shall fail here, and not hang. The
-			// time is each script's own, from when it begins.
-			p.Deadline = time.Now().Add(scriptTime)
+			// A run that does not end is ended shortly before the test binary is, and its script is shown.
+			p.Deadline, _ = t.Deadline()
 			testscript.RunT(alone{t}, p)
 		})
 	}
 }
-
-// scriptTime is far more than any script takes, on the slowest of machines.
-const scriptTime = 5 * time.Minute
 
 // alone runs the one script of a RunT as the test that it is called from.
 type alone struct{ *testing.T }

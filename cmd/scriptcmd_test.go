@@ -139,7 +139,7 @@ func named(ts *testscript.TestScript, name string) *process {
 }
 
 // patience is how long a script waits for a program to say something, or to end.
-const patience = 3 * time.Minute
+const patience = 15 * time.Minute
 
 // shows NAME REGEXP waits until the program has said so on stderr.
 func shows(ts *testscript.TestScript, neg bool, args []string) {

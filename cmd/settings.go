@@ -49,6 +49,7 @@ func resolve(o runOptions, p *plan.Plan, dir string, old *scheduler.Config) (sch
 	if c.Parallel == 0 {
 		c.Parallel = defaultParallel(c.Agent)
 	}
+	c.Spares = spares(c.Agent, c.Parallel)
 	if old == nil {
 		c.Isolation = o.isolation // a run does not change where it works
 		if p.Isolation != "" && !given("isolation") {
@@ -221,10 +222,27 @@ func resolveLimits(o runOptions, c *scheduler.Config) error {
 // defaultParallel is 4, less where memory does not hold as many: a CLI process takes
 // about 200 MB (observed on claude 2.1.197), a tool's command as much again.
 func defaultParallel(agent string) int {
-	const want, each = 4, 400 << 20
+	const want = 4
 	free := freeMemory()
 	if agent != "claude" || free <= 0 {
 		return want
 	}
-	return int(min(want, max(1, free/each)))
+	return int(min(want, max(1, free/perProcess)))
+}
+
+// perProcess is the memory that one attempt is taken to need, in bytes.
+const perProcess = 400 << 20
+
+// spares returns how many processes may be started ahead of their attempts: at most 2, less
+// where memory does not hold as many beside parallel ones, and none in rehearsals.
+func spares(agent string, parallel int) int {
+	const want = 2
+	free := freeMemory()
+	switch {
+	case agent != "claude":
+		return 0
+	case free <= 0:
+		return want
+	}
+	return int(min(want, max(0, free/perProcess-int64(parallel))))
 }

@@ -65,6 +65,9 @@ func runStatus(args []string, output string, again, ascii, plain bool, std Stdio
 			return refuse.Blocked(err)
 		}
 	}
+	if err := p.Settle(); err != nil {
+		return err
+	}
 	sum := report.Of(p.State, p.Events).Seen(p.Alive)
 	if output == "json" {
 		b, err := sum.JSON()

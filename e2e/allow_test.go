@@ -16,7 +16,7 @@ import (
 )
 
 // denials runs commands one by one under rules and tells which were denied.
-func denials(t *testing.T, args []string, commands []string) map[string]bool {
+func denials(t *testing.T, cl cli, args []string, commands []string) map[string]bool {
 	t.Helper()
 	steps := []fakeapi.Reply{}
 	for _, c := range commands {
@@ -29,7 +29,7 @@ func denials(t *testing.T, args []string, commands []string) map[string]bool {
 			t.Fatal(err)
 		}
 	}
-	e := call(t, srv, setup{stdin: "go", dir: dir, args: append([]string{"--permission-mode", "acceptEdits"}, args...)})
+	e := call(t, srv, setup{cli: cl, stdin: "go", dir: dir, args: append([]string{"--permission-mode", "acceptEdits"}, args...)})
 	denied := map[string]bool{}
 	for _, d := range e.result(t).Denials {
 		var in struct{ Command string }
@@ -66,6 +66,10 @@ func escaped(command string) string {
 
 func TestAllowRules(t *testing.T) {
 	t.Parallel()
+	eachCLI(t, allowRules)
+}
+
+func allowRules(t *testing.T, cl cli) {
 	exact := []string{`./a "$(./b x)" = y`, `test "$(./b)" = y`, `./a 'x)y'`, `./a \(x\)`, `./a "b\\c"`, `./a x, y`, `./a && ./b || ./a`,
 		`for i in 1 2; do ./a $i; done`, `! ./a z`, `FOO=1 ./a`, "./a <<EOF\nhi\nEOF", "./a 1\n./b 2"}
 	var rules []string
@@ -102,7 +106,7 @@ func TestAllowRules(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			denied := denials(t, c.args, append(append([]string{}, c.allowed...), c.denied...))
+			denied := denials(t, cl, c.args, append(append([]string{}, c.allowed...), c.denied...))
 			for _, command := range c.allowed {
 				if denied[command] {
 					t.Errorf("denied: %s", command)

@@ -33,8 +33,9 @@ func TestWhereTheCLIPutsItsFolder(t *testing.T) {
 	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: []*fakeapi.Agent{{Steps: []fakeapi.Reply{fakeapi.Text("done").Times(3)}}}})
 	r := newRepo(t, "-- CLAUDE.md --\nBe kind.\n")
 	gitRepo(t, r.dir)
+	env := Env(t, srv)
 	for i, args := range [][]string{nil, nil, {moves}} {
-		if e := begin(t, srv, setup{dir: r.dir, stdin: "the same words", args: args}).end(); e.exit != 0 {
+		if e := begin(t, srv, setup{dir: r.dir, env: env, stdin: "the same words", args: args}).end(); e.exit != 0 {
 			t.Fatalf("exit %d\n%s", e.exit, e.stderr)
 		}
 		if i == 0 {
@@ -43,8 +44,10 @@ func TestWhereTheCLIPutsItsFolder(t *testing.T) {
 	}
 	asked := srv.Messages(nil)
 	kept, differs := asked[1].Kept(asked[0])
-	if differs != "system 2" || !strings.Contains(asked[0].System(), "gitStatus") || !strings.Contains(asked[0].System(), r.dir) {
+	if c := shared.cli; c.old && (differs != "system 2" || !strings.Contains(asked[0].System(), "gitStatus") || !strings.Contains(asked[0].System(), r.dir)) {
 		t.Errorf("one file more, and the first difference is %q", differs)
+	} else if !c.old && (!strings.HasPrefix(differs, "message 0.") || strings.Contains(asked[0].System(), "gitStatus")) {
+		t.Errorf("one file more, and the first difference is %q; the git state is to be in the first message", differs)
 	}
 	whole := len(asked[1].Body)
 	t.Logf("without %s %d of %d bytes are the same", moves, kept, whole)

@@ -25,11 +25,12 @@ import (
 	"wavex/internal/fakeapi"
 )
 
-// prices of the model that the tests name and of the CLI's default model, as claude
-// 2.1.197 computes them.
+// prices of the model that the tests name and of the CLI's default models, as the CLI computes
+// them; TestPricesOfTheCLI compares.
 var prices = fakeapi.Prices{
 	"claude-sonnet-4-5": {Input: 3_000_000, Output: 15_000_000, CacheRead: 300_000, CacheWrite: 3_750_000},
-	"claude-opus-4-8":   {Input: 5_000_000, Output: 25_000_000, CacheRead: 500_000, CacheWrite: 6_250_000},
+	"claude-opus-4-8":   {Input: 5_000_000, Output: 25_000_000, CacheRead: 500_000, CacheWrite: 6_250_000}, // of 2.1.197
+	"claude-opus-5-5":   {Input: 4_000_000, Output: 20_000_000, CacheRead: 200_000, CacheWrite: 5_000_000}, // of 2.1.330
 }
 
 // model is what the tests ask for; it has a price above.
@@ -76,6 +77,7 @@ var goCache = sync.OnceValue(func() string {
 
 // setup is how one CLI process is started.
 type setup struct {
+	cli   cli      // zero: the one for all tests
 	args  []string // after: -p --verbose --output-format stream-json --model MODEL
 	stdin string   // the prompt; ignored when talk is set
 	talk  bool     // stream-json input: stdin stays open for say
@@ -152,7 +154,10 @@ func begin(t *testing.T, srv *fakeapi.Server, s setup) *process {
 	if s.talk {
 		args = append(args, "--input-format", "stream-json")
 	}
-	p.cmd = exec.CommandContext(ctx, shared.claude, append(args, s.args...)...)
+	if s.cli == (cli{}) {
+		s.cli = shared.cli
+	}
+	p.cmd = exec.CommandContext(ctx, s.cli.path, append(args, s.args...)...)
 	p.cmd.Dir = p.dir
 	if p.cmd.Env = s.env; s.env == nil {
 		p.cmd.Env = Env(t, srv)

@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"wavex/budget"
+	"wavex/e2e/rig"
 	"wavex/internal/fakeapi"
 )
 
@@ -44,34 +45,28 @@ func marked(t *testing.T, entry string) map[int]int {
 	return found
 }
 
-// survivors waits until no process holds the entry any more, at most until the
-// deadline, and returns those that still do.
-func survivors(t *testing.T, entry string, deadline time.Time) (alive []string) {
+// mustBeGone asserts that no process holds the entry any more within a time, as rig.Within counts it.
+func mustBeGone(t *testing.T, entry string, within time.Duration, after string) {
 	t.Helper()
-	for {
-		procs := marked(t, entry)
-		if len(procs) == 0 {
-			return nil
-		}
-		for pid, fd := range procs {
-			left := max(time.Until(deadline), 0)
-			n, _ := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(left.Milliseconds()))
-			if n == 0 {
-				name, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
-				alive = append(alive, strconv.Itoa(pid)+" "+string(bytes.ReplaceAll(name, []byte{0}, []byte{' '})))
-			}
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	var alive []string
+	took, ok := rig.Within(ctx, within, func() bool {
+		alive = nil
+		for pid, fd := range marked(t, entry) {
 			_ = unix.Close(fd)
+			name, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+			alive = append(alive, strconv.Itoa(pid)+" "+string(bytes.ReplaceAll(name, []byte{0}, []byte{' '})))
 		}
-		if len(alive) > 0 {
-			return alive
-		}
+		return len(alive) == 0
+	})
+	if !ok {
+		t.Errorf("%s after %s there are still alive, or were until then: %q", took, after, alive)
 	}
 }
 
 // herd is a plan of three tasks, two of them at once, whose agents may do anything.
-func herd() string {
-	return strings.Replace(sheep(3, 2), `"defaults": {`, `"defaults": {"allowedTools": ["Bash"], `, 1)
-}
+func herd() string { return sheepPlan{n: 3, parallel: 2, model: model, tools: `"Bash"`}.String() }
 
 // strays are the agents of herd: as shepherds, but each leaves a process behind, in a
 // session of its own.
@@ -101,60 +96,61 @@ func nth(n int32) fakeapi.Match {
 
 func TestKilledAndResumed(t *testing.T) {
 	t.Parallel()
-	// Before the first answer, between turns, while the second task is at work, ...
-	for _, n := range []int32{1, 2, 4, 6, 8} {
-		t.Run("at request "+strconv.Itoa(int(n)), func(t *testing.T) {
-			t.Parallel()
-			last := &fakeapi.Agent{Name: "the last", When: nth(n), Steps: []fakeapi.Reply{fakeapi.Text("too late").Held(fakeapi.NewGate())}}
-			srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: append([]*fakeapi.Agent{last}, strays()...)})
-			env := Env(t, srv)
-			mark := env[slices.IndexFunc(env, func(s string) bool { return strings.HasPrefix(s, "HOME=") })]
-			t.Cleanup(func() {
-				for pid, fd := range marked(t, mark) {
-					_ = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
-					_ = unix.Close(fd)
-					t.Logf("left to the test to kill: %d", pid)
-				}
+	eachCLI(t, func(t *testing.T, c cli) {
+		// Before the first answer, between turns, while the second task is at work, ...
+		for _, n := range per(c, []int32{2, 6}, []int32{1, 2, 4, 6, 8}) {
+			t.Run("at request "+strconv.Itoa(int(n)), func(t *testing.T) {
+				t.Parallel()
+				killedAndResumed(t, c, n)
 			})
-			r := newRepo(t, herd())
+		}
+	})
+}
 
-			w := r.wavexEnv(env, "run", "plan.json", "--output", "json")
-			ctx, cancel := context.WithTimeout(t.Context(), limit)
-			defer cancel()
-			if _, err := srv.Wait(ctx, nth(n)); err != nil {
-				t.Fatal(err)
-			}
-			killed := time.Now()
-			if err := w.cmd.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
-			if alive := survivors(t, mark, killed.Add(2*time.Second)); len(alive) > 0 {
-				t.Errorf("alive 2 s after the kill: %q", alive)
-			}
-			before := w.end()
+func killedAndResumed(t *testing.T, c cli, n int32) {
+	last := &fakeapi.Agent{Name: "the last", When: nth(n), Steps: []fakeapi.Reply{fakeapi.Text("too late").Held(fakeapi.NewGate())}}
+	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: append([]*fakeapi.Agent{last}, strays()...)})
+	env := Env(t, srv)
+	mark := env[slices.IndexFunc(env, func(s string) bool { return strings.HasPrefix(s, "HOME=") })]
+	t.Cleanup(func() {
+		for pid, fd := range marked(t, mark) {
+			_ = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
+			_ = unix.Close(fd)
+			t.Logf("left to the test to kill: %d", pid)
+		}
+	})
+	r := newRepo(t, herd()).on(c)
 
-			e := r.wavexEnv(env, "resume", "--output", "json").end()
-			events, end := e.events(t)
-			if e.exit != 0 || end.Tasks.Completed != 3 {
-				t.Fatalf("resumed: exit %d, %s\n%s", e.exit, end.Data, e.stderr)
-			}
-			for id := range completed(t, before.stdout) {
-				for _, v := range events {
-					if v.Type == "attempt_started" && strings.Contains(string(v.Data), `"`+id+`"`) {
-						t.Errorf("%s was completed before the kill and started again", id)
-					}
-				}
-			}
-			// A response that was on its way when wavex died may be in no stream.
-			spent, charged := budget.FromFloat(end.CostUSD), srv.Charged()
-			if off := charged - spent; off < 0 || off > 2*7_650 {
-				t.Errorf("the ledger says %d, the API charged %d", spent, charged)
-			}
-			if alive := survivors(t, mark, time.Now().Add(time.Second)); len(alive) > 0 {
-				t.Errorf("alive after the end: %q", alive)
-			}
-		})
+	w := r.wavexEnv(env, "run", "plan.json", "--output", "json")
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	if _, err := srv.Wait(ctx, nth(n)); err != nil {
+		t.Fatal(err)
 	}
+	if err := w.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	mustBeGone(t, mark, 2*time.Second, "the kill")
+	before := w.end()
+
+	e := r.wavexEnv(env, "resume", "--output", "json").end()
+	events, end := e.events(t)
+	if e.exit != 0 || end.Tasks.Completed != 3 {
+		t.Fatalf("resumed: exit %d, %s\n%s", e.exit, end.Data, e.stderr)
+	}
+	for id := range completed(t, before.stdout) {
+		for _, v := range events {
+			if v.Type == "attempt_started" && strings.Contains(string(v.Data), `"`+id+`"`) {
+				t.Errorf("%s was completed before the kill and started again", id)
+			}
+		}
+	}
+	// A response that was on its way when wavex died may be in no stream.
+	spent, charged := budget.FromFloat(end.CostUSD), srv.Charged()
+	if off := charged - spent; off < 0 || off > 2*7_650 {
+		t.Errorf("the ledger says %d, the API charged %d", spent, charged)
+	}
+	mustBeGone(t, mark, time.Second, "the end")
 }
 
 // completed are the tasks that a run's events, possibly cut short, call done.

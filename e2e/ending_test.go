@@ -107,9 +107,13 @@ func checkRejected(t *testing.T, e ended, reset time.Time) {
 // The check of the cap comes after each response: the run overshoots by at most one.
 func TestMaxBudgetOvershootsByOneResponse(t *testing.T) {
 	t.Parallel()
+	eachCLI(t, maxBudgetOvershoots)
+}
+
+func maxBudgetOvershoots(t *testing.T, c cli) {
 	use := fakeapi.Usage{Input: 9_000, Output: 200} // 0.030 dollars
 	srv := serve(t, fakeapi.Use(fakeapi.Bash("pwd")).Costing(use).Times(2))
-	e := call(t, srv, setup{stdin: "go", args: []string{"--max-budget-usd", "0.05"}})
+	e := call(t, srv, setup{cli: c, stdin: "go", args: []string{"--max-budget-usd", "0.05"}})
 	r := e.result(t)
 	if e.exit != 1 || r.Subtype != "error_max_budget_usd" || !r.IsError || len(r.Errors) == 0 {
 		t.Errorf("exit %d, %s, is_error %v, errors %q", e.exit, r.Subtype, r.IsError, r.Errors)
@@ -137,8 +141,12 @@ func TestMaxBudgetOvershootsByOneResponse(t *testing.T) {
 // The CLI calls a run a success whose tool was denied.
 func TestDeniedToolExitsZero(t *testing.T) {
 	t.Parallel()
+	eachCLI(t, deniedToolExitsZero)
+}
+
+func deniedToolExitsZero(t *testing.T, c cli) {
 	srv := serve(t, fakeapi.Use(fakeapi.Bash("make everything")), fakeapi.Text("could not"))
-	e := call(t, srv, setup{stdin: "go", args: []string{"--permission-mode", "acceptEdits"}})
+	e := call(t, srv, setup{cli: c, stdin: "go", args: []string{"--permission-mode", "acceptEdits"}})
 	r := e.result(t)
 	if e.exit != 0 || r.Subtype != "success" || r.IsError || len(r.Denials) != 1 || r.Denials[0].Tool != "Bash" {
 		t.Errorf("exit %d, %+v", e.exit, r)

@@ -61,7 +61,8 @@ func withWavex(t *testing.T, srv *fakeapi.Server, more ...string) []string {
 // that wavex has swept, which goes by the run's mark and would sweep a resume's too.
 func cutOff() fakeapi.Reply {
 	return fakeapi.Use(fakeapi.Bash(`bash -c 'echo $$ > wavex.pid; exec ` + shared.wavex + ` run plan.json --agent rehearse --plain'
-run=$(ls .loop/runs); while pgrep -f "guard $run" > /dev/null; do sleep 0.05; done`))
+lines() { if [ -d /proc/self ]; then cat /proc/[0-9]*/cmdline; else ps -A -o args=; fi 2> /dev/null | tr '\0' ' '; }
+run=$(ls .loop/runs); while lines | grep -q "[g]uard $run"; do sleep 0.05; done`))
 }
 
 // A session that started a run is held until the tasks are completed, then let go; it is
@@ -250,7 +251,7 @@ func TestPluginInstalls(t *testing.T) {
 	for _, c := range []struct{ args, says string }{
 		{"validate plugin", "passed"}, {"validate .", "passed"}, {"marketplace add " + top, "added"}, {"install wavex@wavex", "installed"}, {"list", "enabled"},
 	} {
-		cmd := exec.CommandContext(t.Context(), shared.claude, append([]string{"plugin"}, strings.Fields(c.args)...)...)
+		cmd := exec.CommandContext(t.Context(), shared.cli.path, append([]string{"plugin"}, strings.Fields(c.args)...)...)
 		cmd.Dir, cmd.Env = top, env
 		if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), c.says) {
 			t.Errorf("claude plugin %s: %v\n%s", c.args, err, out)

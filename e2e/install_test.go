@@ -2,7 +2,7 @@
 
 package e2e
 
-// Brings the pinned claude CLI into the checkout's ignored .tools folder. It knows npm
+// Brings a version of the claude CLI into the checkout's ignored .tools folder. It knows npm
 // and the layout of the CLI's packages, and nothing of what the tests do with it.
 
 import (
@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -22,29 +23,16 @@ import (
 	"wavex/internal/proc/proctest"
 )
 
-// pinned is the version whose behaviour CLAUDE-CLI facts are about.
-const pinned = "2.1.197"
-
 var errNoNPM = errors.New("npm is not on PATH")
 
-// findClaude is the path of the CLI to test, installed into the checkout when missing.
-// WAVEX_E2E_CLAUDE names another one, to try a newer version.
-func findClaude(ctx context.Context, root string) (string, error) {
-	if path := os.Getenv("WAVEX_E2E_CLAUDE"); path != "" {
-		return path, nil
-	}
-	npm, _ := exec.LookPath("npm") // missing: "", and no harm when the CLI is there already
-	return install(ctx, filepath.Join(root, ".tools", "claude"), npm)
-}
-
-// install brings the CLI into a folder of tools, when it is missing.
+// install brings a version of the CLI into a folder of tools, when it is missing.
 //
-// npm installs without running the package's install script, which would only link
-// the native binary into place of a stub; the native one is executed directly. The
+// The platform's package has the native binary alone. Unlike the package claude-code, which
+// only links to it, it asks for no version of Node (observed on 2.1.330). The
 // install goes to a fresh folder that is renamed when whole, under a file lock, so that
 // test binaries side by side neither collide nor see half of it.
-func install(ctx context.Context, tools, npm string) (string, error) {
-	home := filepath.Join(tools, pinned)
+func install(ctx context.Context, tools, version, npm string) (string, error) {
+	home := filepath.Join(tools, version)
 	if path, err := native(home); err == nil {
 		return path, nil
 	}
@@ -62,14 +50,15 @@ func install(ctx context.Context, tools, npm string) (string, error) {
 	if path, err := native(home); err == nil {
 		return path, nil // the other one did it
 	}
-	fmt.Fprintf(os.Stderr, "e2e: installing @anthropic-ai/claude-code@%s with npm (240 MB, once)\n", pinned)
+	pkg := platformPackage() + "@" + version
+	fmt.Fprintf(os.Stderr, "e2e: installing %s with npm (up to 400 MB, once)\n", pkg)
 	fresh, err := os.MkdirTemp(tools, "fresh-")
 	if err != nil {
 		return "", fmt.Errorf("making a folder to install into: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(fresh) }() // gone already when renamed
 	cmd := exec.CommandContext(ctx, npm, "install", "--prefix", fresh, "--no-save", "--fetch-retries=5", "--no-audit", "--no-fund",
-		"--ignore-scripts", "--no-package-lock", "--loglevel=error", "@anthropic-ai/claude-code@"+pinned)
+		"--ignore-scripts", "--no-package-lock", "--loglevel=error", pkg)
 	cmd.Dir = fresh // away from any package.json and .npmrc of a project
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("npm install: %w\n%s", err, out)
@@ -86,8 +75,20 @@ func install(ctx context.Context, tools, npm string) (string, error) {
 	return native(home)
 }
 
-// native finds the CLI's executable: npm installs the one optional package that fits
-// the platform, beside the wrapper package claude-code itself.
+// platformPackage names the npm package with the native binary for this machine.
+func platformPackage() string {
+	arch := map[string]string{"amd64": "x64"}[runtime.GOARCH]
+	if arch == "" {
+		arch = runtime.GOARCH
+	}
+	name := "@anthropic-ai/claude-code-" + runtime.GOOS + "-" + arch
+	if musl, _ := filepath.Glob("/lib/ld-musl-*"); len(musl) > 0 {
+		name += "-musl"
+	}
+	return name
+}
+
+// native finds the CLI's executable in an install.
 func native(home string) (string, error) {
 	paths, err := filepath.Glob(filepath.Join(home, "node_modules", "@anthropic-ai", "claude-code-*", "claude"))
 	if err != nil {
@@ -106,20 +107,20 @@ func fakeNPM(t *testing.T, body string) (npm, runs string) {
 	t.Helper()
 	dir := t.TempDir()
 	npm, runs = filepath.Join(dir, "npm"), filepath.Join(dir, "runs")
-	script := "#!/bin/sh\necho run >> " + runs + "\nhome=$3/node_modules/@anthropic-ai\n" + body
+	script := "#!/bin/sh\necho run >> " + runs + "\ncase $* in *@anthropic-ai/claude-code-*@1.2.3) ;; *) exit 9;; esac\nhome=$3/node_modules/@anthropic-ai\n" + body
 	proctest.Script(t, npm, script)
 	return npm, runs
 }
 
 func TestInstallOnceForAll(t *testing.T) {
 	t.Parallel()
-	npm, runs := fakeNPM(t, "mkdir -p $home/claude-code $home/claude-code-any; : > $home/claude-code-any/claude; chmod +x $home/claude-code-any/claude")
+	npm, runs := fakeNPM(t, "mkdir -p $home/claude-code-any; : > $home/claude-code-any/claude; chmod +x $home/claude-code-any/claude")
 	tools := filepath.Join(t.TempDir(), "tools")
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
-			path, err := install(t.Context(), tools, npm)
-			if err != nil || filepath.Base(path) != "claude" || !strings.HasPrefix(path, filepath.Join(tools, pinned)) {
+			path, err := install(t.Context(), tools, "1.2.3", npm)
+			if err != nil || filepath.Base(path) != "claude" || !strings.HasPrefix(path, filepath.Join(tools, "1.2.3")) {
 				t.Errorf("%q, %v", path, err)
 			}
 		})
@@ -128,7 +129,7 @@ func TestInstallOnceForAll(t *testing.T) {
 	if data, _ := os.ReadFile(runs); string(data) != "run\n" {
 		t.Errorf("npm ran %d times", strings.Count(string(data), "run"))
 	}
-	if _, err := install(t.Context(), tools, ""); err != nil {
+	if _, err := install(t.Context(), tools, "1.2.3", ""); err != nil {
 		t.Errorf("without npm, when it is there already: %v", err)
 	}
 }
@@ -144,7 +145,7 @@ func TestInstallThatFailsLeavesNothing(t *testing.T) {
 			t.Parallel()
 			npm, _ := fakeNPM(t, body)
 			tools := t.TempDir()
-			if path, err := install(t.Context(), tools, npm); err == nil {
+			if path, err := install(t.Context(), tools, "1.2.3", npm); err == nil {
 				t.Errorf("installed %s", path)
 			}
 			left, _ := os.ReadDir(tools)
@@ -153,7 +154,7 @@ func TestInstallThatFailsLeavesNothing(t *testing.T) {
 			}
 		})
 	}
-	if _, err := install(t.Context(), t.TempDir(), ""); !errors.Is(err, errNoNPM) {
+	if _, err := install(t.Context(), t.TempDir(), "1.2.3", ""); !errors.Is(err, errNoNPM) {
 		t.Errorf("without npm: %v", err)
 	}
 }

@@ -17,11 +17,11 @@ import (
 // ok is false where the kernel does not let us make one (not root, or a container
 // without the right): the tests then run here, with the loopback servers in the
 // environment as the only fence.
-func inNamespace(claude, wavex string) (code int, ok bool) {
+func inNamespace(clis []cli, wavex string) (code int, ok bool) {
 	if os.Geteuid() != 0 || os.Getenv("WAVEX_E2E_NO_NAMESPACE") != "" {
 		return 0, false
 	}
-	code, err := rig.Again(syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}, insideMark+"="+claude, insideWavex+"="+wavex)
+	code, err := rig.Again(syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}, insideMark+"="+pack(clis), insideWavex+"="+wavex)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "e2e: no network namespace, running without:", err)
 		return 0, false

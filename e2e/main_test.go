@@ -22,7 +22,8 @@ import (
 
 // shared is set by TestMain before any test runs and never written again.
 var shared struct {
-	claude   string              // the CLI's executable
+	clis     []cli               // those that eachCLI runs on
+	cli      cli                 // the one for all other tests
 	wavex    string              // the wavex executable; "" when it does not build
 	isolated bool                // in a network namespace of our own
 	procs    *semaphore.Weighted // CLI processes at once: each takes 200 MB and a second of CPU
@@ -37,7 +38,7 @@ const procLimit = 3
 // what the time limit is there to tell.
 func room(t *testing.T, n int64) (release func()) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Minute)
 	defer cancel()
 	if err := shared.procs.Acquire(ctx, n); err != nil {
 		t.Fatalf("waiting for room for CLI processes: %v", err)
@@ -62,12 +63,16 @@ func TestMain(m *testing.M) {
 // prepare runs the tests inside a namespace where that is possible, else right here.
 // What needs the network (npm) or the module cache comes before.
 func prepare(m *testing.M) (int, error) {
-	if claude := os.Getenv(insideMark); claude != "" {
+	if list := os.Getenv(insideMark); list != "" {
 		if err := loopbackUp(); err != nil {
 			return 0, fmt.Errorf("bringing loopback up in the namespace: %w", err)
 		}
 		shared.isolated = true
-		return run(m, claude, os.Getenv(insideWavex)), nil
+		clis, err := unpack(list)
+		if err != nil {
+			return 0, err
+		}
+		return run(m, clis, os.Getenv(insideWavex)), nil
 	}
 	root, err := filepath.Abs("..")
 	if err != nil {
@@ -75,13 +80,13 @@ func prepare(m *testing.M) (int, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
-	claude, err := findClaude(ctx, root)
+	clis, err := findCLIs(ctx, root)
 	switch {
 	case errors.Is(err, errNoNPM) && os.Getenv("CI") == "":
 		// go test says "[no tests to run]" when it finds this line, even where it hides the rest.
 		fmt.Println("testing: warning: no tests to run")
-		fmt.Fprintf(os.Stderr, "\n*** e2e: SKIPPED, NOT TESTED: %v, so claude %s cannot be installed; "+
-			"nothing was tried against the real CLI ***\n\n", err, pinned)
+		fmt.Fprintf(os.Stderr, "\n*** e2e: SKIPPED, NOT TESTED: %v, so claude cannot be installed; "+
+			"nothing was tried against the real CLI ***\n\n", err)
 		return 0, nil
 	case err != nil:
 		return 0, fmt.Errorf("no claude CLI to test with: %w", err)
@@ -93,20 +98,20 @@ func prepare(m *testing.M) (int, error) {
 		wavex, clean = "", func() {}
 	}
 	defer clean()
-	if code, ok := inNamespace(claude, wavex); ok {
+	if code, ok := inNamespace(clis, wavex); ok {
 		return code, nil
 	}
-	return run(m, claude, wavex), nil
+	return run(m, clis, wavex), nil
 }
 
 // The marks by which the process in the namespace knows itself and its tools.
 const (
-	insideMark  = "WAVEX_E2E_INSIDE_CLAUDE"
+	insideMark  = "WAVEX_E2E_INSIDE_CLIS"
 	insideWavex = "WAVEX_E2E_INSIDE_WAVEX"
 )
 
-func run(m *testing.M, claude, wavex string) int {
-	shared.claude, shared.wavex = claude, wavex
+func run(m *testing.M, clis []cli, wavex string) int {
+	shared.clis, shared.cli, shared.wavex = clis, clis[len(clis)-1], wavex
 	shared.procs = semaphore.NewWeighted(procLimit)
 	return rig.Run(m, "e2e", 8) // more tests than processes: most of them wait for one
 }

@@ -13,16 +13,39 @@ import (
 	"wavex/internal/fakeapi"
 )
 
-// sheep is a plan of n independent tasks, each of which is to write one file.
-func sheep(n, parallel int) string {
-	var tasks []string
-	for i := range n {
-		tasks = append(tasks, fmt.Sprintf(`{"id": "T-%03d", "subject": "Write file %d",
-  "files": [{"path": "f%d.txt", "action": "create"}], "verify": [{"file": "f%d.txt", "contains": "sheep"}]}`, i+1, i, i, i))
-	}
-	return fmt.Sprintf("-- plan.json --\n{\"version\": 1, \"name\": \"sheep\", \"parallel\": %d, \"defaults\": {\"model\": %q},\n\"tasks\": [\n%s\n]}\n",
-		parallel, model, strings.Join(tasks, ",\n"))
+// sheepPlan is a plan of n tasks, each of which is to write one file.
+type sheepPlan struct {
+	n, parallel int
+	model       string // "": the CLI's default
+	chained     bool   // each task waits for the one before
+	isolation   string
+	tools       string // allowed to all, as JSON strings
 }
+
+func (f sheepPlan) String() string {
+	var tasks []string
+	for i := range f.n {
+		after := ""
+		if f.chained && i > 0 {
+			after = fmt.Sprintf(`"blockedBy": ["T-%03d"], `, i)
+		}
+		tasks = append(tasks, fmt.Sprintf(`{"id": "T-%03d", "subject": "Write file %d", %s
+  "files": [{"path": "f%d.txt", "action": "create"}], "verify": [{"file": "f%d.txt", "contains": "sheep"}]}`, i+1, i, after, i, i))
+	}
+	defaults := fmt.Sprintf(`"allowedTools": [%s]`, f.tools)
+	if f.model != "" {
+		defaults += fmt.Sprintf(`, "model": %q`, f.model)
+	}
+	isolation := f.isolation
+	if isolation == "" {
+		isolation = "auto"
+	}
+	return fmt.Sprintf("-- plan.json --\n{\"version\": 1, \"name\": \"sheep\", \"parallel\": %d, \"isolation\": %q, \"defaults\": {%s},\n\"tasks\": [\n%s\n]}\n",
+		f.parallel, isolation, defaults, strings.Join(tasks, ",\n"))
+}
+
+// sheep is a plan of n independent tasks, each of which is to write one file.
+func sheep(n, parallel int) string { return sheepPlan{n: n, parallel: parallel, model: model}.String() }
 
 // shepherd writes the file of a task of sheep, looks around once, and reports: three
 // replies in each session, however often it is started.
@@ -51,8 +74,12 @@ func shepherds(n int) (all []*fakeapi.Agent) {
 // the API charged, and overshoots by at most one response per process.
 func TestBudgetHolds(t *testing.T) {
 	t.Parallel()
+	eachCLI(t, budgetHolds)
+}
+
+func budgetHolds(t *testing.T, c cli) {
 	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: shepherds(8)})
-	r := newRepo(t, sheep(8, 4))
+	r := newRepo(t, sheep(8, 4)).on(c)
 	env := Env(t, srv)
 	e := r.wavexEnv(env, "run", "plan.json", "--output", "json", "--budget", "0.05", "--allow-short").end()
 	_, last := e.events(t)

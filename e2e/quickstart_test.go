@@ -17,7 +17,7 @@ import (
 // quickstart is a copy of examples/quickstart.
 func quickstart(t *testing.T) repo {
 	t.Helper()
-	r := repo{t, t.TempDir()}
+	r := newRepo(t, "")
 	from := filepath.Join("..", "examples", "quickstart")
 	for _, name := range []string{"seed", "solution", "reset"} {
 		if err := os.CopyFS(filepath.Join(r.dir, name), os.DirFS(filepath.Join(from, name))); err != nil {

@@ -17,41 +17,51 @@ const session = "11111111-2222-4333-8444-555555555555"
 
 func TestSessionIDs(t *testing.T) {
 	t.Parallel()
-	srv := serve(t, fakeapi.Text("one"), fakeapi.Text("two"))
-	env, dir := Env(t, srv), t.TempDir()
-	if e := call(t, srv, setup{stdin: "remember", env: env, dir: dir, args: []string{"--session-id", session}}); e.result(t).SessionID != session {
+	eachCLI(t, sessionIDs)
+}
+
+func sessionIDs(t *testing.T, c cli) {
+	steps := []fakeapi.Reply{fakeapi.Text("one"), fakeapi.Text("two")}
+	if !c.old {
+		steps = append(steps, fakeapi.Text("three"))
+	}
+	srv := serve(t, steps...)
+	s := setup{cli: c, env: Env(t, srv), dir: t.TempDir()}
+	begin := func(prompt, flag, dir string) ended {
+		s := s
+		s.stdin, s.args, s.dir = prompt, []string{flag, session}, dir
+		return call(t, srv, s)
+	}
+	if e := begin("remember", "--session-id", s.dir); e.result(t).SessionID != session {
 		t.Fatalf("session %s, want %s", e.result(t).SessionID, session)
 	}
 	if srv.Messages(nil)[0].Session() != session {
 		t.Errorf("the API saw session %q", srv.Messages(nil)[0].Session())
 	}
-	t.Run("not twice", func(t *testing.T) {
-		e := call(t, srv, setup{stdin: "again", env: env, dir: dir, args: []string{"--session-id", session}})
-		if e.exit != 1 || !strings.Contains(e.stderr+e.plain, "already in use") {
-			t.Errorf("exit %d, stderr %q", e.exit, e.stderr)
-		}
-	})
-	t.Run("not from another directory", func(t *testing.T) {
-		e := call(t, srv, setup{stdin: "again", env: env, args: []string{"--resume", session}})
-		if e.exit != 1 || !strings.Contains(e.stderr+e.plain, "No conversation found") {
-			t.Errorf("exit %d, stderr %q", e.exit, e.stderr)
-		}
-	})
-	t.Run("resumed where it was", func(t *testing.T) {
-		e := call(t, srv, setup{stdin: "go on", env: env, dir: dir, args: []string{"--resume", session}})
-		last := srv.Messages(nil)[1]
-		if e.exit != 0 || e.result(t).SessionID != session || last.Turn() != 1 || !strings.Contains(last.Users(), "remember") {
-			t.Errorf("exit %d, session %s, turn %d", e.exit, e.result(t).SessionID, last.Turn())
-		}
-	})
+	if e := begin("again", "--session-id", s.dir); e.exit != 1 || !strings.Contains(e.stderr+e.plain, "already in use") {
+		t.Errorf("the same id twice: exit %d, stderr %q", e.exit, e.stderr)
+	}
+	e := begin("go on", "--resume", s.dir)
+	last := srv.Messages(nil)[1]
+	if e.exit != 0 || e.result(t).SessionID != session || last.Turn() != 1 || !strings.Contains(last.Users(), "remember") {
+		t.Errorf("resumed where it was: exit %d, session %s, turn %d", e.exit, e.result(t).SessionID, last.Turn())
+	}
+	// The oldest finds a session in its own directory only.
+	e = begin("go on", "--resume", t.TempDir())
+	if c.old && (e.exit != 1 || !strings.Contains(e.stderr+e.plain, "No conversation found")) || !c.old && e.result(t).SessionID != session {
+		t.Errorf("from another directory: exit %d, stderr %q", e.exit, e.stderr)
+	}
 }
 
 // The cost and the cap are of the process, not of the turn.
 func TestCostIsCumulativeOverTurns(t *testing.T) {
 	t.Parallel()
+	eachCLI(t, costIsCumulative)
+}
 
+func costIsCumulative(t *testing.T, c cli) {
 	srv := serve(t, fakeapi.Text("one").Costing(use), fakeapi.Text("two").Costing(use))
-	p := begin(t, srv, setup{talk: true})
+	p := begin(t, srv, setup{cli: c, talk: true})
 	p.say("first")
 	_, at := p.await(0, ofType("result"))
 	p.say("second")

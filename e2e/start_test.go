@@ -138,7 +138,7 @@ func TestRequestToResult(t *testing.T) {
 	// A planner reads and writes nothing; one that needs no tools has none.
 	for i, s := range stages {
 		for _, q := range srv.Messages(fakeapi.System(s.system)) {
-			tools := q.Tools()
+			tools := offered(q)
 			slices.Sort(tools)
 			want := []string{"Glob", "Grep", "Read", "StructuredOutput"}
 			switch {
@@ -167,7 +167,7 @@ func (r repo) killedAfter(env []string, last func(event) bool, args ...string) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*limit)
 	defer cancel()
 	c := exec.CommandContext(ctx, shared.wavex, args...)
-	c.Dir, c.Env = r.dir, append(slices.Clone(env), "WAVEX_CLAUDE="+shared.claude)
+	c.Dir, c.Env = r.dir, append(slices.Clone(env), "WAVEX_CLAUDE="+r.cli.path)
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	var said strings.Builder
 	c.Stderr = &said

@@ -102,7 +102,7 @@ func TestInterruptWhileAToolRuns(t *testing.T) {
 	if r.Subtype != "error_during_execution" || r.TerminalReason != "aborted_tools" || budget.FromFloat(r.TotalCostUSD) != 18_000 {
 		t.Errorf("%+v", r)
 	}
-	if !life.dies(5 * time.Second) {
+	if !life.dies(limit) {
 		t.Error("the tool lives on after the interrupt")
 	}
 	// The process goes on, with its context.
@@ -150,7 +150,7 @@ func TestSignals(t *testing.T) {
 		ends   []string
 		lives  bool // the tool outlives the CLI
 	}{
-		{"SIGTERM, tool", syscall.SIGTERM, true, []string{"143 -"}, true},
+		{"SIGTERM, tool", syscall.SIGTERM, true, []string{"143 -"}, shared.cli.old},
 		{"SIGINT, tool", syscall.SIGINT, true, []string{"0 " + failed, "1 " + failed}, false},
 		{"SIGKILL, tool", syscall.SIGKILL, true, []string{"137 -"}, true},
 		{"SIGTERM, API", syscall.SIGTERM, false, []string{"143 -"}, false},
@@ -192,7 +192,7 @@ func TestSignals(t *testing.T) {
 				}
 				life.kill()
 			}
-			if !life.dies(5 * time.Second) {
+			if !life.dies(limit) {
 				t.Error("the tool is still alive")
 			}
 		})
@@ -202,15 +202,19 @@ func TestSignals(t *testing.T) {
 // After a SIGKILL the session resumes with what was written of it.
 func TestResumeAfterKill(t *testing.T) {
 	t.Parallel()
+	eachCLI(t, resumeAfterKill)
+}
+
+func resumeAfterKill(t *testing.T, c cli) {
 	life := newTool(t)
 	srv := serve(t, fakeapi.Use(fakeapi.Bash(life.command)), fakeapi.Text("resumed"))
 	env, dir := Env(t, srv), t.TempDir()
-	p := begin(t, srv, setup{stdin: "remember me", env: env, dir: dir, args: append([]string{"--session-id", session}, anyTool...)})
+	p := begin(t, srv, setup{cli: c, stdin: "remember me", env: env, dir: dir, args: append([]string{"--session-id", session}, anyTool...)})
 	life.started(t)
 	transcribed(t, env, "remember me")
 	p.signal(syscall.SIGKILL)
 	p.end()
-	e := call(t, srv, setup{stdin: "go on", env: env, dir: dir, args: []string{"--resume", session}})
+	e := call(t, srv, setup{cli: c, stdin: "go on", env: env, dir: dir, args: []string{"--resume", session}})
 	if len(srv.Messages(nil)) < 2 {
 		t.Fatalf("exit %d and no second request, stderr %q", e.exit, e.stderr)
 	}
@@ -256,9 +260,13 @@ func transcripts(env []string) []string {
 // of it by then is taken away, so that it is never there.
 func TestNoResumeBeforeTheFirstAnswer(t *testing.T) {
 	t.Parallel()
+	eachCLI(t, noResumeBeforeTheFirstAnswer)
+}
+
+func noResumeBeforeTheFirstAnswer(t *testing.T, c cli) {
 	srv := serve(t, fakeapi.Text("held").Held(fakeapi.NewGate()))
 	env, dir := Env(t, srv), t.TempDir()
-	p := begin(t, srv, setup{stdin: "remember me", env: env, dir: dir, args: []string{"--session-id", session}})
+	p := begin(t, srv, setup{cli: c, stdin: "remember me", env: env, dir: dir, args: []string{"--session-id", session}})
 	waitTurn(t, srv, 0)
 	p.signal(syscall.SIGKILL)
 	p.end()
@@ -267,7 +275,7 @@ func TestNoResumeBeforeTheFirstAnswer(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	e := call(t, srv, setup{stdin: "go on", env: env, dir: dir, args: []string{"--resume", session}})
+	e := call(t, srv, setup{cli: c, stdin: "go on", env: env, dir: dir, args: []string{"--resume", session}})
 	if e.exit != 1 || !strings.Contains(e.stderr+e.plain, "No conversation found") {
 		t.Errorf("exit %d, stderr %q", e.exit, e.stderr)
 	}

@@ -29,15 +29,22 @@ import (
 type repo struct {
 	t   *testing.T
 	dir string
+	cli cli
 }
 
 // newRepo unpacks a txtar archive into a fresh directory.
 func newRepo(t *testing.T, archive string) repo {
 	t.Helper()
-	r := repo{t, t.TempDir()}
+	r := repo{t, t.TempDir(), shared.cli}
 	for _, f := range txtar.Parse([]byte(archive)).Files {
 		r.write(f.Name, string(f.Data))
 	}
+	return r
+}
+
+// on returns the repository with another CLI for its wavex.
+func (r repo) on(c cli) repo {
+	r.cli = c
 	return r
 }
 
@@ -94,7 +101,7 @@ func (r repo) wavexIn(release func(), env []string, args ...string) *wavexRun {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*limit)
 	w := &wavexRun{t: t, cmd: exec.CommandContext(ctx, shared.wavex, args...), done: make(chan error, 1), release: release}
 	w.cmd.Dir = r.dir
-	w.cmd.Env = append(env, "WAVEX_CLAUDE="+shared.claude)
+	w.cmd.Env = append(env, "WAVEX_CLAUDE="+r.cli.path)
 	w.cmd.Stdout, w.cmd.Stderr = &w.stdout, &w.stderr
 	w.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	// SIGTERM, so that wavex stops its children; then it is killed.

@@ -11,9 +11,11 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"wavex/budget"
+	"wavex/internal/claude/statement"
 	"wavex/internal/plan"
 	"wavex/internal/proc"
 	"wavex/internal/verify"
@@ -45,9 +47,9 @@ type Agent struct {
 	// Rehearsal gives every process an assignment file (WAVEX_REHEARSE), also where the
 	// plan has no block for it.
 	Rehearsal bool
-	// MovesSections says that the program knows --exclude-dynamic-system-prompt-sections. Attempts
-	// have it then: the system prompt is the same for all of them, and the provider's cache serves it.
-	MovesSections bool
+	// CLI holds the verdicts on what wavex relies on of the program. Where one does not hold, its
+	// fallback is taken; nil: all fallbacks.
+	CLI statement.Verdicts
 	// Extra is set in every child's environment: variables of the agent itself.
 	Extra map[string]string
 	// Prices prices attempts that died without a result; nil: they count at their cap.
@@ -56,8 +58,6 @@ type Agent struct {
 	// said of how it ended; nil: they are kept as they are. What an Agent returns otherwise
 	// and what it observes is the caller's to clean.
 	Secrets Redactor
-	// Warm keeps processes between attempts; nil: each attempt has one of its own.
-	Warm *Warm
 	// Observe is told of signs of life, from a goroutine of each attempt. It must not
 	// block. nil: nobody watches.
 	Observe func(Observation)
@@ -65,12 +65,17 @@ type Agent struct {
 	Grace time.Duration
 	// StopWait bounds each step of stopping an attempt.
 	StopWait StopWait
+	// NewSession returns the id of a session to open in place of one that the CLI has already;
+	// nil: random UUIDs.
+	NewSession func() string
 	// Now is the clock of Started and Duration; nil: time.Now.
 	Now func() time.Time
 
 	// expiry ends an agent's turn in place of the clock: tests want the time to be up when
 	// the agent is where they want it. Its context ends with ErrTimeout. nil: the clock.
 	expiry func(context.Context) (context.Context, context.CancelFunc)
+
+	answered atomic.Bool // a process has printed a line of the CLI's protocol
 
 	inherit   sync.Once
 	inherited proc.Inherited // of Env and Pass
@@ -136,10 +141,9 @@ type attempt struct {
 	req    Request
 	res    Result
 	env    []string
-	vars   map[string]string // what in env is of this attempt alone
-	spent  budget.USD        // on what came to nothing before the conversation
-	edited bool              // the agent used a tool that edits
-	silent bool              // a command task that printed nothing
+	spent  budget.USD // by a spare that was not used
+	edited bool       // the agent used a tool that edits
+	silent bool       // a command task that printed nothing
 }
 
 func (t *attempt) run(ctx context.Context) verdict {
@@ -253,8 +257,6 @@ func (t *attempt) prepare() ([]string, error) {
 		return t.environ(add), nil
 	}
 	err := t.assign(add, t.req.LogDir, assignment{Task: t.req.Task, Attempt: t.req.Attempt, Block: t.req.Rehearse})
-	t.vars = maps.Clone(add)
-	delete(t.vars, proc.RunVar)
 	return t.environ(add), err
 }
 

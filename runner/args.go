@@ -3,10 +3,12 @@ package runner
 import (
 	"encoding/json"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
 	"wavex/budget"
+	"wavex/internal/claude/statement"
 	"wavex/internal/wary"
 )
 
@@ -14,17 +16,27 @@ import (
 // 128 KB; longer ones go by file.
 const argumentMax = 32 << 10
 
-// The flags of every process: headless, one JSON object a line in both directions.
-var speaking = []string{"-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"}
+// The flags of every process: headless, one JSON object a line in both directions, with the
+// final usage of each response (in a stream_event), which assistant lines do not have.
+var speaking = []string{"-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose",
+	"--include-partial-messages"}
 
 // movesSections takes folder, git's state and memory out of the system prompt, into the first
-// message of the user.
+// message of the user. The system prompt is the same for all attempts then, and the provider's
+// cache serves it.
 const movesSections = "--exclude-dynamic-system-prompt-sections"
 
-// attemptArgs are the arguments for an attempt that has its process alone.
-func (t *attempt) attemptArgs(flags, rules []string, resume bool) ([]string, error) {
+// attemptArgs returns the program and the arguments for an attempt.
+func (t *attempt) attemptArgs(resume bool) ([]string, error) {
+	flags, rules, err := t.flags()
+	if err != nil {
+		return nil, err
+	}
 	args := append(append([]string{}, t.Argv...), flags...)
 	args = append(args, sessionFlags(t.req.Session, resume)...)
+	if resume && t.CLI.Holds(statement.SystemPromptSnapshot) {
+		args = append(args, "--system-prompt-snapshot", "off")
+	}
 	if len(rules) > 0 {
 		settings, err := json.Marshal(map[string]any{"permissions": map[string]any{"allow": rules}})
 		if err != nil {
@@ -59,7 +71,7 @@ func (t *attempt) flags() (args, rules []string, err error) {
 		mode = "acceptEdits"
 	}
 	args = append(args, "--permission-mode", mode)
-	if t.MovesSections {
+	if t.CLI.Holds(statement.MovesSections) {
 		args = append(args, movesSections)
 	}
 	rules = checkRules(t.req.Checks)
@@ -72,7 +84,7 @@ func (t *attempt) flags() (args, rules []string, err error) {
 		}
 	}
 	args = list(args, "--allowedTools", others)
-	args = list(args, "--disallowedTools", s.DisallowedTools)
+	args = list(args, "--disallowedTools", append(slices.Clone(s.DisallowedTools), withheld(s.AllowedTools)...))
 	switch s.MCPConfig {
 	case "inherit":
 	case "":
@@ -95,6 +107,23 @@ func (t *attempt) flags() (args, rules []string, err error) {
 	}
 	args, err = texted(args, "--append-system-prompt", s.AppendSystemPrompt, t.req.LogDir)
 	return args, rules, err
+}
+
+// peerTools are the tools by which agents of one home directory find each other and write to each
+// other. They need no permission, and a message starts a paid turn of the agent that gets it
+// (observed on claude 2.1.330; 2.1.197 has no such tools, and takes their names without complaint).
+var peerTools = []string{"ListAgents", "SendMessage"}
+
+// withheld returns the peerTools that no rule of allowed names.
+func withheld(allowed []string) []string {
+	named := map[string]bool{}
+	for _, r := range allowed {
+		for _, tool := range strings.FieldsFunc(r, func(c rune) bool { return c == ',' || c == ' ' }) {
+			tool, _, _ = strings.Cut(tool, "(")
+			named[tool] = true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(peerTools), func(tool string) bool { return named[tool] })
 }
 
 // askArgs are the arguments for a lean call: no session, no tools but those named.

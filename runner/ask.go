@@ -32,7 +32,8 @@ type Answer struct {
 	Text       string          `json:"text,omitempty"`
 	Structured json.RawMessage `json:"structured,omitempty"` // honours Schema when done and Schema was given
 	Cost       budget.USD      `json:"cost"`
-	Priced     string          `json:"priced,omitempty"` // as in Result
+	Priced     string          `json:"priced,omitempty"`   // as in Result
+	Disputed   budget.USD      `json:"disputed,omitempty"` // as in Result
 	Usage      Usage           `json:"usage"`
 	Duration   time.Duration   `json:"duration"`
 	ResetsAt   time.Time       `json:"resets_at,omitzero"` // of a usage limit (limited only)

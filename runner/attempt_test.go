@@ -19,6 +19,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"wavex/internal/claude/statement"
 	"wavex/internal/plan"
 )
 
@@ -148,7 +149,11 @@ func TestTraps(t *testing.T) {
 		{name: "success, but exit 3", steps: then(prints(initLine, resultGood), step{EOF: true}, step{Exit: code(3)}), want: Truncated, reason: "exit code is 3", priced: "result"},
 
 		{name: "hangs after its result", steps: then(prints(initLine, resultGood), step{Term: code(-1)}, step{Hang: true}), adjust: quick, want: Done, priced: "result"},
-		{name: "hangs at start, deaf to all", steps: []step{{Term: code(-1)}, {Hang: true}}, adjust: func(b *bench) { quick(b); b.req.Settings.IdleTimeout = 300 * time.Millisecond }, want: Stalled, reason: "no sign of life for 300ms"},
+		{name: "hangs at start, deaf to all", steps: []step{{Term: code(-1)}, {Hang: true}}, adjust: func(b *bench) { quick(b); b.req.Settings.IdleTimeout = 300 * time.Millisecond }, want: Broken, reason: "not a line of the CLI's protocol in 300ms"},
+		{name: "noise without end", steps: []step{{Read: true}, {Noise: true}}, adjust: func(b *bench) { quick(b); b.req.Settings.IdleTimeout = time.Hour },
+			want: Broken, reason: "it does not speak like the claude CLI; it said: garbage"},
+		{name: "noise after its first line", steps: then(prints(initLine), step{Noise: true}), adjust: func(b *bench) { quick(b); b.req.Settings.IdleTimeout = 300 * time.Millisecond },
+			want: Stalled, priced: "cap"},
 		{name: "stalls in mid-turn, answers the interrupt", steps: then(prints(initLine, textLine), step{Await: "interrupt"}, step{Print: aborted}, step{EOF: true}, step{Exit: code(1)}),
 			adjust: func(b *bench) { b.req.Settings.IdleTimeout = 300 * time.Millisecond }, want: Stalled, priced: "result"},
 		{name: "wall clock, and it ends like a success", steps: then(prints(initLine, textLine), step{Await: "interrupt"}, step{Print: resultGood}, step{EOF: true}),
@@ -187,6 +192,20 @@ func TestTraps(t *testing.T) {
 			}
 			kept(t, b, r)
 		})
+	}
+}
+
+// One process that hangs at its start says nothing of a program that has worked before.
+func TestHangsAfterOthersWorked(t *testing.T) {
+	t.Parallel()
+	b := setup(t, script{Steps: then(prints(initLine, resultGood), step{EOF: true}), With: map[string][]step{"second": {{Hang: true}}}})
+	if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != Done {
+		t.Fatalf("first: %s %q", r.Outcome, r.Reason)
+	}
+	b.req.Settings.Model, b.req.Settings.IdleTimeout = "second", 300*time.Millisecond
+	b.agent.StopWait = StopWait{Interrupt: 200 * time.Millisecond, Close: 100 * time.Millisecond, Terminate: 200 * time.Millisecond}
+	if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != Stalled {
+		t.Errorf("second: %s %q", r.Outcome, r.Reason)
 	}
 }
 
@@ -303,8 +322,8 @@ func TestWhatTheChildGets(t *testing.T) {
 		t.Fatalf("result = %+v", r)
 	}
 	d := readDump(t, file)
-	want := []string{"-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose",
-		"--permission-mode", "acceptEdits", "--allowedTools", "Read,Grep", "--disallowedTools", "WebFetch", "WebSearch", "--strict-mcp-config",
+	want := []string{"-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose", "--include-partial-messages",
+		"--permission-mode", "acceptEdits", "--allowedTools", "Read,Grep", "--disallowedTools", "WebFetch", "WebSearch", "ListAgents", "SendMessage", "--strict-mcp-config",
 		"--max-turns", "7", "--model", "opus", "--fallback-model", "sonnet,haiku",
 		"--agent", "general-purpose", "--setting-sources", "user,project", "--append-system-prompt", "be brief",
 		"--session-id", b.req.Session, "--settings", `{"permissions":{"allow":["Bash(true \u0026\u0026 \\(true\\))","Bash(test \"$(x)\" = y)"]}}`,
@@ -340,13 +359,10 @@ func TestWhatTheChildGets(t *testing.T) {
 func TestArguments(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
+	const without = "--disallowedTools ListAgents SendMessage"
 	args := func(s plan.Settings, resume bool) string {
 		at := &attempt{Agent: &Agent{}, req: Request{Session: "S", Settings: s, LogDir: dir}}
-		flags, rules, err := at.flags()
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := at.attemptArgs(flags, rules, resume)
+		got, err := at.attemptArgs(resume)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -357,21 +373,32 @@ func TestArguments(t *testing.T) {
 		resume   bool
 		want     string
 	}{
-		{plan.Settings{}, false, "--permission-mode acceptEdits --strict-mcp-config --session-id S"},
-		{plan.Settings{}, true, "--permission-mode acceptEdits --strict-mcp-config --resume S"},
-		{plan.Settings{MCPConfig: "inherit", PermissionMode: "plan"}, false, "--permission-mode plan --session-id S"},
-		{plan.Settings{MCPConfig: "mcp.json"}, false, "--permission-mode acceptEdits --mcp-config mcp.json --strict-mcp-config --session-id S"},
+		{plan.Settings{}, false, "--permission-mode acceptEdits " + without + " --strict-mcp-config --session-id S"},
+		{plan.Settings{}, true, "--permission-mode acceptEdits " + without + " --strict-mcp-config --resume S"},
+		{plan.Settings{AllowedTools: []string{"Read,SendMessage"}, DisallowedTools: []string{"WebFetch"}}, false,
+			"--permission-mode acceptEdits --allowedTools Read,SendMessage --disallowedTools WebFetch ListAgents --strict-mcp-config --session-id S"},
+		{plan.Settings{AllowedTools: []string{"ListAgents", "SendMessage(T-001)"}}, false,
+			"--permission-mode acceptEdits --allowedTools ListAgents --strict-mcp-config --session-id S --settings " +
+				`{"permissions":{"allow":["SendMessage(T-001)"]}}`},
+		{plan.Settings{MCPConfig: "inherit", PermissionMode: "plan"}, false, "--permission-mode plan " + without + " --session-id S"},
+		{plan.Settings{MCPConfig: "mcp.json"}, false, "--permission-mode acceptEdits " + without + " --mcp-config mcp.json --strict-mcp-config --session-id S"},
 		{plan.Settings{AppendSystemPrompt: strings.Repeat("x", argumentMax+1)}, false,
-			"--permission-mode acceptEdits --strict-mcp-config --append-system-prompt-file " + filepath.Join(dir, systemFile) + " --session-id S"},
+			"--permission-mode acceptEdits " + without + " --strict-mcp-config --append-system-prompt-file " + filepath.Join(dir, systemFile) + " --session-id S"},
 	} {
 		if got := args(tc.settings, tc.resume); got != tc.want {
 			t.Errorf("arguments = %s\nwant %s", got, tc.want)
 		}
 	}
-	at := &attempt{Agent: &Agent{MovesSections: true}, req: Request{Settings: plan.Settings{AllowedTools: []string{"Read,Grep"}}}}
+	at := &attempt{Agent: &Agent{CLI: statement.Verdicts{statement.MovesSections: statement.Holds}}, req: Request{Settings: plan.Settings{AllowedTools: []string{"Read,Grep"}}}}
 	if got, _, err := at.flags(); err != nil || strings.Join(got[len(speaking):], " ") !=
-		"--permission-mode acceptEdits --exclude-dynamic-system-prompt-sections --allowedTools Read,Grep --strict-mcp-config" {
+		"--permission-mode acceptEdits --exclude-dynamic-system-prompt-sections --allowedTools Read,Grep "+without+" --strict-mcp-config" {
 		t.Errorf("arguments = %s, %v", got, err)
+	}
+	at = &attempt{Agent: &Agent{CLI: statement.Verdicts{statement.SystemPromptSnapshot: statement.Holds}}, req: Request{Session: "S"}}
+	for resume, want := range map[bool]string{false: "--session-id S", true: "--resume S --system-prompt-snapshot off"} {
+		if got, err := at.attemptArgs(resume); err != nil || !strings.HasSuffix(strings.Join(got, " "), want) {
+			t.Errorf("arguments = %s, %v; want %s", got, err, want)
+		}
 	}
 	if data, err := os.ReadFile(filepath.Join(dir, systemFile)); err != nil || len(data) != argumentMax+1 {
 		t.Errorf("system prompt by file: %d bytes, %v", len(data), err)
@@ -386,10 +413,53 @@ func TestResumeStartsAfreshOnce(t *testing.T) {
 	if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != Done || !r.Fresh || r.Cost != 6250 {
 		t.Errorf("result = %+v", r)
 	}
+	// One that hangs was not refused.
+	b = setup(t, script{Steps: then(prints(initLine, resultGood), step{EOF: true}), With: map[string][]step{"--resume": {{EOF: true}}}})
+	b.req.Resume, b.req.Settings.IdleTimeout = true, 200*time.Millisecond
+	b.agent.StopWait = StopWait{Interrupt: time.Millisecond, Close: 10 * time.Second}
+	if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != Broken || r.Fresh {
+		t.Errorf("result = %+v", r)
+	}
 	// Where a fresh session does not come to life either, the first reason counts.
 	b = setup(t, script{Steps: []step{{Stderr: "already in use"}, {Exit: code(1)}}, With: map[string][]step{"--resume": {{Stderr: "error: bad flag"}, {Exit: code(1)}}}})
 	b.req.Resume = true
 	if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != Broken || r.Fresh || !strings.Contains(r.Reason, "bad flag") {
+		t.Errorf("result = %+v", r)
+	}
+}
+
+// A session id that the CLI has already is replaced once, within the attempt.
+func TestSessionInUse(t *testing.T) {
+	t.Parallel()
+	const other = "22222222-2222-4222-8222-222222222222"
+	steps := func(b *bench) map[string][]step {
+		refused := []step{{Stderr: "Error: Session ID " + b.req.Session + " is already in use."}, {Exit: code(1)}}
+		return map[string][]step{b.req.Session: refused}
+	}
+	b := setup(t, script{})
+	renamed := strings.NewReplacer(b.req.Session, other)
+	b.rewrite(script{Steps: then(prints(renamed.Replace(initLine), renamed.Replace(resultGood)), step{EOF: true}), With: steps(b)})
+	b.agent.NewSession = func() string { return other }
+	if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != Done || r.Session != other || r.Fresh || r.Cost != 6250 {
+		t.Errorf("result = %+v", r)
+	}
+	// A session that was cut off at its beginning is neither there to resume nor free to open.
+	b.req.Resume = true
+	if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != Done || r.Session != other || !r.Fresh {
+		t.Errorf("result = %+v", r)
+	}
+	// Twice is no accident.
+	b = setup(t, script{})
+	b.rewrite(script{With: steps(b)})
+	tries := 0
+	b.agent.NewSession = func() string { tries++; return b.req.Session }
+	if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != Broken || tries != 1 || r.Cost != 0 || !strings.Contains(r.Reason, "already in use") {
+		t.Errorf("%d new ids, result = %+v", tries, r)
+	}
+	// Other refusals are not tried again.
+	b = setup(t, script{Steps: []step{{Stderr: "error: unknown option"}, {Exit: code(1)}}})
+	b.agent.NewSession = func() string { t.Error("a new id"); return other }
+	if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != Broken {
 		t.Errorf("result = %+v", r)
 	}
 }

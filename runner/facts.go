@@ -9,7 +9,6 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"wavex/budget"
 	"wavex/internal/verify"
 )
 
@@ -20,20 +19,20 @@ const reportMax = 4 << 10
 // judges nothing. Field names and types as observed on claude 2.1.197; whatever is
 // missing or of another type reads as zero.
 type facts struct {
-	note   func(kind, text string) // for displays; may be nil
-	prices Pricer                  // nil: nothing can be priced
-	turn   func(turn)              // how the conversation stands; may be nil. It may block.
+	note func(kind, text string) // for displays; may be nil
+	turn func(turn)              // told of turns; may be nil. It may block.
+	asks func()                  // sends spentLine to the CLI; may be nil. It must not block.
+
+	responses responses
+	account   account
+	asking    bool // an answer to spentLine is to come
+	askAgain  bool // it will be old by then
 
 	lines     int    // JSON objects that were looked at
 	stray     string // the first line that is no JSON: the CLI's own words
 	session   string
 	version   string
-	clears    bool       // the CLI has the command /clear
-	before    before     // what the process had behind it
-	clearing  bool       // the next result line answers /clear
-	usage     Usage      // each API response once; Output is a lower bound
-	cost      budget.USD // of usage, a lower bound too
-	unpriced  bool       // an API response could not be priced: cost lacks it
+	clearing  bool // the next result line answers /clear (see onShared)
 	edits     map[string]int
 	lastText  string // the agent's last text, bounded
 	lastError string // the kind of error of the last message: "rate_limit", "billing_error", ...
@@ -43,8 +42,6 @@ type facts struct {
 	result    *resultLine
 	results   int
 	begun     bool // the init line was seen
-	active    bool // it works on after a result line
-	lasting   bool // something of it may live on after its turn, inside the process
 	badResult bool // the last result line could not be read
 	ids       map[uint64]struct{}
 	seed      maphash.Seed
@@ -91,10 +88,10 @@ func (f *facts) line(line []byte, cut bool) {
 	}
 	switch kind {
 	case "control_response":
-		f.onControl(o.Get("response"))
+		f.onAnswer(o.Get("response"))
 		return
-	case beforeType:
-		f.onBefore(o)
+	case sharedType:
+		f.onShared(o)
 		return
 	}
 	f.lines++
@@ -103,15 +100,10 @@ func (f *facts) line(line []byte, cut bool) {
 		f.onAssistant(o)
 	case "system":
 		f.onSystem(o)
+	case "stream_event":
+		f.onEvent(o)
 	case "rate_limit_event":
 		f.onLimit(o.Get("rate_limit_info"))
-	}
-}
-
-// onControl takes an answer to a request of ours. Interrupts need none: a result follows.
-func (f *facts) onControl(r gjson.Result) {
-	if f.turn != nil && r.Get("request_id").Str != stopID {
-		f.turn(turn{kind: answered, id: strings.Clone(r.Get("request_id").Str), ok: r.Get("subtype").Str == "success"})
 	}
 }
 
@@ -122,17 +114,11 @@ func (f *facts) astray(line []byte) {
 }
 
 func (f *facts) onSystem(o gjson.Result) {
-	subtype := o.Get("subtype").Str
-	f.lasting = f.lasting || lasts(subtype)
-	switch subtype {
+	switch o.Get("subtype").Str {
 	case "init":
 		f.begun = true
 		f.session = strings.Clone(o.Get("session_id").Str)
 		f.version = strings.Clone(o.Get("claude_code_version").Str)
-		o.Get("slash_commands").ForEach(func(_, v gjson.Result) bool {
-			f.clears = f.clears || v.Str == "clear"
-			return !f.clears
-		})
 		f.resumed()
 		f.tell("init", "claude "+f.version+", "+o.Get("model").Str)
 	case "api_retry":
@@ -141,6 +127,22 @@ func (f *facts) onSystem(o gjson.Result) {
 		f.retries.kind = strings.Clone(o.Get("error").Str)
 		f.retries.delay = time.Duration(o.Get("retry_delay_ms").Float() * float64(time.Millisecond))
 		f.tell("api_retry", strings.TrimSpace(o.Get("error_status").Raw+" "+f.retries.kind))
+	case "task_progress", "task_notification", "compact_boundary":
+		f.ask() // responses that are not in the stream
+	}
+}
+
+// onEvent takes an event of a response of the API (--include-partial-messages).
+func (f *facts) onEvent(o gjson.Result) {
+	who, e := o.Get("parent_tool_use_id").Str, o.Get("event")
+	switch e.Get("type").Str {
+	case "message_start":
+		f.resumed()
+		if m := e.Get("message"); f.first("m", m.Get("id").Str) {
+			f.responses.begin(strings.Clone(who), strings.Clone(m.Get("model").Str), m.Get("usage"))
+		}
+	case "message_delta":
+		f.responses.final(who, e.Get("usage"))
 	}
 }
 
@@ -190,7 +192,10 @@ func (f *facts) onAssistant(o gjson.Result) {
 		return true
 	})
 	if model != "<synthetic>" && usage.IsObject() && f.first("m", id) {
-		f.count(model, usage)
+		f.responses.whole(strings.Clone(model), usage)
+	}
+	if inner {
+		f.ask()
 	}
 	content.ForEach(func(_, block gjson.Result) bool {
 		switch block.Get("type").Str {
@@ -206,54 +211,11 @@ func (f *facts) onAssistant(o gjson.Result) {
 	})
 }
 
-// count adds one API response. Each is priced by itself: a long prompt may have
-// another price. An hour's cache entry costs twice its input, whatever the model.
-func (f *facts) count(model string, usage gjson.Result) {
-	var u Usage
-	var hour int64
-	usage.ForEach(func(k, v gjson.Result) bool {
-		switch k.Str {
-		case "input_tokens":
-			u.Input = tokens(v)
-		case "output_tokens":
-			u.Output = tokens(v)
-		case "cache_read_input_tokens":
-			u.CacheRead = tokens(v)
-		case "cache_creation_input_tokens":
-			u.CacheWrite = tokens(v)
-		case "cache_creation":
-			hour = tokens(v.Get("ephemeral_1h_input_tokens"))
-		}
-		return true
-	})
-	f.usage.Input += u.Input
-	f.usage.Output += u.Output
-	f.usage.CacheRead += u.CacheRead
-	f.usage.CacheWrite += u.CacheWrite
-	if f.prices == nil {
-		f.unpriced = true
-		return
-	}
-	hour = min(hour, u.CacheWrite)
-	c, ok := f.prices.Cost(model, u.Input+2*hour, u.Output, u.CacheRead, u.CacheWrite-hour)
-	f.cost += c
-	f.unpriced = f.unpriced || !ok
-}
-
-// tokens reads a count; nonsense counts as nothing, so that no sum overflows.
-func tokens(v gjson.Result) int64 {
-	if n := v.Int(); v.Type == gjson.Number && n > 0 && n < 1<<40 {
-		return n
-	}
-	return 0
-}
-
 func (f *facts) onTool(block gjson.Result) {
 	if !f.first("t", block.Get("id").Str) {
 		return
 	}
 	name, input := block.Get("name").Str, block.Get("input")
-	f.lasting = f.lasting || !ends(name, input)
 	path := input.Get("file_path").Str
 	if path == "" {
 		path = input.Get("notebook_path").Str
@@ -280,11 +242,8 @@ func (f *facts) onTool(block gjson.Result) {
 // resumed says that the agent works on after a result line, for example because a
 // background command of its ended.
 func (f *facts) resumed() {
-	if f.results == 0 {
-		return
-	}
-	if f.active = true; f.turn != nil {
-		f.turn(turn{kind: working})
+	if f.results > 0 && f.turn != nil {
+		f.turn(working)
 	}
 }
 

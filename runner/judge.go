@@ -22,6 +22,7 @@ var (
 
 // turnEnd is what was observed of the end of one agent process.
 type turnEnd struct {
+	agent    bool   // the process should speak the CLI's protocol; a command task's does not
 	startErr error  // the process could not be started
 	exit     int    // -1 when a signal ended it
 	signal   string // "SIGKILL"
@@ -31,6 +32,7 @@ type turnEnd struct {
 	idle     time.Duration
 
 	lines     int    // JSON lines on stdout
+	answered  bool   // this process, or an earlier one of the same Agent, printed such a line
 	begun     bool   // the session's init line was among them
 	words     string // what the CLI said in plain text, on stdout or stderr
 	result    *resultLine
@@ -57,6 +59,13 @@ func judgeTurn(e turnEnd) verdict {
 	switch {
 	case e.startErr != nil:
 		return verdict{outcome: Broken, reason: e.startErr.Error()}
+	case errors.Is(e.stop, errNoise):
+		return verdict{outcome: Broken, reason: said("it does not speak like the claude CLI", e.words), detail: e.words}
+	case e.agent && !e.answered && (errors.Is(e.stop, ErrTimeout) || errors.Is(e.stop, ErrIdle)):
+		// No process of this program has printed a line yet: another attempt would hang as well.
+		// Where others did, a process that hangs at its start is retried like any stalled one.
+		return verdict{outcome: Broken, detail: e.words,
+			reason: said("it does not answer: not a line of the CLI's protocol in "+min(e.timeout, orDefault(e.idle, e.timeout)).String(), e.words)}
 	case errors.Is(e.stop, ErrTimeout):
 		return verdict{outcome: TimedOut, reason: fmt.Sprintf("not finished after %s", e.timeout)}
 	case errors.Is(e.stop, ErrIdle):
@@ -88,6 +97,8 @@ func judgeSilence(e turnEnd) verdict {
 	switch {
 	case e.badResult:
 		return verdict{outcome: Truncated, reason: "the result line is unreadable, " + ended, detail: e.words}
+	case e.lines == 0 && e.signal == "" && e.exit == 0 && e.words != "":
+		return verdict{outcome: Broken, reason: said("it does not speak like the claude CLI", e.words), detail: e.words}
 	case e.lines == 0 && e.signal == "" && e.exit > 0 && e.exit < 128:
 		reason := e.words
 		if reason == "" {
@@ -96,6 +107,14 @@ func judgeSilence(e turnEnd) verdict {
 		return verdict{outcome: Broken, reason: fmt.Sprintf("%s (%s)", verify.OneLine(reason, reasonMax-40), ended), detail: e.words}
 	}
 	return verdict{outcome: Truncated, reason: "no result line, " + ended, detail: e.words}
+}
+
+// said adds to a reason what the CLI said in plain text.
+func said(reason, words string) string {
+	if words == "" {
+		return reason
+	}
+	return reason + "; it said: " + words
 }
 
 // judgeError is for a result that says error. The CLI's codes and kinds decide;

@@ -52,6 +52,7 @@ type step struct {
 	Term   *int              `json:",omitempty"` // on SIGTERM: exit with this; -1: ignore it
 	Touch  string            `json:",omitempty"` // a file that tells the test how far it is
 	Hang   bool              `json:",omitempty"`
+	Noise  bool              `json:",omitempty"` // lines that are no JSON, until stdout is closed
 	Die    bool              `json:",omitempty"` // SIGKILL to itself
 	Exit   *int              `json:",omitempty"`
 }
@@ -120,6 +121,10 @@ func standIn(path string) int {
 			onTerm(*st.Term)
 		case st.Touch != "":
 			must(os.WriteFile(st.Touch, nil, 0o600))
+		case st.Noise:
+			for _, err := os.Stdout.WriteString("garbage\n"); err == nil; {
+				_, err = os.Stdout.WriteString("garbage\n")
+			}
 		case st.Hang:
 			time.Sleep(time.Hour)
 		case st.Die:
@@ -180,11 +185,12 @@ func must(err error) {
 	}
 }
 
-// flat prices every token at a micro-dollar, whatever the model.
+// flat prices every token at a micro-dollar, and those that are kept for an hour at two,
+// whatever the model.
 type flat struct{}
 
-func (flat) Cost(_ string, in, out, read, write int64) (budget.USD, bool) {
-	return budget.USD(in + out + read + write), true
+func (flat) Price(_ string, t budget.Tokens) (budget.Pico, bool) {
+	return budget.Pico(t.Input+t.Output+t.CacheRead+t.CacheWrite+t.CacheHour) * 1_000_000, true
 }
 
 func readDump(t *testing.T, path string) dump {
@@ -216,9 +222,7 @@ func setup(t *testing.T, s script) *bench {
 	for _, d := range []string{b.dir, b.logs} {
 		must(os.Mkdir(d, 0o755))
 	}
-	data, err := json.Marshal(s)
-	must(err)
-	must(os.WriteFile(b.script, data, 0o600))
+	b.rewrite(s)
 	exe, err := os.Executable()
 	must(err)
 	// Marks are unique, as in real life: what carries the mark of a live process is left to it.
@@ -233,4 +237,11 @@ func setup(t *testing.T, s script) *bench {
 		Base: filepath.Join(root, "base.json"), Prompt: "do it", Session: "11111111-1111-4111-8111-111111111111",
 	}
 	return b
+}
+
+// rewrite gives the stand-in another script.
+func (b *bench) rewrite(s script) {
+	data, err := json.Marshal(s)
+	must(err)
+	must(os.WriteFile(b.script, data, 0o600))
 }

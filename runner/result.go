@@ -5,7 +5,6 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"wavex/budget"
 	"wavex/internal/verify"
 )
 
@@ -21,9 +20,12 @@ type resultLine struct {
 	errors     []string
 	turns      int
 	session    string
-	cost       budget.USD // cumulative over the process
+	total      float64 // total_cost_usd, in dollars: cumulative (see account)
 	hasCost    bool
-	usage      Usage // of modelUsage: cumulative, and right where usage is all zero
+	usage      Usage   // of modelUsage: cumulative, and right where usage is all zero
+	turnCost   float64 // of model_usage_since_last_result, in dollars
+	turnUsage  Usage
+	hasTurn    bool
 	denials    []denial
 	structured []byte // nil: none
 	terminal   string // terminal_reason
@@ -42,6 +44,9 @@ func (f *facts) onResult(o gjson.Result, line []byte, cut bool) {
 		f.badResult = true
 		return
 	}
+	if id := o.Get("uuid").Str; id != "" && !f.first("r", id) {
+		return // printed twice
+	}
 	f.lines++
 	f.badResult = false
 	r := &resultLine{
@@ -55,7 +60,7 @@ func (f *facts) onResult(o gjson.Result, line []byte, cut bool) {
 	text := o.Get("result").Str
 	r.full, r.text, r.claim = strings.Clone(text), verify.Shorten(text, reportMax), readClaim(text)
 	if c := o.Get("total_cost_usd"); c.Type == gjson.Number && c.Num >= 0 {
-		r.cost, r.hasCost = budget.FromFloat(c.Num), true
+		r.total, r.hasCost = c.Num, true
 	}
 	r.session = strings.Clone(o.Get("session_id").Str)
 	for _, e := range o.Get("errors").Array() {
@@ -63,13 +68,8 @@ func (f *facts) onResult(o gjson.Result, line []byte, cut bool) {
 			r.errors = append(r.errors, verify.OneLine(e.String(), 300))
 		}
 	}
-	o.Get("modelUsage").ForEach(func(_, m gjson.Result) bool {
-		r.usage.Input += tokens(m.Get("inputTokens"))
-		r.usage.Output += tokens(m.Get("outputTokens"))
-		r.usage.CacheRead += tokens(m.Get("cacheReadInputTokens"))
-		r.usage.CacheWrite += tokens(m.Get("cacheCreationInputTokens"))
-		return true
-	})
+	_, r.usage, _ = modelUsage(o.Get("modelUsage"))
+	r.turnCost, r.turnUsage, r.hasTurn = modelUsage(o.Get("model_usage_since_last_result"))
 	o.Get("permission_denials").ForEach(func(_, d gjson.Result) bool {
 		r.denials = append(r.denials, denial{
 			tool:  strings.Clone(d.Get("tool_name").Str),
@@ -81,15 +81,45 @@ func (f *facts) onResult(o gjson.Result, line []byte, cut bool) {
 		r.structured = []byte(s.Raw)
 	}
 	if f.clearing {
-		f.cleared(r)
-		return
+		f.clearing = false
+		if r.turns == 0 && !r.isError {
+			f.lines-- // nothing was asked of the API
+			return
+		}
 	}
 	if r.session != "" {
 		f.session = r.session
 	}
 	f.results++
-	f.result, f.active = r, false
+	f.result = r
+	f.account.result(r, &f.responses)
 	if f.turn != nil {
-		f.turn(turn{kind: over, ok: !f.lasting, result: r})
+		f.turn(over)
 	}
+}
+
+// modelUsage sums what a result line tells of each model. ok reports whether each has a cost.
+func modelUsage(o gjson.Result) (dollars float64, u Usage, ok bool) {
+	ok = o.IsObject()
+	o.ForEach(func(_, m gjson.Result) bool {
+		u = u.Plus(Usage{Input: tokens(m.Get("inputTokens")), Output: tokens(m.Get("outputTokens")),
+			CacheRead: tokens(m.Get("cacheReadInputTokens")), CacheWrite: tokens(m.Get("cacheCreationInputTokens"))})
+		c := m.Get("costUSD")
+		ok = ok && c.Type == gjson.Number && c.Num >= 0
+		dollars += c.Num
+		return true
+	})
+	return dollars, u, ok
+}
+
+// sharedType is the type of a line that wavex itself wrote as the first in the stream of an
+// attempt, when a process of the CLI still served several attempts.
+const sharedType = "wavex"
+
+// onShared takes that line. If the process began a new session with /clear, the next result
+// line is the answer to that and ends no turn. The sums of the process before are not taken
+// off: CLIs differ in whether /clear resets them (2.1.197 counts on, 2.1.330 starts at zero),
+// and an attempt must not be priced below its cost.
+func (f *facts) onShared(o gjson.Result) {
+	f.clearing = f.lines == 0 && f.results == 0 && o.Get("clear").Bool()
 }

@@ -64,7 +64,7 @@ type Request struct {
 	Run     string `json:"run"`     // run id
 	Task    string `json:"task"`    // task id as the plan spells it
 	Attempt int    `json:"attempt"` // from 1
-	Slot    int    `json:"slot"`    // 0..parallel-1, unique among running attempts
+	Slot    int    `json:"slot"`    // 0..parallel, unique among running attempts and a spare
 
 	Dir    string `json:"dir"`               // absolute; where the agent and its checks work
 	LogDir string `json:"log_dir"`           // absolute; created when missing; prompt, stream, stderr and result go here
@@ -98,6 +98,8 @@ type Request struct {
 	// its work, and may block until checks may run; release is called after them. An
 	// error, such as the end of ctx, interrupts the attempt.
 	BeforeChecks func(ctx context.Context) (release func(), err error) `json:"-"`
+	// Spare is the process that was started ahead for this attempt; nil: none.
+	Spare *Spare `json:"-"`
 }
 
 // Result is what an attempt did. It is recorded whole in the journal, so its texts
@@ -117,12 +119,14 @@ type Result struct {
 
 	Session string     `json:"session,omitempty"` // as the CLI reports it
 	Cost    budget.USD `json:"cost"`              // micro-dollars of this attempt alone
-	// Priced says where Cost is from: "result" (the CLI's own figure), "stream"
-	// (usage lines and a price table), "cap" (unknown: counted at the cap), or ""
-	// (nothing was spent: no agent, or it never started).
-	Priced string `json:"priced,omitempty"`
-	Usage  Usage  `json:"usage"`
-	Turns  int    `json:"turns,omitempty"`
+	// Priced says where Cost is from: "result" (the CLI's own figure), "stream" (what the
+	// CLI told while it worked, and the tokens of the stream by a price table), "table" (the
+	// same, because tokens and prices contradict the CLI's figure, which is Disputed), "cap"
+	// (unknown: counted at the cap), or "" (nothing was spent: no agent, or it never started).
+	Priced   string     `json:"priced,omitempty"`
+	Disputed budget.USD `json:"disputed,omitempty"` // micro-dollars; see Priced
+	Usage    Usage      `json:"usage"`
+	Turns    int        `json:"turns,omitempty"`
 
 	Started  time.Time     `json:"started"`
 	Duration time.Duration `json:"duration"` // wall clock, checks included

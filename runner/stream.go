@@ -3,6 +3,9 @@ package runner
 import (
 	"bytes"
 	"io"
+	"unsafe"
+
+	"github.com/tidwall/gjson"
 )
 
 // Sizes of the stream reader, in bytes. A line up to chunkSize is looked at in
@@ -13,119 +16,199 @@ const (
 )
 
 // stream reads what the CLI prints: one JSON object a line, lines of any length. It
-// knows where lines begin and end and which of them need looking at; what they say is
-// digest's matter. It never stops before the end of its input, whatever the lines hold.
+// knows where lines begin and end, which of them are kept and which need looking at; facts
+// knows their meaning. It never stops before the end of its input, whatever the lines hold.
 type stream struct {
-	raw   io.Writer // receives every byte, before the line is looked at
-	alive func()    // called after every read that brought something
+	raw io.Writer // receives the lines that are kept, each before it is looked at
+	// alive is called after every read that brought something: its bytes, and whether they are
+	// of a line that may be JSON.
+	alive func(n int, object bool)
 	line  func(line []byte, cut bool)
 	// rawErr is the first error of raw. Reading goes on without it: the attempt must
 	// not fail for a full disk.
 	rawErr error
+
+	long *slimmer // of the long line under way; nil: it is not looked at
+	rest rest     // what to do with the rest of the long line under way
+	json bool     // the long line under way begins like an object
 }
+
+// rest says what happens to the rest of a line that is longer than the buffer.
+type rest uint8
+
+const (
+	none   rest = iota // no such line is under way
+	passed             // it is kept
+	lost               // it is not kept
+)
 
 // run reads to the end. Its error is the input's, io.EOF excepted.
 func (s *stream) run(in io.Reader) error {
 	buf := make([]byte, chunkSize)
 	held := 0 // bytes of an unfinished line at the front of buf
-	var long *slimmer
-	skipping := false
 	for {
 		n, err := in.Read(buf[held:])
-		if n > 0 {
-			s.tee(buf[held : held+n])
-			if s.alive != nil {
-				s.alive()
-			}
+		if n > 0 && s.alive != nil {
+			s.alive(n, s.object(buf[:held+n]))
 		}
-		data := buf[:held+n]
-		from := held // the bytes before it hold no line end
-		for {
-			i := bytes.IndexByte(data[from:], '\n')
-			if i < 0 {
-				break
-			}
-			line := data[:from+i]
-			switch {
-			case skipping:
-				skipping = false
-			case long != nil:
-				long.feed(line)
-				s.long(long)
-				long = nil
-			default:
-				s.whole(line)
-			}
-			data, from = data[from+i+1:], 0
-		}
-		switch {
-		case skipping:
-			data = data[:0]
-		case long != nil:
-			long.feed(data)
-			data = data[:0]
-		case len(data) == len(buf): // a line longer than the buffer begins
-			if kind, ok := sniff(data); ok && !wanted(kind) {
-				skipping = true
-			} else {
-				long = &slimmer{}
-				long.feed(data)
-			}
-			data = data[:0]
+		data := s.lines(buf[:held+n], held)
+		if len(data) == len(buf) || len(data) > 0 && s.rest != none {
+			s.piece(data)
+			data = nil
 		}
 		held = copy(buf, data)
-		if err != nil {
-			if long != nil {
-				s.long(long)
-			} else if held > 0 {
-				s.whole(buf[:held])
-			}
-			if err == io.EOF {
-				return nil
-			}
-			return err
+		if err == nil {
+			continue
 		}
+		s.end(buf[:held])
+		if err == io.EOF {
+			return nil
+		}
+		return err
+	}
+}
+
+// object reports whether data, from the last line end on, is in part of a line that begins like a
+// JSON object.
+func (s *stream) object(data []byte) bool {
+	if s.rest != none && s.json || s.rest == none && data[0] == '{' {
+		return true
+	}
+	return bytes.Contains(data, []byte("\n{"))
+}
+
+// lines takes the whole lines at the front of data and returns what follows them. The first
+// from bytes hold no line end. Neighbours are kept with one write.
+func (s *stream) lines(data []byte, from int) []byte {
+	first, at := 0, 0 // data[first:at] is to be kept
+	for {
+		i := bytes.IndexByte(data[at+from:], '\n')
+		if i < 0 {
+			s.tee(data[first:at])
+			return data[at:]
+		}
+		end := at + from + i
+		line := data[at:end]
+		from = 0
+		switch {
+		case s.rest != none:
+			s.piece(data[at : end+1])
+			s.endLong()
+			first = end + 1
+		default:
+			keep, look := sorted(line)
+			if !keep {
+				s.tee(data[first:at])
+				first = end + 1
+			}
+			if look {
+				s.tee(data[first : end+1])
+				first = end + 1
+				s.line(line, false)
+			}
+		}
+		at = end + 1
+	}
+}
+
+// piece takes a part of a line that is longer than the buffer.
+func (s *stream) piece(b []byte) {
+	if s.rest == none {
+		kind, known := sniff(b)
+		s.rest, s.json = passed, b[0] == '{'
+		if known && kind == "stream_event" && !priced(b) {
+			s.rest = lost
+		}
+		if s.long = nil; s.rest == passed && (!known || wanted(kind)) {
+			s.long = &slimmer{}
+		}
+	}
+	if s.rest == passed {
+		s.tee(b)
+	}
+	if s.long != nil {
+		s.long.feed(bytes.TrimSuffix(b, []byte("\n")))
+	}
+}
+
+// endLong looks at the long line that has ended.
+func (s *stream) endLong() {
+	if s.long != nil {
+		if line, ok := s.long.take(); ok {
+			s.line(line, true)
+		}
+	}
+	s.long, s.rest = nil, none
+}
+
+// end takes what stands behind the last line end: a line of a process that was cut off, or a
+// whole one.
+func (s *stream) end(b []byte) {
+	if s.rest != none {
+		s.piece(b)
+		s.endLong()
+		return
+	}
+	keep, look := sorted(b)
+	if len(b) == 0 || !keep {
+		return
+	}
+	s.tee(b)
+	if _, known := sniff(b); !known && b[0] == '{' && !gjson.ValidBytes(b) {
+		return // the beginning of a line tells nothing
+	}
+	if look {
+		s.line(b, false)
 	}
 }
 
 func (s *stream) tee(b []byte) {
-	if s.raw == nil || s.rawErr != nil {
+	if len(b) == 0 || s.raw == nil || s.rawErr != nil {
 		return
 	}
 	_, s.rawErr = s.raw.Write(b)
 }
 
-func (s *stream) whole(line []byte) {
-	if kind, ok := sniff(line); ok && !wanted(kind) {
-		return
+// sorted reports whether a line is to be kept, and whether it is to be looked at. All lines
+// are kept but the parts of messages, which come again in an assistant line: of the events of
+// a message only those with its usage are.
+func sorted(line []byte) (keep, look bool) {
+	kind, known := sniff(line)
+	if !known && len(line) > 0 && line[0] == '{' {
+		kind = gjson.Get(unsafe.String(&line[0], len(line)), "type").Str
 	}
-	if len(bytes.TrimSpace(line)) > 0 {
-		s.line(line, false)
+	if kind == "stream_event" {
+		keep = priced(line)
+		return keep, keep
 	}
+	return true, (kind == "" || wanted(kind)) && len(bytes.TrimSpace(line)) > 0
 }
 
-func (s *stream) long(l *slimmer) {
-	if line, ok := l.take(); ok {
-		s.line(line, true)
+// priced reports whether a stream_event line has the usage of a response.
+func priced(line []byte) bool {
+	const head = `{"type":"stream_event","event":{"type":"`
+	if rest, ok := bytes.CutPrefix(line, []byte(head)); ok {
+		return bytes.HasPrefix(rest, []byte(`message_start"`)) || bytes.HasPrefix(rest, []byte(`message_delta"`))
 	}
+	event := gjson.Get(unsafe.String(&line[0], len(line)), "event.type").Str
+	return event == "message_start" || event == "message_delta"
 }
 
 // wanted tells whether lines of a type are looked at. User lines (tool results) are
 // the bulk of a stream and say nothing that is needed.
 func wanted(kind string) bool {
 	switch kind {
-	case "assistant", "result", "system", "rate_limit_event", "control_response", beforeType:
+	case "assistant", "result", "system", "stream_event", "rate_limit_event", "control_response", sharedType:
 		return true
 	}
 	return false
 }
 
-// sniff tells the type of a line where the line begins with it, as all lines of
-// claude 2.1.197 do. Nothing promises that, so "not ok" means that the line has to be
-// looked at.
+// sniff returns the type of a line that begins with it, as most lines of claude 2.1.197 and
+// 2.1.330 do; the result lines of the latter do not.
 func sniff(line []byte) (kind string, ok bool) {
 	const head = `{"type":"`
-	if len(line) < len(head) || string(line[:len(head)]) != head {
+	if !bytes.HasPrefix(line, []byte(head)) {
 		return "", false
 	}
 	rest := line[len(head):]
@@ -133,17 +216,10 @@ func sniff(line []byte) (kind string, ok bool) {
 	if end < 0 {
 		return "", false
 	}
-	switch string(rest[:end]) { // no allocation for the types that are known
-	case "user":
-		return "user", true
-	case "assistant":
-		return "assistant", true
-	case "stream_event":
-		return "stream_event", true
-	case "system":
-		return "system", true
-	case "result":
-		return "result", true
+	for _, w := range [...]string{"user", "assistant", "stream_event", "system", "result"} {
+		if string(rest[:end]) == w { // no allocation for the types that are known
+			return w, true
+		}
 	}
 	return string(rest[:end]), true
 }

@@ -30,9 +30,12 @@ const (
 	resultBad  = `{"type":"result","subtype":"error_max_budget_usd","is_error":true,"num_turns":1,"total_cost_usd":0.13,"usage":{"input_tokens":0},"modelUsage":{"m":{"inputTokens":1000,"outputTokens":5000}},"permission_denials":[],"errors":["Reached maximum budget ($0.01)"]}`
 )
 
+// listed returns facts with the prices of flat.
+func listed() *facts { return &facts{responses: responses{prices: flat{}}} }
+
 func parse(t *testing.T, r io.Reader) *facts {
 	t.Helper()
-	f := &facts{prices: flat{}}
+	f := listed()
 	if err := (&stream{line: f.line}).run(r); err != nil {
 		t.Fatal(err)
 	}
@@ -48,11 +51,11 @@ func TestFacts(t *testing.T) {
 	if f.stray != "a word of its own" || !f.begun || f.version != "2.1.197" || f.session == "" {
 		t.Errorf("facts = %+v", f)
 	}
-	if want := (Usage{Input: 1000, Output: 1, CacheRead: 300, CacheWrite: 20}); f.usage != want {
-		t.Errorf("usage = %+v, want %+v: one message id counts once", f.usage, want)
+	if want := (Usage{Input: 1000, Output: 1, CacheRead: 300, CacheWrite: 20}); f.responses.usage != want {
+		t.Errorf("usage = %+v, want %+v: one message id counts once", f.responses.usage, want)
 	}
-	if f.cost != 1341 { // the hour's cache entries count as input twice
-		t.Errorf("cost = %d, want 1341", f.cost)
+	if c := f.responses.cost.USD(); c != 1341 { // the hour's cache entries count as input twice
+		t.Errorf("cost = %d, want 1341", c)
 	}
 	if f.edits["/w/a.go"] != 1 {
 		t.Errorf("edits = %v: one tool use id counts once", f.edits)
@@ -64,11 +67,11 @@ func TestFacts(t *testing.T) {
 		t.Errorf("limit = %+v", f.limit)
 	}
 	r := f.result
-	if r == nil || f.results != 1 || r.text != "all done" || r.cost != 6250 || r.turns != 2 || r.isError {
+	if r == nil || f.results != 1 || r.text != "all done" || r.total != 0.00625 || r.turns != 2 || r.isError {
 		t.Fatalf("result = %+v", r)
 	}
-	if c, priced, u := f.spent(99); c != 6250 || priced != "result" || u.Output != 50 {
-		t.Errorf("spent = %v %s %+v", c, priced, u)
+	if b := f.bill(99); b.cost != 6250 || b.priced != "result" || b.usage.Output != 50 {
+		t.Errorf("bill = %+v", b)
 	}
 }
 
@@ -91,6 +94,9 @@ func TestSpent(t *testing.T) {
 		{"a request under way, none answered: nothing known to be spent", join(initLine), flat{}, 0, "stream"},
 		{"strange words and nothing known: the cap", join("?!", initLine), flat{}, 99, "cap"},
 		{"half a result line", join(initLine, textLine) + resultGood[:300], flat{}, 1341, "stream"},
+		{"a process shared with other attempts, by earlier versions: never below the cost",
+			join(sharedLine, cleared, initLine, textLine), flat{}, 1341, "stream"},
+		{"the same with a result", join(sharedLine, cleared, initLine, textLine, resultGood), flat{}, 6250, "result"},
 		{"cumulative: the last result", join(initLine, textLine, resultGood, strings.Replace(resultGood, "0.00625,\"usage\"", "0.0125,\"usage\"", 1)), flat{}, 12500, "result"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -103,9 +109,15 @@ func TestSpent(t *testing.T) {
 	}
 }
 
+// The beginning of a stream of earlier versions, whose process had served another attempt
+// and began a new session with /clear.
+const sharedLine = `{"type":"wavex","served":1,"session":"1","total_cost_usd":0.005,"usage":{"input":1},"clear":true}`
+
+var cleared = strings.NewReplacer(`"num_turns":2`, `"num_turns":0`, `0.00625,"usage"`, `0,"usage"`).Replace(resultGood)
+
 type nobody struct{}
 
-func (nobody) Cost(string, int64, int64, int64, int64) (budget.USD, bool) { return 0, false }
+func (nobody) Price(string, budget.Tokens) (budget.Pico, bool) { return 0, false }
 
 // However the bytes arrive, the same is read, and every byte is kept.
 func TestSplitAnywhere(t *testing.T) {
@@ -118,14 +130,14 @@ func TestSplitAnywhere(t *testing.T) {
 		"EOF at once":  iotest.DataErrReader(strings.NewReader(all)),
 	} {
 		var raw bytes.Buffer
-		f := &facts{prices: flat{}}
+		f := listed()
 		if err := (&stream{raw: &raw, line: f.line}).run(r); err != nil {
 			t.Fatal(err)
 		}
 		if raw.String() != all {
 			t.Errorf("%s: the raw stream is not what came in", name)
 		}
-		if f.usage != want.usage || f.lastText != "é世界" || f.result == nil || f.lines != want.lines {
+		if f.responses.usage != want.responses.usage || f.lastText != "é世界" || f.result == nil || f.lines != want.lines {
 			t.Errorf("%s: %+v, want %+v", name, f, want)
 		}
 	}
@@ -164,10 +176,10 @@ func TestLongLines(t *testing.T) {
 		"small":       func(r io.Reader) io.Reader { return small{r} },
 	} {
 		f := parse(t, wrap(strings.NewReader(strings.Join([]string{initLine, text, user, late, hopeless, result}, "\n")+"\n")))
-		if f.edits["/w/big"] != 1 || f.usage.Input != 77 {
-			t.Errorf("%s: edits %v, usage %+v", name, f.edits, f.usage)
+		if f.edits["/w/big"] != 1 || f.responses.usage.Input != 77 {
+			t.Errorf("%s: edits %v, usage %+v", name, f.edits, f.responses.usage)
 		}
-		if f.result == nil || !f.result.cut || f.result.cost != 1_500_000 || string(f.result.structured) != `{"a":"b"}` {
+		if f.result == nil || !f.result.cut || budget.FromFloat(f.result.total) != 1_500_000 || string(f.result.structured) != `{"a":"b"}` {
 			t.Errorf("%s: result = %.200v", name, f.result)
 		}
 	}
@@ -264,22 +276,24 @@ func TestMemory(t *testing.T) {
 
 func FuzzStream(f *testing.F) {
 	for _, s := range []string{initLine, textLine, editLine, userLine, retryLine, limitLine, resultGood, resultBad,
+		start330 + "\n" + delta330 + "\n" + result330, usageAnswer, subagentLine + "\n" + result197,
 		initLine + "\n" + resultGood[:200], "{\"type\":\"result\"\n}", "\xff{\"type\":", `{"type":"assistant","message":{"content":"x"}}`} {
 		f.Add([]byte(s), uint16(7))
 	}
 	f.Fuzz(func(t *testing.T, data []byte, step uint16) {
 		var raw bytes.Buffer
-		whole, pieces := &facts{prices: flat{}}, &facts{prices: flat{}}
+		whole, pieces := listed(), listed()
 		if err := (&stream{raw: &raw, line: whole.line}).run(bytes.NewReader(data)); err != nil {
 			t.Fatal(err)
 		}
-		if !bytes.Equal(raw.Bytes(), data) {
-			t.Fatal("the raw stream is not what came in")
+		again := listed()
+		if err := (&stream{line: again.line}).run(&raw); err != nil || again.bill(9) != whole.bill(9) {
+			t.Fatalf("what is kept makes %+v, the stream %+v, %v", again.bill(9), whole.bill(9), err)
 		}
 		if err := (&stream{line: pieces.line}).run(cutter{bytes.NewReader(data), int(step%97) + 1}); err != nil {
 			t.Fatal(err)
 		}
-		if whole.usage != pieces.usage || whole.lines != pieces.lines || whole.badResult != pieces.badResult || (whole.result == nil) != (pieces.result == nil) {
+		if whole.bill(9) != pieces.bill(9) || whole.lines != pieces.lines || whole.badResult != pieces.badResult || (whole.result == nil) != (pieces.result == nil) {
 			t.Fatalf("read differently in pieces: %+v, %+v", whole, pieces)
 		}
 		if r := whole.result; r != nil && !whole.badResult {
@@ -320,7 +334,7 @@ func BenchmarkStream(b *testing.B) {
 	b.SetBytes(int64(len(data)))
 	b.ReportAllocs()
 	for b.Loop() {
-		f := &facts{prices: flat{}}
+		f := listed()
 		if err := (&stream{line: f.line}).run(bytes.NewReader(data)); err != nil || f.result == nil {
 			b.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -17,22 +18,26 @@ import (
 
 // agent lets the agent have its turn, and puts into the result what it cost and did.
 func (t *attempt) agent(ctx context.Context) (verdict, claim) {
-	k, err := t.talk(ctx, t.req.Resume, t.req.Prompt)
+	k, err := t.converse(ctx, t.req.Resume, t.req.Prompt)
 	if err != nil {
 		return verdict{outcome: Broken, reason: err.Error()}, claim{}
 	}
 	v := judgeTurn(k.end)
-	if t.req.Resume && v.outcome == Broken && k.end.startErr == nil && !k.end.begun && ctx.Err() == nil {
-		// The CLI does not have the session any more: another directory, another
-		// machine, or it was never written. Nothing was spent; once, start afresh.
+	refused := v.outcome == Broken && k.end.startErr == nil && k.end.stop == nil && !k.end.begun
+	if refused && (t.req.Resume || k.end.refuses(t.req.Session)) && ctx.Err() == nil {
+		// The CLI does not have the session to resume: another directory, another machine, or it was
+		// never written. Or it has one of the id to open, from a run that the journal does not know,
+		// such as one of before .loop was put back. Nothing was spent; once, start afresh under another
+		// id: a session that was cut off at its beginning can be neither resumed nor opened.
 		prompt := t.req.Prompt
 		if t.req.Whole != "" {
 			prompt = t.req.Whole
 		}
-		if again, err := t.talk(ctx, false, prompt); err == nil {
+		t.req.Session = t.newSession()
+		if again, err := t.converse(ctx, false, prompt); err == nil {
 			if av := judgeTurn(again.end); again.end.begun || av.outcome == Interrupted {
 				k, v = again, av
-				t.res.Fresh = true
+				t.res.Fresh = t.req.Resume
 			}
 		}
 	}
@@ -48,67 +53,59 @@ func (t *attempt) agent(ctx context.Context) (verdict, claim) {
 	return v, c
 }
 
-// talk holds one conversation for the attempt, with a process that it may share.
-func (t *attempt) talk(ctx context.Context, resume bool, prompt string) (*talk, error) {
-	pool := t.Warm
-	if pool == nil || !pool.wants() {
-		return t.converse(ctx, resume, prompt, nil)
-	}
-	k, err := t.converse(ctx, resume, prompt, pool)
-	if err != nil {
-		return nil, err
-	}
-	if k.warm.taken {
-		pool.refusedBy(k.refused)
-	}
-	if !k.refused {
-		return k, nil
-	}
-	if cause := context.Cause(ctx); cause != nil {
-		k.end.stop = cause // meanwhile; no other process is to begin
-		return k, nil
-	}
-	// It has not got the prompt. What it did instead is paid for, and another does the work.
-	lost, _, _ := k.facts.spent(0)
-	t.spent += lost
-	if !k.warm.taken {
-		pool.giveUp() // this CLI does not know how
-	}
-	return t.converse(ctx, resume, prompt, nil)
+// refuses reports whether the CLI named the session in what it said in plain text. It does so when it
+// has one of that id already: exit 1, before its first JSON line (observed on claude 2.1.197 and 2.1.330).
+func (e turnEnd) refuses(session string) bool {
+	return session != "" && strings.Contains(e.words, session)
 }
 
-// converse holds a conversation, and shares the process where there is a pool.
-func (t *attempt) converse(ctx context.Context, resume bool, prompt string, pool *Warm) (*talk, error) {
-	flags, rules, err := t.flags()
+// newSession returns a random id for a session of the CLI.
+func (a *Agent) newSession() string {
+	if a.NewSession != nil {
+		return a.NewSession()
+	}
+	return uuid.NewString()
+}
+
+// converse holds one conversation for the attempt, with a process of its own.
+func (t *attempt) converse(ctx context.Context, resume bool, prompt string) (*conversation, error) {
+	k, err := t.conversation(resume, prompt)
 	if err != nil {
 		return nil, err
 	}
-	f := &facts{prices: t.Prices}
-	if t.Observe != nil {
-		f.note = func(kind, text string) {
-			t.Observe(Observation{Task: t.req.Task, Attempt: t.req.Attempt, Kind: kind, Text: text, Cost: f.cost})
-		}
-	}
-	k := &talk{
-		agent: t.Agent, dir: t.req.Dir, env: t.env,
-		mark:   fmt.Sprintf("%s/%s/%d", t.req.Run, t.req.Task, t.req.Attempt),
-		logDir: t.req.LogDir, prompt: prompt, facts: f,
-	}
-	k.wall, k.idle = limits(t.req.Settings)
-	if pool != nil {
-		k.warm = &warming{pool: pool, flags: flags, rules: rules, vars: t.vars, session: t.req.Session, resume: resume, cap: t.req.Cap}
-	} else if k.argv, err = t.attemptArgs(flags, rules, resume); err != nil {
+	_, lost := t.req.Spare.take(k)
+	t.spent += lost
+	t.req.Spare = nil
+	k.run(ctx)
+	return k, nil
+}
+
+// conversation returns one that has not begun.
+func (t *attempt) conversation(resume bool, prompt string) (*conversation, error) {
+	argv, err := t.attemptArgs(resume)
+	if err != nil {
 		return nil, err
 	}
-	k.run(ctx)
-	k.settle()
+	f := &facts{responses: responses{prices: t.Prices}}
+	if t.Observe != nil {
+		f.note = func(kind, text string) {
+			t.Observe(Observation{Task: t.req.Task, Attempt: t.req.Attempt, Kind: kind, Text: text, Cost: f.responses.cost.USD()})
+		}
+	}
+	k := &conversation{
+		agent: t.Agent, argv: argv, dir: t.req.Dir, env: t.env,
+		mark:   fmt.Sprintf("%s/%s/%d", t.req.Run, t.req.Task, t.req.Attempt),
+		logDir: t.req.LogDir, prompt: prompt, facts: f, resume: resume,
+	}
+	k.wall, k.idle = limits(t.req.Settings)
 	return k, nil
 }
 
 // record puts into the result what the conversation says beyond its outcome.
-func (t *attempt) record(k *talk) {
+func (t *attempt) record(k *conversation) {
 	f, res := k.facts, &t.res
-	res.Cost, res.Priced, res.Usage = f.spent(t.req.Cap)
+	b := f.bill(t.req.Cap)
+	res.Cost, res.Priced, res.Disputed, res.Usage = b.cost, b.priced, b.disputed, b.usage
 	res.Cost += t.spent
 	res.ExitCode, res.Contained = k.exit.Code, k.exit.Contained
 	res.ClaudeVersion, res.Notional = f.version, f.notional
@@ -196,8 +193,8 @@ func (a *Agent) ask(ctx context.Context, q Question) Answer {
 	add := map[string]string{proc.RunVar: a.Run}
 	// Several panels may ask the same expert at the same time: what is swept with one
 	// must not be of another.
-	k := &talk{agent: a, dir: q.Dir, mark: a.Run + "/" + q.Name + "/" + uuid.NewString(), logDir: q.LogDir, prompt: q.Prompt,
-		wall: orDefault(q.Timeout, DefaultAskTimeout), facts: &facts{prices: a.Prices}}
+	k := &conversation{agent: a, dir: q.Dir, mark: a.Run + "/" + q.Name + "/" + uuid.NewString(), logDir: q.LogDir, prompt: q.Prompt,
+		wall: orDefault(q.Timeout, DefaultAskTimeout), facts: &facts{responses: responses{prices: a.Prices}}}
 	args, err := a.prepareAsk(q, add)
 	if err != nil {
 		return Answer{Outcome: Broken, Reason: err.Error()}
@@ -224,7 +221,8 @@ func (a *Agent) prepareAsk(q Question, add map[string]string) ([]string, error) 
 func answer(q Question, e turnEnd, f *facts, limit budget.USD) Answer {
 	v := judgeTurn(e)
 	ans := Answer{Outcome: v.outcome, Reason: v.reason, ResetsAt: v.resetsAt}
-	ans.Cost, ans.Priced, ans.Usage = f.spent(limit)
+	b := f.bill(limit)
+	ans.Cost, ans.Priced, ans.Disputed, ans.Usage = b.cost, b.priced, b.disputed, b.usage
 	if r := e.result; r != nil {
 		ans.Text = r.full
 		if v.outcome == Done && len(q.Schema) > 0 {

@@ -19,13 +19,17 @@ func (r *running) act(e Event) {
 	case AttemptStarted:
 		i, _ := r.s.Index(b.Task)
 		req, err := r.Request(r.s, i, b)
+		release := r.hand(b, &req)
 		r.work(i, func() message {
+			defer release()
 			if err != nil {
 				return message{attempt: &runner.Result{Outcome: runner.Broken, Reason: err.Error()}}
 			}
 			res := r.attempt(req)
 			return message{attempt: &res}
 		})
+	case SpareStarted:
+		r.prepare(b)
 	case IntegrationStarted:
 		r.work(0, func() message {
 			got, err := r.Trees.Integrate(r.kill, b.Wave, b.Tasks)

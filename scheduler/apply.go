@@ -33,7 +33,7 @@ func (s *State) clear() {
 	s.frontier = dag.NewFrontier(p.Graph)
 	s.hard = s.irreversible()
 	s.files = newFileLocks(func(i int) []string { return holds(&p.Tasks[i]) }, len(p.Tasks))
-	s.slots = slots{}
+	s.slots, s.ahead = slots{}, nil
 	s.open = map[string]Body{}
 	s.Counts = Counts{Pending: len(p.Tasks)}
 	s.running, s.Same, s.Unmet = 0, 0, nil
@@ -76,6 +76,7 @@ func (s *State) apply(e Event) error {
 	case Resumed:
 		s.reopen()
 		s.begin(b.Config, e.Time)
+		s.nonce = b.Nonce
 		s.setLimits()
 	case WaveStarted:
 		s.Wave, s.cold = min(b.Wave, s.Waves), s.Config.Stagger == Staggered
@@ -85,6 +86,10 @@ func (s *State) apply(e Event) error {
 		return s.attemptStarted(b, e.Time)
 	case AttemptEnded:
 		return s.attemptEnded(b)
+	case SpareStarted:
+		return s.spareStarted(b)
+	case SpareEnded:
+		s.spareEnded(b)
 	case CounselStarted:
 		return s.counselStarted(b)
 	case CounselEnded:

@@ -14,6 +14,7 @@ func attemptKey(task string, n int) string { return fmt.Sprintf("%s/%d", task, n
 func panelKey(task string, n int) string { return fmt.Sprintf("%s/counsel-%d", task, n) }
 
 func (s *State) attemptStarted(b AttemptStarted, at time.Time) error {
+	s.dropSpare(b.Task, b.Attempt, 0)
 	if err := s.reserve(attemptKey(b.Task, b.Attempt), b.Wave, b.Cap, true); err != nil {
 		return fmt.Errorf("attempt %d of %s: %w", b.Attempt, b.Task, err)
 	}

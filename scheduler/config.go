@@ -14,6 +14,7 @@ type Config struct {
 	Loop     string `json:"loop"` // absolute; usually Dir/.loop
 	Agent    string `json:"agent"`
 	Parallel int    `json:"parallel"`          // attempts and panels side by side, at least 1
+	Spares   int    `json:"spares,omitempty"`  // processes started ahead of their attempts, at most
 	Schedule string `json:"schedule"`          // "waves" or "eager"
 	Stagger  string `json:"stagger,omitempty"` // Staggered: a wave waits for the first response of its first task
 

@@ -48,6 +48,9 @@ type Resumed struct {
 	Tasks  int    `json:"tasks"`
 	Waves  int    `json:"waves"`
 	Owner  string `json:"owner,omitempty"` // as in RunStarted; the last one owns the run
+	// Nonce is random. It goes into the ids of the CLI sessions opened from here on: another wavex
+	// that resumed the same records, for example of a restored backup, must not have opened them.
+	Nonce string `json:"nonce,omitempty"`
 	// Edit is what became of the plan since the last session; nil: nothing, or nobody knows.
 	Edit *Edit `json:"edit,omitempty"`
 }
@@ -232,6 +235,10 @@ func decodeBody(typ string, data []byte) (Body, error) {
 		return decode[WaveStarted](data)
 	case "attempt_started":
 		return decode[AttemptStarted](data)
+	case "spare_started":
+		return decode[SpareStarted](data)
+	case "spare_ended":
+		return decode[SpareEnded](data)
 	case "attempt_ended":
 		return decode[AttemptEnded](data)
 	case "counsel_started":

@@ -70,6 +70,10 @@ type Loop struct {
 	// configuration staggers. nil: a wave then waits for its first task to end.
 	Responses <-chan string
 
+	// Asking names tasks whose agent has begun to ask the API. A spare is started while all do.
+	// nil: they do from their start.
+	Asking <-chan string
+
 	// Joins brings tasks that somebody added meanwhile to what the run is made of, each as in
 	// the tasks of a plan file and behind those that block it. nil: nobody can.
 	Joins <-chan []json.RawMessage
@@ -77,6 +81,9 @@ type Loop struct {
 	// Request completes a request with what the scheduler does not know: prompt,
 	// directories, rehearsal block. It is called from the loop's goroutine.
 	Request func(s *State, task int, e AttemptStarted) (runner.Request, error)
+	// Prepare says how to start the process of an attempt that comes next, with the Request of
+	// that attempt. It is called from the loop's goroutine. Required where Config.Spares is not 0.
+	Prepare func(req runner.Request) *runner.Spare
 	// Case does the same for a panel.
 	Case func(s *State, task int, e CounselStarted) counsel.Case
 	// Review and Verify prepare a review, or a verification of criteria and of checks that are
@@ -138,7 +145,7 @@ type message struct {
 // Every goroutine it started has ended when it returns.
 func (l *Loop) Run(ctx context.Context) (RunEnded, error) {
 	kill, cancel := context.WithCancelCause(ctx)
-	r := &running{Loop: l, kill: kill, cancel: cancel, s: l.State}
+	r := &running{Loop: l, kill: kill, cancel: cancel, s: l.State, ahead: map[string]*preparing{}, starting: map[string]bool{}}
 	defer r.stop()
 	if err := r.recover(ctx); err != nil {
 		return RunEnded{}, err
@@ -147,8 +154,8 @@ func (l *Loop) Run(ctx context.Context) (RunEnded, error) {
 		return RunEnded{}, err
 	}
 	size := max(1, r.s.Config.Parallel)
-	// A light review, and what closes the run, are beside the attempts.
-	r.done, r.jobs = make(chan message, size+2), make(chan func())
+	// A light review, what closes the run, and spares are beside the attempts.
+	r.done, r.jobs = make(chan message, size+2+r.s.Config.Spares), make(chan func())
 	r.group.SetLimit(size)
 	return r.loop(ctx)
 }
@@ -159,16 +166,19 @@ type running struct {
 	s      *State
 	kill   context.Context
 	cancel context.CancelCauseFunc
-	unask  context.CancelFunc // takes the open question back
-	enough context.CancelFunc // no further check is begun by the verification under way
-	group  errgroup.Group     // the attempts and panels; SetLimit is the parallel limit
-	side   errgroup.Group     // reviews and verifications: one of each kind at most
-	done   chan message
-	jobs   chan func() // to workers that are free
-	batch  []staged    // applied, not yet durable
-	begun  int         // of the batch: those that are written, and acted on if they were foretold
-	told   int         // the open wave, once its record is durable; else 0
-	due    time.Time   // when the batch must be durable at last; zero: nothing waits
+	unask  context.CancelFunc    // takes the open question back
+	ahead  map[string]*preparing // spares, by the keys of their attempts
+	// starting has the tasks whose agent does not ask the API yet.
+	starting map[string]bool
+	enough   context.CancelFunc // no further check is begun by the verification under way
+	group    errgroup.Group     // the attempts and panels; SetLimit is the parallel limit
+	side     errgroup.Group     // reviews and verifications: one of each kind at most
+	done     chan message
+	jobs     chan func() // to workers that are free
+	batch    []staged    // applied, not yet durable
+	begun    int         // of the batch: those that are written, and acted on if they were foretold
+	told     int         // the open wave, once its record is durable; else 0
+	due      time.Time   // when the batch must be durable at last; zero: nothing waits
 }
 
 // staged is an event that is applied and not yet durable.
@@ -210,6 +220,8 @@ func (r *running) loop(ctx context.Context) (RunEnded, error) {
 					return RunEnded{}, err
 				}
 			}
+		case task := <-r.Asking:
+			delete(r.starting, task)
 		case tasks := <-r.Joins:
 			if body := joined(r.s, tasks); body != nil {
 				if err := r.commit(body); err != nil {
@@ -291,6 +303,9 @@ type integration struct {
 func (r *running) decide(m message) Body {
 	switch {
 	case m.event != nil:
+		if b, ok := m.event.(SpareEnded); ok {
+			delete(r.ahead, attemptKey(b.Task, b.Attempt))
+		}
 		return m.event
 	case m.verified != nil:
 		return verified(r.s, m.verified.started, m.verified.got, m.verified.err)
@@ -302,6 +317,7 @@ func (r *running) decide(m message) Body {
 		return afterIntegration(r.s, m.trees.wave, m.trees.got, m.trees.err)
 	}
 	id := r.s.Plan.Tasks[m.task].ID
+	delete(r.starting, id)
 	if m.verdict != nil {
 		return CounselEnded{Task: id, Panel: m.panel, Verdict: *m.verdict}
 	}
@@ -311,7 +327,13 @@ func (r *running) decide(m message) Body {
 // advance stages everything that may follow now, makes it durable, and acts on it.
 func (r *running) advance() error {
 	for {
+		if r.relieve() {
+			break
+		}
 		body := next(r.s, r.Now())
+		if body == nil && len(r.starting) == 0 {
+			body = spare(r.s, r.Now())
+		}
 		if body == nil {
 			break
 		}
@@ -331,15 +353,20 @@ func (r *running) stage(b Body) error {
 	if err := r.Journal.Append(e); err != nil {
 		return err
 	}
-	spent, notional := r.s.Ledger.Spent(), r.s.Notional
+	before := r.s.money()
 	if err := r.s.apply(e); err != nil {
 		return fmt.Errorf("record %d: %w", e.Seq, err)
 	}
-	if _, ok := b.(WaveStarted); ok {
+	switch b := b.(type) {
+	case WaveStarted:
 		r.told = 0
+	case AttemptStarted:
+		if r.Asking != nil && r.planned(b.Task).Command == "" {
+			r.starting[b.Task] = true
+		}
 	}
 	r.batch = append(r.batch, staged{e, r.foretold(e)})
-	if n := notice(r.s, spent, notional); n != nil {
+	if n := notice(r.s, before); n != nil {
 		return r.stage(*n)
 	}
 	return nil

@@ -32,10 +32,13 @@ func (s *State) login(r runner.Result) {
 	if r.Window != nil {
 		s.Window = r.Window
 	}
+	if r.Priced == "table" && s.disputed == nil {
+		s.disputed = &r
+	}
 	switch {
 	case r.Notional:
 		s.Notional = true
-	case r.Outcome == runner.Done && r.Priced == "result" && r.Cost > 0:
+	case r.Outcome == runner.Done && (r.Priced == "result" || r.Priced == "table") && r.Cost > 0:
 		s.Notional = false
 	default:
 		return
@@ -43,11 +46,24 @@ func (s *State) login(r runner.Result) {
 	s.setLimits()
 }
 
-// notice is what an event made worth saying about money: before is what had been
-// spent until then, was whether the dollars were notional.
-func notice(s *State, before budget.USD, was bool) *Notice {
-	l := s.Ledger.Limits()
+// money is what notices about money compare.
+type money struct {
+	spent    budget.USD
+	notional bool
+	disputed *runner.Result // the first attempt with a figure of the CLI that was not believed; nil: none
+}
+
+func (s *State) money() money { return money{s.Ledger.Spent(), s.Notional, s.disputed} }
+
+// notice returns what an event made worth saying about money since before; nil: nothing.
+func notice(s *State, before money) *Notice {
+	l, was := s.Ledger.Limits(), before.notional
 	switch {
+	case s.disputed != nil && before.disputed == nil:
+		r := s.disputed
+		return &Notice{Level: "warning", Text: fmt.Sprintf("claude %s said that an attempt cost %s; its tokens cost "+
+			"%s at list prices, which is counted, here and from now on; if your prices are lower, give them with --prices",
+			r.ClaudeVersion, r.Disputed.Spent(), r.Cost.Spent())}
 	case s.Notional && !was && s.Config.BudgetGiven:
 		return &Notice{Level: "info", Text: fmt.Sprintf("subscription login: dollars are notional, nobody is billed them; the run still stops at its budget of %s, because it was given", l.USD)}
 	case s.Notional && !was:
@@ -57,7 +73,7 @@ func notice(s *State, before budget.USD, was bool) *Notice {
 	case was && !s.Notional:
 		return &Notice{Level: "warning", Text: fmt.Sprintf("the login changed: dollars are billed from now on, and the budget of %s holds", l.USD)}
 	}
-	crossed := s.Ledger.Notices(before)
+	crossed := s.Ledger.Notices(before.spent)
 	if len(crossed) == 0 {
 		return nil
 	}

@@ -184,3 +184,16 @@ func TestAWaveHasItsOwnLimit(t *testing.T) {
 		t.Errorf("%+v %+v", end, b.State.Stop)
 	}
 }
+
+// A figure of the CLI that its tokens contradict is told once in a run.
+func TestADisputedFigureIsToldOnce(t *testing.T) {
+	t.Parallel()
+	table := runner.Result{Outcome: runner.Done, Session: "s", Cost: 200_000, Disputed: 1000, Priced: "table", Turns: 1, ClaudeVersion: "2.9.9"}
+	b, end := oneByOne(t, nil, paid(1, false), table, table)
+	if end.Status != "complete" || end.Cost != 400_001 {
+		t.Errorf("%+v", end)
+	}
+	if got := notices(b); len(got) != 1 || !strings.Contains(got[0], "claude 2.9.9 said that an attempt cost $0.0010; its tokens cost $0.20") {
+		t.Errorf("%q", got)
+	}
+}

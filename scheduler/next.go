@@ -111,7 +111,7 @@ func attempt(s *State, now time.Time) (ev Body, waiting bool) {
 			pick = i
 		}
 		ready++
-		return ready < s.Fleet.Limit-s.running // as many as could start: among them the money is shared
+		return ready < s.Fleet.Limit-s.running+s.spares() // as many as could start: among them the money is shared
 	})
 	if pick < 0 {
 		return nil, waiting
@@ -130,21 +130,23 @@ func (s *State) turn(i int) bool {
 // start now, so that the first does not take it all.
 func start(s *State, i, ready int) (Body, bool) {
 	t, p := &s.Tasks[i], &s.Plan.Tasks[i]
-	own := p.BudgetUSD
-	if own > 0 {
-		own = max(own-t.Cost, min(own, budget.MinReservation))
-	}
 	var cap budget.USD
-	if p.Command == "" {
+	probe, slot := s.Ledger, -1
+	if spare := s.spareOf(p.ID, t.Attempts+1); spare != nil {
+		if !s.affords(spare) {
+			return nil, true // it has to go first
+		}
+		cap, slot = spare.Cap, spare.Slot
+		probe.Settle(attemptKey(p.ID, t.Attempts+1), 0, 0, false)
+	} else if slot = s.slots.free(); p.Command == "" {
 		var short *budget.LimitError
-		if cap, short = s.share(t.Wave, ready, own); short != nil {
+		if cap, short = s.share(t.Wave, ready, s.own(i)); short != nil {
 			if s.running > 0 || s.lighting {
 				return nil, true // what is reserved may come back
 			}
 			return Draining{Stop: atLimit(short)}, false
 		}
 	}
-	probe := s.Ledger
 	if err := probe.Reserve(attemptKey(p.ID, t.Attempts+1), cap, true); err != nil {
 		if s.running > 0 || s.lighting {
 			return nil, true
@@ -152,21 +154,30 @@ func start(s *State, i, ready int) (Body, bool) {
 		return Draining{Stop: atLimit(err)}, false
 	}
 	ev := AttemptStarted{Task: p.ID, Key: t.Key, Wave: t.Wave, Attempt: t.Attempts + 1, Try: t.Tries,
-		Iteration: s.Ledger.Iterations() + 1, Why: t.Next, Slot: s.slots.free(), Cap: cap, Advised: t.Advice != nil}
+		Iteration: s.Ledger.Iterations() + 1, Why: t.Next, Slot: slot, Cap: cap, Advised: t.Advice != nil}
 	if t.Next == "first" || t.Next == "retry" || t.Tries == 0 {
 		ev.Try++
 	}
 	if t.Continue && t.Session != "" && p.Command == "" {
 		ev.Session, ev.Resume = t.Session, true
 	} else {
-		ev.Session = session(s.Config.Run, p.ID, ev.Attempt)
+		ev.Session = session(s.Config.Run+s.nonce, p.ID, ev.Attempt)
 	}
 	return ev, false
 }
 
-// session mints the id of a new CLI session. It is a function of the attempt, so
-// that deciding needs no randomness; an id is never used twice, since attempts are
-// counted over the whole run.
+// own is what the plan allows a task, less what it has spent; 0: no bound of its own.
+func (s *State) own(i int) budget.USD {
+	own := s.Plan.Tasks[i].BudgetUSD
+	if own > 0 {
+		own = max(own-s.Tasks[i].Cost, min(own, budget.MinReservation))
+	}
+	return own
+}
+
+// session returns the id of a new CLI session. It is a function of recorded values, so that
+// deciding needs no randomness. Attempts are counted over the whole run, and run ends with the
+// nonce of the session of wavex, so no id comes twice, also after .loop was put back to an older state.
 func session(run, task string, attempt int) string {
 	return uuid.NewSHA1(uuid.NameSpaceURL, fmt.Appendf(nil, "wavex:%s/%s/%d", run, task, attempt)).String()
 }

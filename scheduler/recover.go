@@ -13,49 +13,83 @@ import (
 
 // This file closes what an earlier session left open, before anything new is decided.
 
-// recover closes what an earlier session left open: its attempts were interrupted,
-// which is nobody's fault, but their money is spent.
-func (r *running) recover(ctx context.Context) error {
-	for _, key := range slices.Sorted(maps.Keys(r.s.open)) {
+// Sources tell what became of work that an earlier session started and whose end is not on
+// record. Each may be nil: the work counts at its cap then.
+type Sources struct {
+	Attempt func(AttemptStarted) runner.Result
+	Panel   func(CounselStarted) counsel.Verdict
+	// Asked returns what the calls of a review ("review-3"), a verification ("criteria-1") or
+	// a challenge have cost, at most limit where that is unknown.
+	Asked func(name string, limit budget.USD) budget.USD
+}
+
+const withSession = "interrupted with the earlier session"
+
+// Lost returns the ends of all that is open: it was interrupted, which is no fault of the
+// tasks, but its money is spent.
+func (s *State) Lost(from Sources) []Body {
+	asked := func(key string, limit budget.USD) budget.USD {
+		if from.Asked == nil {
+			return limit
+		}
+		return from.Asked(strings.TrimPrefix(key, "/"), limit)
+	}
+	var ends []Body
+	for _, key := range slices.Sorted(maps.Keys(s.open)) {
 		var b Body
-		switch o := r.s.open[key].(type) {
+		switch o := s.open[key].(type) {
 		case AttemptStarted:
 			res := lost(o.Cap)
-			if r.Recover != nil {
-				res = r.Recover(ctx, o)
+			if from.Attempt != nil {
+				res = from.Attempt(o)
 			}
 			end := AttemptEnded{Task: o.Task, Key: o.Key, Attempt: o.Attempt, Result: res, Status: Pending,
-				Continue: res.Session != "" && res.Turns > 0, Note: "interrupted with the earlier session"}
-			if i, ok := r.s.Index(o.Task); ok {
-				end.Stuck = r.s.Tasks[i].Stuck
+				Continue: res.Session != "" && res.Turns > 0, Note: withSession}
+			if i, ok := s.Index(o.Task); ok {
+				end.Stuck = s.Tasks[i].Stuck
 			}
 			b = end
 		case CounselStarted:
-			v := counsel.Verdict{Unavailable: "interrupted with the earlier session", Cost: o.Cap}
-			if r.RecoverPanel != nil {
-				v = r.RecoverPanel(ctx, o)
+			v := counsel.Verdict{Unavailable: withSession, Cost: o.Cap}
+			if from.Panel != nil {
+				v = from.Panel(o)
 			}
 			b = CounselEnded{Task: o.Task, Panel: o.Panel, Verdict: v}
 		case PrecheckStarted:
-			b = PrecheckEnded{Task: o.Task, Key: o.Key, N: o.N, Challenge: counsel.Challenge{Error: "interrupted with the earlier session",
-				Failure: runner.Interrupted, Cost: r.asked(ctx, key, o.Cap)}}
+			b = PrecheckEnded{Task: o.Task, Key: o.Key, N: o.N, Challenge: counsel.Challenge{Error: withSession,
+				Failure: runner.Interrupted, Cost: asked(key, o.Cap)}}
 		case CriteriaStarted:
-			b = CriteriaEnded{Round: o.Round, Wave: o.Wave, Cost: r.asked(ctx, key, o.Cap), Error: "interrupted with the earlier session"}
+			b = CriteriaEnded{Round: o.Round, Wave: o.Wave, Cost: asked(key, o.Cap), Error: withSession}
 		case ReviewStarted:
 			b = ReviewEnded{N: o.N, Mode: o.Mode, Wave: o.Wave, Round: o.Round,
-				Review: counsel.Review{Error: "interrupted with the earlier session", Failure: runner.Interrupted, Cost: r.asked(ctx, key, o.Cap)}}
+				Review: counsel.Review{Error: withSession, Failure: runner.Interrupted, Cost: asked(key, o.Cap)}}
+		default:
+			continue // an integration, a delivery: they cost nothing
 		}
+		ends = append(ends, b)
+	}
+	return ends
+}
+
+// recover puts the ends of what an earlier session left open on record.
+func (r *running) recover(ctx context.Context) error {
+	var from Sources
+	if r.Recover != nil {
+		from.Attempt = func(e AttemptStarted) runner.Result { return r.Recover(ctx, e) }
+	}
+	if r.RecoverPanel != nil {
+		from.Panel = func(e CounselStarted) counsel.Verdict { return r.RecoverPanel(ctx, e) }
+	}
+	if r.Asked != nil {
+		from.Asked = func(name string, limit budget.USD) budget.USD { return r.Asked(ctx, name, limit) }
+	}
+	for _, b := range r.s.Lost(from) {
 		if err := r.stage(b); err != nil {
 			return err
 		}
 	}
-	return r.flush()
-}
-
-// asked is what the calls of a review or verification had cost when their session ended.
-func (r *running) asked(ctx context.Context, key string, limit budget.USD) budget.USD {
-	if r.Asked == nil {
-		return limit
+	if err := r.recoverSpares(ctx); err != nil {
+		return err
 	}
-	return r.Asked(ctx, strings.TrimPrefix(key, "/"), limit)
+	return r.flush()
 }

@@ -120,6 +120,7 @@ func genConfig(t *rapid.T) Config {
 	if rapid.Bool().Draw(t, "limit of waves") {
 		c.Limits.Wave = budget.USD(rapid.IntRange(1, 500_000).Draw(t, "wave"))
 	}
+	c.Spares = rapid.IntRange(0, 2).Draw(t, "spares")
 	c.MaxRetries = rapid.IntRange(0, 3).Draw(t, "retries")
 	c.Counsel = rapid.Bool().Draw(t, "counsel")
 	c.Review = rapid.SampledFrom([]string{ReviewOff, ReviewLight, ReviewThorough, ReviewAuto}).Draw(t, "review")
@@ -178,6 +179,17 @@ func (b bound) Event(e Event, s *State) {
 			b.t.Fatalf("record %d: %s runs without a reservation", e.Seq, key)
 		}
 	}
+	for _, p := range s.ahead {
+		if held, ok := s.Ledger.Holds(attemptKey(p.Task, p.Attempt)); !ok || held != p.Cap {
+			b.t.Fatalf("record %d: the spare of %s waits without a reservation", e.Seq, p.Task)
+		}
+	}
+	if _, begun := e.Body.(SpareStarted); begun && e.Seq == s.Seq && len(unwanted(s, e.Time)) > 0 {
+		b.t.Fatalf("record %d: a spare is unwanted at once: %+v", e.Seq, s.ahead)
+	}
+	if len(s.ahead) > s.Config.Spares {
+		b.t.Fatalf("record %d: %d spares, at most %d", e.Seq, len(s.ahead), s.Config.Spares)
+	}
 	if !l.NoIterations && s.Ledger.Iterations() > l.Iterations {
 		b.t.Fatalf("record %d: %d iterations of %d", e.Seq, s.Ledger.Iterations(), l.Iterations)
 	}
@@ -206,7 +218,7 @@ func TestAnyRunEndsWithinItsLimits(t *testing.T) {
 		p, c := genPlan(t), genConfig(t)
 		d := dice{seed: rapid.Uint64().Draw(t, "seed")}
 		s, events, end := diceRun(t, p, c, nil, d, bound{t})
-		if end.Status == "" || s.Running() != 0 || len(s.open) != 0 {
+		if end.Status == "" || s.Running() != 0 || len(s.open) != 0 || len(s.ahead) != 0 || s.Ledger.Reserved() != 0 {
 			t.Fatalf("ended as %+v with %d running", end, s.Running())
 		}
 		var counts Counts
@@ -215,6 +227,7 @@ func TestAnyRunEndsWithinItsLimits(t *testing.T) {
 			*counts.of(s.Tasks[i].Status)++
 			sum += s.Tasks[i].Cost
 		}
+		usedOnce(t, events)
 		if counts != s.Counts || counts != end.Tasks {
 			t.Fatalf("counted %+v, kept %+v, reported %+v", counts, s.Counts, end.Tasks)
 		}
@@ -237,6 +250,37 @@ func TestAnyRunEndsWithinItsLimits(t *testing.T) {
 			t.Fatalf("the replay differs:\n%+v\n%+v", visible(again), visible(s))
 		}
 	})
+}
+
+// usedOnce checks that each spare is closed once: by the start of its attempt, with its slot,
+// cap and session, or by its own end.
+func usedOnce(t *rapid.T, events []Event) {
+	open := map[string]SpareStarted{}
+	for _, e := range events {
+		switch b := e.Body.(type) {
+		case SpareStarted:
+			key := attemptKey(b.Task, b.Attempt)
+			if _, twice := open[key]; twice {
+				t.Fatalf("record %d: a second spare for %s", e.Seq, key)
+			}
+			open[key] = b
+		case SpareEnded:
+			key := attemptKey(b.Task, b.Attempt)
+			if _, there := open[key]; !there {
+				t.Fatalf("record %d: the spare for %s ends and is not there", e.Seq, key)
+			}
+			delete(open, key)
+		case AttemptStarted:
+			key := attemptKey(b.Task, b.Attempt)
+			if p, there := open[key]; there && (b.Slot != p.Slot || b.Cap != p.Cap || b.Session != p.Session || b.Resume || b.Key != p.Key) {
+				t.Fatalf("record %d: %+v has not what was prepared: %+v", e.Seq, b, p)
+			}
+			delete(open, key)
+		}
+	}
+	if len(open) > 0 {
+		t.Fatalf("without an end: %+v", open)
+	}
 }
 
 // visible is a state without what only the live loop fills (times are the journal's).

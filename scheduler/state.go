@@ -82,10 +82,12 @@ type State struct {
 	Window *runner.Window
 	// Notional says that attempts go on a subscription: nobody is billed their dollars.
 	Notional bool
-	Unmet    []string // failing checks of the last stuck attempt, sorted
-	Same     int      // stuck attempts in a row with the same Unmet (the loop's breaker counter)
+	disputed *runner.Result // the first attempt whose Priced is "table"; nil: none
+	Unmet    []string       // failing checks of the last stuck attempt, sorted
+	Same     int            // stuck attempts in a row with the same Unmet (the loop's breaker counter)
 
 	Began   time.Time // of this session of the run
+	nonce   string    // of this session; "" in a run's first one, whose run id is random itself
 	Opened  time.Time // of the run
 	Hold    time.Time // nothing starts before
 	Stop    *Stop     // start nothing more
@@ -115,6 +117,7 @@ type State struct {
 	queue    queue
 	files    fileLocks
 	slots    slots
+	ahead    []SpareStarted           // spares, in the order of their start
 	took     map[string]time.Duration // the last attempt that was done, by task, over all runs of the journal
 	open     map[string]Body          // attempts and panels started and not ended, by their ledger key
 	Counts   Counts

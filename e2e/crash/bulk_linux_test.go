@@ -30,7 +30,8 @@ const bulkVar = "CLAUDE_CRASH_BULK"
 // bulk are the streams by name: what fills them.
 func bulk() map[string]func(w *bufio.Writer) {
 	return map[string]func(w *bufio.Writer){
-		// Two hundred megabytes of ordinary responses and tool results, each with an id.
+		// Two hundred megabytes of ordinary responses and tool results, each with an id. By the price
+		// table the responses cost $1.50, which is what every result line tells.
 		"many": func(w *bufio.Writer) {
 			text := strings.Repeat("0123456789abcdef", 120)
 			for i := range 50_000 {
@@ -55,7 +56,7 @@ func bulk() map[string]func(w *bufio.Writer) {
 		},
 		// A result line that is itself fifty megabytes long.
 		"result": func(w *bufio.Writer) {
-			pour(w, `{"type":"result","subtype":"success","is_error":false,"num_turns":1,"total_cost_usd":0.125,"session_id":"s","result":"`, 50<<20, `"}`)
+			pour(w, `{"type":"result","subtype":"success","is_error":false,"num_turns":1,"total_cost_usd":1.5,"session_id":"s","result":"`, 50<<20, `"}`)
 		},
 	}
 }
@@ -80,7 +81,7 @@ func bulkAgent(in io.Reader, out io.Writer) int {
 	_, _ = w.WriteString(`{"type":"system","subtype":"init","session_id":"s","model":"claude-opus-4-8","claude_code_version":"2.1.197"}` + "\n")
 	bulk()[what](w)
 	if what != "result" {
-		_, _ = w.WriteString(`{"type":"result","subtype":"success","is_error":false,"num_turns":1,"result":"ok","total_cost_usd":0.125,"session_id":"s"}` + "\n")
+		_, _ = w.WriteString(`{"type":"result","subtype":"success","is_error":false,"num_turns":1,"result":"ok","total_cost_usd":1.5,"session_id":"s"}` + "\n")
 	}
 	if w.Flush() != nil {
 		return 1
@@ -116,8 +117,8 @@ func TestBulkyStreams(t *testing.T) {
 			if info, err := os.Stat(streams[0]); err != nil || info.Size() < least {
 				t.Errorf("the stream on disk: %v, %v; want at least %d bytes", info, err, least)
 			}
-			if _, end := lastRun(p.events()); end == nil || end.Cost != 125_000 {
-				t.Errorf("the run ended as %+v, want a cost of $0.125", end)
+			if _, end := lastRun(p.events()); end == nil || end.Cost != 1_500_000 {
+				t.Errorf("the run ended as %+v, want a cost of $1.50", end)
 			}
 		})
 	}

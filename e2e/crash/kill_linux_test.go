@@ -120,9 +120,6 @@ func killed(t *testing.T, luck *rand.Rand, whole time.Duration, left *atomic.Int
 		if run != "" && luck.IntN(2) == 0 {
 			args = []string{"resume", "--output", "json"}
 		}
-		if luck.IntN(2) == 0 {
-			args = append(args, "--warm", "3")
-		}
 		moment := time.Duration(luck.Int64N(int64(whole) * 11 / 10))
 		w := p.start(nil, args...)
 		if !killAfter(w, moment) {

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"wavex/counsel"
+	"wavex/internal/claude/statement"
 	"wavex/internal/plan"
 	"wavex/internal/rehearse"
 	"wavex/runner"
@@ -28,13 +29,14 @@ type Agent struct {
 	Name     string // Claude or Rehearsal
 	Argv     []string
 	Scenario *rehearse.Scenario // nil: the stand-in does as it likes
-	// MovesSections says that the program is known to take the flag that makes its system
-	// prompt the same in every folder.
-	MovesSections bool
+	CLI      statement.Verdicts // on the program; nil: nothing is known
 }
 
 // Rehearses tells whether it is the stand-in.
 func (a Agent) Rehearses() bool { return a.Name == Rehearsal }
+
+// StartsAhead reports whether a process may be started before there is a prompt for it.
+func (a Agent) StartsAhead() bool { return a.CLI.Holds(statement.SilentBeforePrompt) }
 
 // Needed tells whether any task is for an agent and not a command.
 func Needed(p *plan.Plan) bool {

@@ -5,84 +5,64 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
-	"strconv"
+	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"time"
 
-	"wavex/internal/lazy"
+	"wavex/internal/claude/known"
+	"wavex/internal/claude/statement"
 	"wavex/internal/proc"
 )
 
-// Version is a release of the CLI; the zero value is an unknown one.
-type Version struct{ Major, Minor, Patch int }
-
 // Oldest is the oldest CLI that wavex works with. Everything wavex relies on was
 // observed on 2.1.197; the flags it passes exist since 2.1.
-var Oldest = Version{Major: 2, Minor: 1}
-
-// MovesSections tells whether the CLI knows --exclude-dynamic-system-prompt-sections. It came
-// with 2.1.98; 2.1.97 ends at once with "unknown option" (tried on both). An unknown CLI does not.
-func (v Version) MovesSections() bool { return !v.Less(Version{Major: 2, Minor: 1, Patch: 98}) }
-
-func (v Version) String() string { return fmt.Sprintf("%d.%d.%d", v.Major, v.Minor, v.Patch) }
-
-// Less tells whether v is the older one.
-func (v Version) Less(w Version) bool {
-	switch {
-	case v.Major != w.Major:
-		return v.Major < w.Major
-	case v.Minor != w.Minor:
-		return v.Minor < w.Minor
-	}
-	return v.Patch < w.Patch
-}
-
-const number = `(?:^|[^0-9.])v?([0-9]{1,6})\.([0-9]{1,6})\.([0-9]{1,6})`
-
-var (
-	versionRE = lazy.Regexp(number + `(?:[^0-9.]|$)`)
-	namedRE   = lazy.Regexp(number + ` \(Claude Code\)`)
-)
-
-// ParseVersion finds the version in what `claude --version` prints ("2.1.197 (Claude Code)"),
-// also behind what a wrapper says of versions of its own; without that name the first one
-// counts. It is false when there is none.
-func ParseVersion(text string) (Version, bool) {
-	m := namedRE().FindStringSubmatch(text)
-	if m == nil {
-		m = versionRE().FindStringSubmatch(text)
-	}
-	if m == nil {
-		return Version{}, false
-	}
-	var n [3]int
-	for i := range n {
-		n[i], _ = strconv.Atoi(m[i+1]) // at most six digits
-	}
-	return Version{n[0], n[1], n[2]}, true
-}
+var Oldest = statement.Version{Major: 2, Minor: 1}
 
 // Install says how a person gets the CLI.
 const Install = "npm install -g @anthropic-ai/claude-code"
 
-// CLI asks a program for its version, which is the zero one where it does not tell it. argv is the program and what precedes its
-// flags, env the environment its attempts would have. It fails when the program cannot
-// be started, does not answer within wait, or is too old; an answer without a version
-// is a warning, since a wrapper may print what it likes.
-func CLI(ctx context.Context, argv, env []string, wait time.Duration) (Version, Check) {
-	said, err := output(ctx, append(argv[:len(argv):len(argv)], "--version"), "", env, wait)
+// CLI looks for the file behind the links of a path, and asks it for its version; env is the environment
+// that attempts would have. It fails when the program cannot be started, does not answer within
+// wait, or is too old. A program whose answer does not name Claude Code may be a wrapper: it fails
+// unless it speaks the CLI's protocol.
+//
+// Version managers have links to a program of their own, which does what the link's name says
+// (mise, volta): where the file behind the links is no CLI and the link is, the link is the program.
+func CLI(ctx context.Context, path string, env []string, wait time.Duration) (known.Program, Check) {
+	ask := func(path string) (string, error) {
+		return output(ctx, question{argv: []string{path, "--version"}, env: env}, wait)
+	}
+	p := known.Program{Path: path, Env: env}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		p.Path = real
+	}
+	said, err := ask(p.Path)
+	if p.Path != path && (err != nil || !statement.Named(said)) {
+		if again, err2 := ask(path); err2 == nil {
+			p.Path, p.Link, said, err = path, true, again, nil
+		}
+	}
 	if err != nil {
-		return Version{}, silent(argv[0], said, err, wait)
+		return p, silent(p.Path, said, err, wait)
 	}
-	v, known := ParseVersion(said)
+	v, told := statement.ParseVersion(said)
 	switch {
-	case !known:
-		return v, warn(cliCheck, fmt.Sprintf("%s tells no version: %q", argv[0], first(said)), "see that it is the claude CLI")
-	case v.Less(Oldest):
-		return v, wrong(cliCheck, fmt.Sprintf("%s is version %s; wavex needs %s or later", argv[0], v, Oldest), "update it with: "+Install+"@latest")
+	case told && v.Less(Oldest):
+		p.Version = v
+		return p, wrong(cliCheck, fmt.Sprintf("%s is version %s; wavex needs %s or later", p.Path, v, Oldest), "update it with: "+Install+"@latest")
+	case !statement.Named(said):
+		if !speaks(ctx, []string{p.Path}, env, wait) {
+			return p, wrong(cliCheck, fmt.Sprintf("%s is not the claude CLI: it says %q when asked for its version, and does not speak its protocol",
+				p.Path, first(said)), "name the CLI with --claude, or install it with: "+Install)
+		}
+		return p, warn(cliCheck, fmt.Sprintf("%s tells no version: %q", p.Path, first(said)), "see that it is the claude CLI")
 	}
-	return v, ok(cliCheck, fmt.Sprintf("%s, version %s", argv[0], v))
+	p.Version = v
+	return p, ok(cliCheck, fmt.Sprintf("%s, version %s", p.Path, v))
 }
 
 const cliCheck = "cli"
@@ -93,13 +73,38 @@ func silent(program, said string, err error, wait time.Duration) Check {
 	var start *proc.StartError
 	switch {
 	case errors.As(err, &start) && errors.Is(err, fs.ErrNotExist):
+		if isFile(program) {
+			return wrong(name, program+" cannot be started: the program that its first line names is not there", "install it again with: "+Install)
+		}
 		return wrong(name, program+" is not there", "install it with: "+Install)
 	case errors.As(err, &start):
-		return wrong(name, err.Error(), "see that it is the CLI and may be executed, or install it with: "+Install)
+		return wrong(name, fmt.Sprintf("%s is no program that this system (%s/%s) can start: %v", program, runtime.GOOS, runtime.GOARCH, errors.Unwrap(start)),
+			"name the CLI with --claude, or install it with: "+Install)
 	case errors.Is(err, errSilent):
 		return wrong(name, fmt.Sprintf("%s --version gave no answer in %s", program, wait), "try it by hand; something holds it up")
 	}
 	return wrong(name, fmt.Sprintf("%s --version: %v: %s", program, err, first(said)), "try it by hand; install it again with: "+Install)
+}
+
+// speaks reports whether a program answers a control request of the CLI's protocol before any
+// prompt. The CLI makes no request to the API for that (observed on claude 2.1.197 and 2.1.330).
+func speaks(ctx context.Context, argv, env []string, wait time.Duration) bool {
+	said, err := output(ctx, question{env: env,
+		argv:  with(argv, "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"),
+		input: `{"type":"control_request","request_id":"wavex-hello","request":{"subtype":"initialize","hooks":null}}` + "\n",
+	}, wait)
+	return err == nil && strings.Contains(said, `"control_response"`) && strings.Contains(said, `"wavex-hello"`)
+}
+
+// with returns a program's arguments with more behind them.
+func with(argv []string, more ...string) []string { return append(slices.Clone(argv), more...) }
+
+// question is a program to run, and what it gets to read.
+type question struct {
+	argv  []string
+	dir   string   // absolute; "": the current one
+	env   []string // complete
+	input string   // at most as much as a pipe holds, 4 KB
 }
 
 // errSilent says that a program did not end in its time.
@@ -107,13 +112,17 @@ var errSilent = errors.New("no answer in time")
 
 // output runs a program to its end and gives what it printed, both streams, at most
 // maxOutput bytes.
-func output(ctx context.Context, argv []string, dir string, env []string, wait time.Duration) (string, error) {
+func output(ctx context.Context, q question, wait time.Duration) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, wait, errSilent)
 	defer cancel()
 	var b head
-	p, err := proc.Start(proc.Spec{Argv: argv, Dir: dir, Env: env, Combined: &b})
+	p, err := proc.Start(proc.Spec{Argv: q.argv, Dir: q.dir, Env: q.env, Combined: &b, Stdin: q.input != ""})
 	if err != nil {
 		return "", err
+	}
+	if q.input != "" {
+		_, _ = io.WriteString(p.Stdin, q.input) // a program that does not read it does not answer
+		_ = p.Stdin.Close()
 	}
 	select {
 	case <-p.Done():

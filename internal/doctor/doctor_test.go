@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"wavex/internal/claude/statement"
 	"wavex/internal/journal"
 )
 
@@ -37,63 +38,6 @@ func TestWorst(t *testing.T) {
 	}
 }
 
-func TestParseVersion(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]string{
-		"2.1.197 (Claude Code)\n":                         "2.1.197",
-		"now using node v20.20.2\n2.1.50 (Claude Code)\n": "2.1.50",
-		"v2.0.1":               "2.0.1",
-		"claude 10.20.30-beta": "10.20.30",
-		"update to 2.2.0, now": "2.2.0",
-		"":                     "",
-		"2.1":                  "",
-		"1.2.3.4":              "",
-		"99999999.1.1":         "",
-	} {
-		v, known := ParseVersion(text)
-		if got := v.String(); known != (want != "") || known && got != want {
-			t.Errorf("%q: %s, %t, want %q", text, got, known, want)
-		}
-	}
-}
-
-func TestMovesSections(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]bool{
-		"2.1.97 (Claude Code)": false, "2.1.98 (Claude Code)": true, "2.1.197 (Claude Code)": true, "2.2.0 (Claude Code)": true, "3.0.1": true,
-		"2.1.0 (Claude Code)": false, "1.9.300": false, "hello": false, "v20.20.2\n2.1.9 (Claude Code)": false,
-	} {
-		if v, _ := ParseVersion(text); v.MovesSections() != want {
-			t.Errorf("%q, read as %s: %t", text, v, !want)
-		}
-	}
-}
-
-func FuzzParseVersion(f *testing.F) {
-	f.Add("2.1.197 (Claude Code)")
-	f.Fuzz(func(t *testing.T, text string) {
-		v, known := ParseVersion(text)
-		if known && !strings.Contains(text, ".") || !known && v != (Version{}) {
-			t.Errorf("%q: %v, %t", text, v, known)
-		}
-		if v.Less(v) {
-			t.Errorf("%v is older than itself", v)
-		}
-	})
-}
-
-func TestVersionsInOrder(t *testing.T) {
-	t.Parallel()
-	list := []Version{{1, 9, 9}, {2, 0, 300}, {2, 1, 0}, {2, 1, 197}, {3, 0, 0}}
-	for i, a := range list {
-		for j, b := range list {
-			if a.Less(b) != (i < j) {
-				t.Errorf("%s before %s: %t", a, b, a.Less(b))
-			}
-		}
-	}
-}
-
 func TestCLI(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()
@@ -113,18 +57,72 @@ func TestCLI(t *testing.T) {
 		{"good", self, "2.1.197 (Claude Code)", long, OK, "version 2.1.197"},
 		{"just new enough", self, "2.1.0 (Claude Code)", long, OK, "version 2.1.0"},
 		{"too old", self, "2.0.76 (Claude Code)", long, Fail, "version 2.0.76; wavex needs 2.1.0"},
-		{"no version", self, "hello", long, Warn, `tells no version: "hello"`},
+		{"a wrapper", self, "wrapper", long, Warn, `tells no version: "wrapper"`},
+		{"another program", self, "hello", long, Fail, `is not the claude CLI: it says "hello"`},
+		{"another program's version", self, "v20.11.0", long, Fail, `is not the claude CLI: it says "v20.11.0"`},
 		{"fails", self, "fail no such thing", long, Fail, "exit status 3: no such thing"},
 		{"silent", self, "hang", 300 * time.Millisecond, Fail, "no answer in 300ms"},
 		{"missing", filepath.Join(t.TempDir(), "claude"), "", long, Fail, "is not there"},
-		{"no program", empty, "", long, Fail, "starting"},
+		{"no program", empty, "", long, Fail, "is no program that this system"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			v, c := CLI(t.Context(), []string{tt.program}, []string{"FAKE=" + tt.say}, tt.wait)
+			p, c := CLI(t.Context(), tt.program, []string{"FAKE=" + tt.say}, tt.wait)
 			is(t, c, tt.status, tt.words)
-			if told := strings.Contains(tt.say, "(Claude Code)"); told == (v == Version{}) {
-				t.Errorf("the version is %s", v)
+			if told := strings.Contains(tt.say, "(Claude Code)"); told == (p.Version == statement.Version{}) {
+				t.Errorf("the version is %q", p.Version)
+			}
+		})
+	}
+}
+
+// A link is followed to the CLI, but for one whose name tells a version manager what to do.
+func TestCLIBehindLinks(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write := func(name, script string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	link := func(to, name string) string {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(to, path); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	cli := write("2.1.330", "echo '2.1.330 (Claude Code)'")
+	manager := write("mise", `case "$0" in */claude) echo '2.1.330 (Claude Code)';; *) echo '2025.11.7 linux-x64';; esac`)
+	strict := write("volta", `case "$0" in */claude) echo '2.1.330 (Claude Code)';; *) exit 126;; esac`)
+	direct := link(cli, "bin/claude")
+	for _, tt := range []struct {
+		name, path, want string
+		link             bool
+	}{
+		{"itself", cli, cli, false},
+		{"a link to a link", link(direct, "home/claude"), cli, false},
+		{"a manager with a version of its own", link(manager, "mise-shims/claude"), filepath.Join(dir, "mise-shims/claude"), true},
+		{"a manager that wants a name", link(strict, "volta-shims/claude"), filepath.Join(dir, "volta-shims/claude"), true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			p, c := CLI(t.Context(), tt.path, nil, long)
+			want, err := filepath.EvalSymlinks(filepath.Dir(tt.want))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tt.link {
+				want = filepath.Dir(tt.want)
+			}
+			is(t, c, OK, "version 2.1.330")
+			if p.Path != filepath.Join(want, filepath.Base(tt.want)) || p.Link != tt.link {
+				t.Errorf("%s, a manager's link: %t", p.Path, p.Link)
 			}
 		})
 	}
@@ -164,6 +162,30 @@ func TestLogin(t *testing.T) {
 		if strings.Contains(c.Text+c.Fix, secret) {
 			t.Errorf("%s: the secret is shown: %+v", tt.name, c)
 		}
+	}
+}
+
+func TestLoggedOut(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for say, want := range map[string]bool{
+		`{"loggedIn": false, "authMethod": "none"}`: true,
+		"warning: odd\n{\n \"loggedIn\": false\n}":  true,
+		`{"loggedIn": true}`:                        false,
+		`{"authMethod": "none"}`:                    false,
+		`{"loggedIn": "no"}`:                        false,
+		"error: unknown command 'auth'":             false,
+		"":                                          false,
+	} {
+		if got := LoggedOut(t.Context(), []string{self}, []string{"FAKE=" + say}, t.TempDir(), long); got != want {
+			t.Errorf("%q: %t", say, got)
+		}
+	}
+	if LoggedOut(t.Context(), []string{filepath.Join(t.TempDir(), "claude")}, nil, t.TempDir(), long) {
+		t.Error("a program that is not there says so")
 	}
 }
 

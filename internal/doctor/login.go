@@ -1,11 +1,14 @@
 package doctor
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // logins are the variables that log the CLI in, with what each stands for. Only
@@ -59,6 +62,19 @@ func Login(env []string, keychain bool) Check {
 		return warn(name, "no variable and no credentials file; settings may name a helper that logs in", fix+"; --probe finds out")
 	}
 	return wrong(name, "the CLI is not logged in: no variable is set and there is no credentials file", fix)
+}
+
+// LoggedOut reports whether the CLI itself says that it has no login: it asks `claude auth status` in
+// dir, which knows helpers, settings, keychains and providers, and makes no request (observed on claude
+// 2.1.197 and 2.1.330). No answer within wait, or another answer, is false.
+func LoggedOut(ctx context.Context, argv, env []string, dir string, wait time.Duration) bool {
+	said, _ := output(ctx, question{argv: with(argv, "auth", "status"), dir: dir, env: env}, wait) // exit code 1 without a login
+	_, object, found := strings.Cut(said, "{")
+	var status struct {
+		LoggedIn *bool `json:"loggedIn"`
+	}
+	err := json.NewDecoder(strings.NewReader("{" + object)).Decode(&status)
+	return found && err == nil && status.LoggedIn != nil && !*status.LoggedIn
 }
 
 // Bypass tells whether attempts may bypass permissions: the CLI refuses that as root

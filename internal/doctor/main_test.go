@@ -13,11 +13,19 @@ import (
 // The test binary plays the CLI: it says what FAKE tells it and ends so.
 func TestMain(m *testing.M) {
 	if say, fake := os.LookupEnv("FAKE"); fake {
-		if len(os.Args) != 2 || os.Args[1] != "--version" {
+		args := strings.Join(os.Args[1:], " ")
+		switch {
+		case args == "auth status":
+			fmt.Println(say)
+			os.Exit(1)
+		case strings.HasPrefix(args, "-p "):
+			if say == "wrapper" {
+				fmt.Println(`{"type":"control_response","response":{"subtype":"success","request_id":"wavex-hello"}}`)
+			}
+			os.Exit(0)
+		case args != "--version":
 			fmt.Println("called with", os.Args[1:])
 			os.Exit(9)
-		}
-		switch {
 		case say == "hang":
 			c := make(chan os.Signal, 1)
 			signal.Notify(c, os.Interrupt)

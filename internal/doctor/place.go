@@ -86,7 +86,7 @@ func Git(ctx context.Context, dir string, env []string, wait time.Duration) Chec
 	const name = "git"
 	const fix = "commit or set them aside first, so that the agents' work can be told from yours"
 	git := func(args ...string) (string, error) {
-		return output(ctx, append([]string{"git", "--no-optional-locks"}, args...), dir, env, wait)
+		return output(ctx, question{argv: append([]string{"git", "--no-optional-locks"}, args...), dir: dir, env: env}, wait)
 	}
 	said, err := git("rev-parse", "--is-inside-work-tree")
 	var start *proc.StartError

@@ -73,10 +73,9 @@ func (h *Hearing) panelCase(s *scheduler.State, i int, e scheduler.CounselStarte
 func (h *Hearing) recoverPanel(ctx context.Context, e scheduler.CounselStarted) counsel.Verdict {
 	// This session has started nothing yet, so whatever carries the run's mark is old.
 	_, _ = proc.Sweep(ctx, h.o.Config.Run) // what cannot be ended is found again after each attempt
-	v := counsel.Verdict{Unavailable: "wavex ended before the panel did"}
-	cost, known := counsel.Recall(filepath.Join(record.TaskDir(h.o.Config.Loop, h.o.Config.Run, e.Task), "counsel-"+strconv.Itoa(e.Panel)), h.o.Prices)
-	if v.Cost = cost; !known {
-		v.Cost = max(cost, e.Cap)
-	}
-	return v
+	return h.lost().Panel(e)
+}
+
+func (h *Hearing) lost() record.Lost {
+	return record.Lost{Loop: h.o.Config.Loop, Run: h.o.Config.Run, Prices: h.o.Prices}
 }

@@ -147,15 +147,7 @@ func (h *Hearing) standing(ctx context.Context, files bool, use func(dir string)
 func (h *Hearing) asked(ctx context.Context, name string, limit budget.USD) budget.USD {
 	// This session has started nothing yet, so whatever carries the run's mark is old.
 	_, _ = proc.Sweep(ctx, h.o.Config.Run) // what cannot be ended is found again after each attempt
-	dir := filepath.Join(h.o.Config.Loop, "runs", h.o.Config.Run, name)
-	if n, ok := strings.CutPrefix(name, "review-"); ok {
-		dir = filepath.Join(h.o.Config.Loop, "runs", h.o.Config.Run, "reviews", n)
-	}
-	cost, known := counsel.Recall(dir, h.o.Prices)
-	if !known {
-		return max(cost, limit)
-	}
-	return cost
+	return h.lost().Asked(name, limit)
 }
 
 // maxAnswer bounds, in bytes, a question or an answer that is read again.

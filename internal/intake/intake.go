@@ -101,7 +101,7 @@ func (r *Intake) Close() { r.journal.Close() }
 func (r *Intake) wire(past []scheduler.Event) *stage.Machine {
 	o := r.o
 	who := &runner.Agent{Name: o.Agent.Name, Argv: o.Agent.Argv, Prices: o.Prices, Secrets: o.Secrets, Run: r.mark(), Env: os.Environ(),
-		Rehearsal: o.Agent.Rehearses(), Extra: o.Agent.Env(o.Loop, o.ID)}
+		CLI: o.Agent.CLI, Rehearsal: o.Agent.Rehearses(), Extra: o.Agent.Env(o.Loop, o.ID)}
 	ask := o.Agent.Caller(who)
 	m := &stage.Machine{
 		Journal: r.journal, Past: past, Now: time.Now, Caller: ask, Panel: &counsel.Panel{Caller: ask, Experts: o.Experts},

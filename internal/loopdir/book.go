@@ -146,7 +146,8 @@ func concerns(b scheduler.Body) (ids []string, known bool) {
 		return []string{b.Task}, true
 	case scheduler.CounselSkipped:
 		return []string{b.Task}, true
-	case scheduler.WaveStarted, scheduler.WaveWarmed, scheduler.Notice, scheduler.Draining, scheduler.RunEnded:
+	case scheduler.WaveStarted, scheduler.WaveWarmed, scheduler.SpareStarted, scheduler.SpareEnded, scheduler.Notice, scheduler.Draining,
+		scheduler.RunEnded:
 		return nil, true
 	}
 	return nil, false

@@ -63,7 +63,7 @@ func childrenFile() string {
 
 // start enters p, then forks: whatever p leaves can be attributed from the first moment.
 func (b *brood) start(p *Process) error {
-	p.ticks, p.born = bootTicks(), p.mark
+	p.ticks = bootTicks()
 	b.mu.Lock()
 	b.live[p] = true
 	b.mu.Unlock()
@@ -115,8 +115,8 @@ const (
 // whose attributes an orphan. In this order:
 //
 //   - its group or its session is that of a process we started: it is that one's;
-//   - its WAVEX_ATTEMPT is that of another live process, or was when that one started: it is
-//     that one's; it is the swept one's mark, or one of the same run that no live process has: mine;
+//   - its WAVEX_ATTEMPT is that of another live process: it is that one's; it is the
+//     swept one's mark, or one of the same run that no live process has: mine;
 //   - it hides its mark. Then whoever started before it may be its ancestor: if nobody
 //     alive but the swept process did, it is mine; if others did too, nobody can know.
 //     It is left for the last of them, and the swept process is not called contained.
@@ -131,7 +131,7 @@ func (b *brood) whose(o stat, attempt string, p *Process) verdict {
 		if q == p {
 			continue
 		}
-		if q.leads(o) || attempt != "" && (q.mark == attempt || q.born == attempt) {
+		if q.leads(o) || attempt != "" && q.mark == attempt {
 			return others
 		}
 		rivals = rivals || q.ticks <= o.start && !q.guard

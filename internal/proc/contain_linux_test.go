@@ -138,22 +138,6 @@ func containment(t *testing.T) {
 		wantSwept(t, b.Wait(), 1)
 		wantGone(t, ofB)
 	})
-	t.Run("one that serves another attempt", func(t *testing.T) {
-		// Its daemon has the mark that it was started with, as a server of the CLI's may.
-		a := start(t, Spec{Argv: Shell("(setsid sleep 300 >/dev/null 2>&1 & echo $!); read x"), Mark: mark("waits"), Stdin: true})
-		pid := line(t, bufio.NewReader(a.Stdout))
-		a.Remark(mark("a"))
-		b := start(t, Spec{Argv: []string{"true"}, Mark: mark("b")})
-		if e := b.Wait(); e.Swept != 0 || !alive(t, pid) {
-			t.Errorf("the sweep of one attempt killed another's process: %+v", e)
-		}
-		if a.Quiet() {
-			t.Error("it is quiet, and has a daemon")
-		}
-		_ = a.Stdin.Close()
-		wantSwept(t, a.Wait(), 1)
-		wantGone(t, pid)
-	})
 	t.Run("two processes of one attempt", func(t *testing.T) {
 		a := start(t, Spec{Argv: self(t, "stay"), Mark: mark("c")})
 		b := start(t, Spec{Argv: self(t, "stay"), Mark: mark("c")})

@@ -15,7 +15,6 @@ const fionread = unix.TIOCINQ
 // system is what a Process needs on Linux.
 type system struct {
 	ticks uint64 // when it was forked, as stat.start
-	born  string // the mark in its own environment, which Remark does not change
 }
 
 // pinned runs f on a thread that it keeps until f returns, and that is not the first

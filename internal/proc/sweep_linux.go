@@ -135,16 +135,16 @@ func freeze(roots []stat) []ident {
 // session or carries its mark, and the descendants of those.
 func (b *brood) sweepAll(p *Process, deadline time.Time) (killed int, contained bool) {
 	return hunt(deadline, nil, func() []ident {
-		live, own := b.others(p)
+		live, last, mark := b.others(p)
 		return freeze(look(func() (found []stat, unsure bool) {
 			found = scan(seize, func(st stat, attempt func() string) bool {
 				if st.start < p.ticks || live[st.pid] {
 					return false
 				}
-				if st.pgrp == p.pid || st.session == p.pid || len(own) > 0 && slices.Contains(own, attempt()) {
+				if st.pgrp == p.pid || st.session == p.pid || last && attempt() == mark {
 					return true
 				}
-				unsure = unsure || len(own) > 0 && nascent(st.pid)
+				unsure = unsure || last && nascent(st.pid)
 				return false
 			})
 			return found, unsure
@@ -152,19 +152,19 @@ func (b *brood) sweepAll(p *Process, deadline time.Time) (killed int, contained 
 	})
 }
 
-// others returns the pids of the live processes but p, and the marks, of now and of its
-// start, that p alone has.
-func (b *brood) others(p *Process) (live map[int]bool, own []string) {
+// others returns the pids of the live processes but p, and whether p is the last that
+// has its mark.
+func (b *brood) others(p *Process) (live map[int]bool, last bool, mark string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	live, own = map[int]bool{}, []string{p.mark, p.born}
+	live, last, mark = map[int]bool{}, p.mark != "", p.mark
 	for q := range b.live {
 		if q != p {
 			live[q.pid] = true
-			own = slices.DeleteFunc(own, func(mark string) bool { return mark == q.mark || mark == q.born })
+			last = last && q.mark != mark
 		}
 	}
-	return live, slices.DeleteFunc(own, func(mark string) bool { return mark == "" })
+	return live, last, mark
 }
 
 // seize stops a process that a scan has found.

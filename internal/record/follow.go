@@ -29,6 +29,7 @@ type Follower struct {
 	log    *journal.Follower
 	digest string // of the plan that the state was made with
 	open   map[string]ui.Doing
+	told   int // events of the journal; what Events has beyond them is not on record (see settle)
 }
 
 // Follow follows the runs in a .loop directory. given is the plan where the user named it;
@@ -46,11 +47,20 @@ func (f *Follower) Poll(show func(scheduler.Event, *scheduler.State)) (changed b
 	if fresh {
 		f.Events, f.State, f.open = nil, nil, map[string]ui.Doing{}
 	}
-	events, wrong := decode(records, len(f.Events))
+	if fresh {
+		f.told = 0
+	}
+	if f.told < len(f.Events) && len(records) > 0 { // somebody goes on with it
+		if err := f.unsettle(); err != nil {
+			return true, err
+		}
+	}
+	events, wrong := decode(records, f.told)
 	err = cmp.Or(wrong, err) // the first in the journal
 	known := f.State != nil
 	for _, e := range events {
 		f.Events = append(f.Events, e)
+		f.told++
 		if err := f.apply(e); err != nil {
 			return true, err
 		}
@@ -60,7 +70,21 @@ func (f *Follower) Poll(show func(scheduler.Event, *scheduler.State)) (changed b
 	}
 	was := f.Alive
 	f.look(len(events) > 0)
+	if f.State != nil && f.State.Ended == nil && !f.Alive && f.told == len(f.Events) {
+		f.Events, wrong = settled(f.State, f.Events, f.loop)
+		err = cmp.Or(err, wrong)
+	}
 	return fresh || len(events) > 0 || was != f.Alive, err
+}
+
+// unsettle takes back what settled added.
+func (f *Follower) unsettle() error {
+	f.Events = f.Events[:f.told]
+	last := Last(f.Events)
+	if last == nil {
+		return nil
+	}
+	return f.load(cmp.Or(f.given, last.Plan), f.digest, last.Config.Run)
 }
 
 // look finds out whether somebody works at the run. Asking takes the lock for an

@@ -148,7 +148,7 @@ func TestFollowIsRead(t *testing.T) {
 				told = append(told, e.Seq)
 			})
 			roomtest.Must(t, err)
-			events, err := Read(loop)
+			events, _, err := Told(loop)
 			if err != nil || len(events) != len(f.Events) || (f.State == nil) != (len(events) < 2) {
 				t.Fatalf("%d: %d events followed, %d read, %v", seed, len(f.Events), len(events), err)
 			}

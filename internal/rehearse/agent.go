@@ -92,7 +92,6 @@ type agent struct {
 
 	in    <-chan message // nil after the end of input
 	queue []message      // user turns that came while one was running
-	heard message        // the user turn that is played
 
 	served int // user turns so far
 	cost   budget.USD
@@ -220,7 +219,7 @@ func (a *agent) next(ctx context.Context) error {
 			return err
 		}
 	}
-	a.heard, a.queue = a.queue[0], a.queue[1:]
+	a.queue = a.queue[1:]
 	return nil
 }
 

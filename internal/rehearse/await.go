@@ -71,10 +71,6 @@ func (a *agent) answer(m message) {
 			"account": map[string]string{"tokenSource": "none", "apiKeySource": "none", "apiProvider": "wavex rehearsal"},
 			"pid":     os.Getpid(),
 		}
-	case "apply_flag_settings":
-		if err := a.reassign(m.Request.Settings.Env); err != nil {
-			l.Response.Subtype, l.Response.Error = "error", err.Error()
-		}
 	default:
 		l.Response.Subtype, l.Response.Error = "error", "Unsupported control request subtype: "+m.Request.Subtype
 	}

@@ -16,11 +16,8 @@ type message struct {
 	Type      string `json:"type"` // "user", "control_request", ...
 	RequestID string `json:"request_id"`
 	Request   struct {
-		Subtype  string `json:"subtype"`
-		Mode     string `json:"mode"`
-		Settings struct {
-			Env map[string]string `json:"env"`
-		} `json:"settings"`
+		Subtype string `json:"subtype"`
+		Mode    string `json:"mode"`
 	} `json:"request"`
 	Message struct {
 		Role    string          `json:"role"`

@@ -35,9 +35,6 @@ type turn struct {
 
 // play takes one user turn from the prompt to its result.
 func (a *agent) play(ctx context.Context) error {
-	if a.clears() {
-		return a.clear()
-	}
 	b := a.block.ForAttempt(max(a.task.Attempt, 1) + a.served)
 	a.served++
 	if a.model = b.Model; a.model == "" {
@@ -81,7 +78,7 @@ func (t *turn) plan() {
 }
 
 func (t *turn) run(ctx context.Context) error {
-	t.emit(initLine{Type: "system", Subtype: "init", Cwd: t.dir, Session: t.session, MCP: []string{}, Commands: []string{"clear"},
+	t.emit(initLine{Type: "system", Subtype: "init", Cwd: t.dir, Session: t.session, MCP: []string{},
 		Tools: []string{"Bash", "Edit", "Read", "Write"}, Model: t.model, Permission: t.mode(), KeySource: "none",
 		Version: version, Rehearsal: true, UUID: t.id()})
 	if t.cmd.cap > 0 && t.cost >= t.cmd.cap { // spent by an earlier turn of this process

@@ -21,7 +21,6 @@ type initLine struct {
 	Session    string   `json:"session_id"`
 	Tools      []string `json:"tools"`
 	MCP        []string `json:"mcp_servers"`
-	Commands   []string `json:"slash_commands"`
 	Model      string   `json:"model"`
 	Permission string   `json:"permissionMode"`
 	KeySource  string   `json:"apiKeySource"`

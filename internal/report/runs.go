@@ -76,6 +76,8 @@ func Runs(events []scheduler.Event, alive bool) []Past {
 			spent += b.Review.Cost
 		case scheduler.CriteriaEnded:
 			spent += b.Cost
+		case scheduler.PrecheckEnded:
+			spent += b.Challenge.Cost
 		case scheduler.RunEnded:
 			if n := len(all); n > 0 {
 				p := &all[n-1]

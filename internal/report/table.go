@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"wavex/internal/ui/safe"
+	"wavex/runner"
 	"wavex/scheduler"
 )
 
@@ -84,6 +85,8 @@ func (r *Summary) verdict(t *Task) string {
 	switch {
 	case r.Status == CutOff && (t.Status == scheduler.InProgress || t.Status == scheduler.Advising):
 		return CutOff
+	case r.Status == CutOff && t.Status == scheduler.Pending && t.Outcome == runner.Interrupted:
+		return CutOff // brought up to what it has spent
 	case r.Status != "running" && t.Status == scheduler.Advising:
 		waiting := *t
 		waiting.Status = scheduler.Pending

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"maps"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -49,6 +50,17 @@ func (r *Session) request(s *scheduler.State, i int, e scheduler.AttemptStarted)
 		return req, err
 	}
 	return req, nil
+}
+
+// inSlot adds what the slot of a request has in its environment.
+func (r *Session) inSlot(req runner.Request) runner.Request {
+	env, _ := r.site.Slot(req.Slot) // its attempt empties the slot
+	req.Env = maps.Clone(req.Env)
+	if req.Env == nil {
+		req.Env = map[string]string{}
+	}
+	maps.Copy(req.Env, env)
+	return req
 }
 
 // runsFolder makes sure, once, that attempts could keep their files.
@@ -103,15 +115,8 @@ func (r *Session) recover(ctx context.Context, prices runner.Pricer, e scheduler
 	// This session has started nothing yet, so whatever carries the run's mark is old. The
 	// agent's process may have the mark of an attempt that it served before.
 	_, err := proc.Sweep(ctx, r.config.Run)
-	res := runner.Result{Outcome: runner.Interrupted, Reason: "wavex ended before the attempt did", Contained: err == nil}
-	spent, err := runner.Recall(filepath.Join(r.taskDir(e.Task), "attempt-"+strconv.Itoa(e.Attempt)), prices, e.Cap)
-	if err != nil {
-		spent.Cost, spent.Priced = e.Cap, "cap"
-	}
-	res.Cost, res.Priced, res.Usage, res.Session = spent.Cost, spent.Priced, spent.Usage, spent.Session
-	if spent.Session != "" {
-		res.Turns = 1 // there is a conversation to go on with
-	}
+	res := record.Lost{Loop: r.config.Loop, Run: r.config.Run, Prices: prices}.Attempt(e)
+	res.Contained = err == nil
 	return res
 }
 

@@ -129,7 +129,8 @@ func TestRecover(t *testing.T) {
 		"its result": {func() {
 			roomtest.Files{"stream.jsonl": begun + `{"type":"result","subtype":"success","session_id":"s-1","total_cost_usd":0.25,"num_turns":2}` + "\n"}.Write(t, filepath.Dir(at))
 		}, 250_000, "result", true},
-		"cut off":  {func() { roomtest.Files{"stream.jsonl": begun + `{"type":"assist`}.Write(t, filepath.Dir(at)) }, 900_000, "cap", true},
+		"cut off":  {func() { roomtest.Files{"stream.jsonl": begun + `{"type":"assist`}.Write(t, filepath.Dir(at)) }, 0, "stream", true},
+		"strange":  {func() { roomtest.Files{"stream.jsonl": begun + "{?\n"}.Write(t, filepath.Dir(at)) }, 900_000, "cap", true},
 		"a pipe":   {func() { roomtest.Pipe(t, at); roomtest.Must(t, mkdirUnless(at)) }, 900_000, "cap", false},
 		"a folder": {func() { roomtest.Must(t, os.Mkdir(at, 0o755)) }, 900_000, "cap", false},
 	} {
@@ -180,27 +181,5 @@ func TestWithOrigin(t *testing.T) {
 		if err != nil || (got.From != nil) != c.want || c.want && got.From.Request != "build it" {
 			t.Errorf("%s: %+v, %v", name, got.From, err)
 		}
-	}
-}
-
-// How many processes wait for the next attempt: as many as there are slots, what was asked
-// for, and none of a stand-in or where that was asked.
-func TestWarm(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		n     int
-		agent string
-		want  bool
-	}{"by itself": {-1, agent.Claude, true}, "asked": {2, agent.Claude, true}, "none": {0, agent.Claude, false}, "a stand-in": {-1, agent.Rehearsal, false}, "a stand-in, asked": {1, agent.Rehearsal, true}} {
-		r, _ := assigned(t, t.TempDir(), `{"tasks":[{"id":"a","subject":"a"}]}`)
-		r.opts.Warm, r.opts.Agent.Name = c.n, c.agent
-		got := r.warm()
-		if (got != nil) != c.want {
-			t.Errorf("%s: %v", name, got)
-		}
-		if ahead := r.forewarn(got); (ahead != nil) != c.want {
-			t.Errorf("%s: it looks ahead: %v", name, ahead)
-		}
-		got.Close()
 	}
 }

@@ -28,7 +28,7 @@ func (r *Session) childEnv() map[string]string {
 		if env == nil {
 			env = map[string]string{}
 		}
-		env[tasklist.EnvVar] = r.config.TaskList
+		env[tasklist.EnvVar], env[tasklist.ToolsVar] = r.config.TaskList, "1"
 	}
 	return env
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
+
 	"wavex/budget"
 	"wavex/internal/agent"
 	"wavex/internal/hearing"
@@ -41,7 +43,6 @@ type Options struct {
 	Secrets *secret.Redactor // cleans everything that is kept and shown
 	Guard   []string         // how wavex calls itself as the guard of a run; none: there is no guard
 
-	Warm      int           // processes of the agent that wait for the next attempt; below 0: as many as there are slots
 	Grace     time.Duration // before and between the steps of stopping an agent; 0: the runner's own
 	Chair     bool          // one more call weighs opinions that disagree
 	OverAPI   bool          // experts are asked over the Messages API instead of the CLI
@@ -73,6 +74,8 @@ type Session struct {
 
 	// responses takes the tasks whose agent's response has begun; nil: nobody asks.
 	responses chan string
+	// asking takes the tasks whose agent has begun to ask the API; nil: no spare is wanted.
+	asking chan string
 
 	folder bool // the folder of the attempts was made
 	ran    bool // to an end of its own
@@ -105,6 +108,9 @@ func (r *Session) openLoop(ctx context.Context) error {
 		return err
 	}
 	r.config.Isolation = r.site.Mode()
+	if !r.opts.Agent.StartsAhead() {
+		r.config.Spares = 0
+	}
 	r.state = scheduler.NewState(r.plan)
 	if !r.opts.Resume {
 		var known bool
@@ -127,7 +133,7 @@ func (r *Session) openLoop(ctx context.Context) error {
 		return err
 	}
 	r.open = scheduler.Resumed{Config: r.config, Plan: planfile.Path(r.plan), Digest: r.plan.Digest,
-		Tasks: len(r.plan.Tasks), Waves: r.state.Waves, Owner: r.opts.Owner, Edit: r.edited(events)}
+		Tasks: len(r.plan.Tasks), Waves: r.state.Waves, Owner: r.opts.Owner, Nonce: uuid.NewString(), Edit: r.edited(events)}
 	return nil
 }
 

@@ -48,9 +48,12 @@ func (r *Session) Run(ctx context.Context, c Console) (Outcome, error) {
 	if r.config.Stagger == scheduler.Staggered {
 		r.responses = make(chan string, 16)
 	}
+	if r.config.Spares > 0 {
+		r.asking = make(chan string, 64)
+	}
 	who := &runner.Agent{Name: r.opts.Agent.Name, Argv: r.opts.Agent.Argv, Prices: r.opts.Prices, Secrets: r.opts.Secrets, Observe: r.observe,
 		Run: r.config.Run, Env: proc.Environ(os.Environ(), nil), Rehearsal: r.opts.Agent.Rehearses(), Extra: r.childEnv(),
-		Warm: r.warm(), MovesSections: r.opts.Agent.MovesSections}
+		CLI: r.opts.Agent.CLI}
 	if g := r.opts.Grace; g > 0 {
 		who.Grace, who.StopWait = g, runner.StopWait{Interrupt: g, Close: g, Terminate: g}
 	}
@@ -66,7 +69,8 @@ func (r *Session) Run(ctx context.Context, c Console) (Outcome, error) {
 	}()
 	loop := &scheduler.Loop{
 		State: r.state, Open: r.open, Journal: kept{r.log, r.opts.Err}, Runner: who, Signals: c.Signals, Person: c.Person,
-		Views: []scheduler.View{r.view, card, files}, Responses: r.responses, Request: r.request,
+		Views: []scheduler.View{r.view, card, files}, Responses: r.responses, Asking: r.asking, Request: r.request,
+		Prepare: func(req runner.Request) *runner.Spare { return who.Prepare(r.inSlot(req)) },
 		Recover: func(ctx context.Context, e scheduler.AttemptStarted) runner.Result {
 			return r.recover(ctx, r.opts.Prices, e)
 		},
@@ -84,9 +88,6 @@ func (r *Session) Run(ctx context.Context, c Console) (Outcome, error) {
 		return Outcome{}, errors.Join(err, r.view.Close())
 	}
 	judges.Wire(loop)
-	if ahead := r.forewarn(who.Warm); ahead != nil {
-		loop.Views = append(loop.Views, ahead)
-	}
 	if diary != nil {
 		loop.Views = append(loop.Views, diary)
 	}
@@ -109,19 +110,16 @@ func (r *Session) Run(ctx context.Context, c Console) (Outcome, error) {
 		end scheduler.RunEnded
 		err error
 	}
-	done, cold := make(chan outcome, 1), make(chan struct{})
+	done := make(chan outcome, 1)
 	go func() {
-		defer close(cold)
 		end, err := loop.Run(ctx)
 		done <- outcome{end, err}
-		who.Warm.Close()
 	}()
 	select {
 	case out := <-done:
 		r.ran = true
 		seal()
 		_ = files.Close() // before the end is told
-		<-cold
 		if cerr := r.view.Close(); out.err == nil && cerr != nil && !r.opts.Text {
 			fmt.Fprintln(r.opts.Err, "wavex: writing the events:", cerr)
 		}
@@ -184,6 +182,12 @@ func (r *Session) clean(b scheduler.Body) scheduler.Body {
 func (r *Session) observe(o runner.Observation) {
 	o.Text = r.opts.Secrets.String(o.Text)
 	r.view.Observe(o)
+	if o.Kind == "init" {
+		select {
+		case r.asking <- o.Task:
+		default: // no spare is wanted, or there are enough of them
+		}
+	}
 	if o.Kind == "text" || o.Kind == "tool" {
 		select {
 		case r.responses <- o.Task:

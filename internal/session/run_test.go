@@ -77,7 +77,7 @@ func options(t *testing.T, dir, text string) (Options, *errs) {
 	prices, err := budget.LoadPrices(nil)
 	roomtest.Must(t, err)
 	said := &errs{}
-	return Options{Plan: roomtest.Plan(t, dir, text), Config: c, Agent: agent.Agent{Name: agent.Rehearsal}, Prices: prices, Secrets: secret.New(os.Environ()), Warm: -1, Err: said, Text: true}, said
+	return Options{Plan: roomtest.Plan(t, dir, text), Config: c, Agent: agent.Agent{Name: agent.Rehearsal}, Prices: prices, Secrets: secret.New(os.Environ()), Err: said, Text: true}, said
 }
 
 // run opens a session, runs it and closes it. A process runs one session at a time: its

@@ -22,6 +22,10 @@ import (
 // EnvVar names the list that the Task tools of a session use.
 const EnvVar = "CLAUDE_CODE_TASK_LIST_ID"
 
+// ToolsVar set to "1" makes the CLI offer the Task tools on every model. Without it they are not
+// there on the models that claude 2.1.330 takes by default, also with EnvVar set.
+const ToolsVar = "CLAUDE_CODE_ENABLE_TODO_TOOLS"
+
 // List is the folder of a task list. Its methods may be called from many goroutines and
 // processes at once, also beside sessions of Claude Code.
 type List struct {

@@ -1,0 +1,58 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"wavex/budget"
+	"wavex/internal/doctor"
+	"wavex/internal/record"
+	"wavex/internal/report"
+	"wavex/runner"
+)
+
+// The probe's bounds: a question and an answer of a few words cost far less with any
+// model (observed: the request of a lean call is 1.2 KB).
+const (
+	probeCap  = budget.Dollar / 20
+	probeWait = 2 * time.Minute
+)
+
+// probe asks the model one question, as an expert would be asked.
+func (d *examination) probe(ctx context.Context, argv []string) doctor.Check {
+	const name = "probe"
+	bad := func(text, fix string) doctor.Check {
+		return doctor.Check{Name: name, Status: doctor.Fail, Text: text, Fix: fix}
+	}
+	prices, err := budget.LoadPrices(nil)
+	if err != nil {
+		return bad(err.Error(), "")
+	}
+	logs, err := os.MkdirTemp("", "wavex-doctor-")
+	if err != nil {
+		return bad(err.Error(), "make room for temporary files")
+	}
+	defer func() { _ = os.RemoveAll(logs) }() // a leftover in the temporary folder harms nobody
+	q := runner.Question{Name: "doctor", Dir: d.dir, LogDir: logs, System: "Answer with one word.", Prompt: "Say: ready",
+		Cap: probeCap, Timeout: probeWait}
+	if d.plan != nil {
+		q.Model = d.plan.Defaults.Model
+	}
+	who := &runner.Agent{Argv: argv, Run: "doctor-" + record.NewID(time.Now()), Env: os.Environ(), Prices: prices,
+		CLI: d.holds}
+	a := who.Ask(ctx, q)
+	usd := a.Cost.Float()
+	d.probeUSD = &usd
+	cost := fmt.Sprintf("%s, %s", report.Took(a.Duration), a.Cost.Spent())
+	switch a.Outcome {
+	case runner.Done:
+		return doctor.Check{Name: name, Status: doctor.OK, Text: "the model answered (" + cost + ")"}
+	case runner.Limited, runner.Throttled:
+		return doctor.Check{Name: name, Status: doctor.Warn, Text: fmt.Sprintf("%s: %s (%s)", a.Outcome, a.Reason, cost), Fix: "nothing is wrong here; try later"}
+	case runner.Unauthorised:
+		return bad(fmt.Sprintf("%s (%s)", a.Reason, cost), "log in with `claude`, or set ANTHROPIC_API_KEY to one that may spend")
+	}
+	return bad(fmt.Sprintf("%s: %s (%s)", a.Outcome, a.Reason, cost), "try by hand: "+argv[0]+" -p 'Say: ready'")
+}

@@ -1,0 +1,6 @@
+package cmd
+
+import "time"
+
+// SetAnswerWait bounds how long a program may take to tell its version or a state.
+func SetAnswerWait(d time.Duration) { answerWait = d }

@@ -1,0 +1,51 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"wavex/internal/claude/known"
+	"wavex/internal/claude/statement"
+)
+
+// provedStatement is one line of what the probes of statements found.
+type provedStatement struct {
+	ID       statement.ID      `json:"id"`
+	Kind     statement.Kind    `json:"kind"`
+	Text     string            `json:"text"`
+	Verdict  statement.Verdict `json:"verdict"`
+	Seen     string            `json:"seen,omitempty"` // where it fails
+	Fallback string            `json:"fallback"`
+}
+
+// statements looks at what is known of the CLI, or probes it.
+func (d *examination) statements(ctx context.Context, p known.Program) known.CLI {
+	if !d.opts.probe {
+		return known.UserStore().Look(p)
+	}
+	found := known.UserStore().All(ctx, p)
+	for _, s := range statement.All() {
+		d.proved = append(d.proved, provedStatement{ID: s.ID, Kind: s.Kind, Text: s.Text,
+			Verdict: found.Verdicts[s.ID], Seen: found.Why[s.ID], Fallback: s.Fallback})
+	}
+	return found
+}
+
+// statementTable is what the probes found, for people.
+func statementTable(list []provedStatement) string {
+	var b strings.Builder
+	for i, s := range list {
+		if i == 0 {
+			b.WriteString("\nWhat wavex relies on of the CLI (docs/claude-cli.md):\n")
+		}
+		fmt.Fprintf(&b, "%-8s %-11s %s\n", s.Verdict, s.Kind, s.Text)
+		if s.Seen != "" {
+			fmt.Fprintf(&b, "%21sseen: %s\n", "", s.Seen)
+		}
+		if s.Verdict != statement.Holds {
+			fmt.Fprintf(&b, "%21s-> %s\n", "", s.Fallback)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,85 @@
+//go:build unix
+
+package e2e
+
+// What an attempt is booked at against what the API charged, where the CLI does not tell it or
+// does not tell the truth.
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"wavex/budget"
+	"wavex/internal/fakeapi"
+	"wavex/runner"
+)
+
+// dear is a response of 8,000 tokens of output; it costs 0.123 dollars.
+var dear = fakeapi.Usage{Input: 1_000, Output: 8_000}
+
+// A CLI that is killed after eleven responses is booked at no less than ten of them.
+func TestKilledCLIIsPricedByItsResponses(t *testing.T) {
+	t.Parallel()
+	eachCLI(t, func(t *testing.T, c cli) {
+		steps := slices.Repeat([]fakeapi.Reply{fakeapi.Use(fakeapi.Bash("true")).Costing(dear)}, 10)
+		srv := serve(t, append(steps, fakeapi.Use(fakeapi.Bash("kill -9 $PPID; sleep 5")).Costing(dear))...)
+		b := newBenchOn(t, c, srv)
+		allowBash(b)
+		room(t, 1)
+		r := b.agent.Attempt(t.Context(), b.req)
+		charged := srv.Charged()
+		if r.Outcome != runner.Truncated || r.Priced != "stream" || r.Cost > charged || r.Cost < charged-123_000 || charged != 11*123_000 {
+			t.Errorf("%s (%s), cost %d by %q, charged %d", r.Outcome, r.Reason, r.Cost, r.Priced, charged)
+		}
+		again, err := runner.Recall(b.req.LogDir, b.agent.Prices, 0)
+		if err != nil || again.Cost != r.Cost {
+			t.Errorf("its stream says %d, %v", again.Cost, err)
+		}
+	})
+}
+
+// A CLI that tells zero is not believed: its tokens are priced.
+func TestCLIThatTellsZeroIsNotBelieved(t *testing.T) {
+	t.Parallel()
+	eachCLI(t, func(t *testing.T, c cli) {
+		srv := serve(t, fakeapi.Use(fakeapi.Bash("true")).Costing(dear), fakeapi.Text("done").Costing(dear))
+		b := newBenchOn(t, c, srv)
+		liar := filepath.Join(t.TempDir(), "claude")
+		zero := ` "$@" | sed -u -E 's/"(total_cost_usd|costUSD)":[0-9.e-]+/"\1":0/g'` + "\n"
+		if err := os.WriteFile(liar, []byte("#!/bin/sh\n"+c.path+zero), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		b.agent.Argv = []string{liar}
+		allowBash(b)
+		room(t, 1)
+		r := b.agent.Attempt(t.Context(), b.req)
+		if r.Outcome != runner.Done || r.Priced != "table" || r.Disputed != 0 || r.Cost != srv.Charged() || r.Cost != 2*123_000 {
+			t.Errorf("%s (%s), cost %d by %q, charged %d", r.Outcome, r.Reason, r.Cost, r.Priced, srv.Charged())
+		}
+	})
+}
+
+// A session that goes on in process after process, one of them killed, is booked once.
+func TestSessionOfSeveralProcessesIsBookedOnce(t *testing.T) {
+	t.Parallel()
+	eachCLI(t, func(t *testing.T, c cli) {
+		srv := serve(t, fakeapi.Text("one").Costing(dear), fakeapi.Use(fakeapi.Bash("kill -9 $PPID; sleep 5")).Costing(dear),
+			fakeapi.Text("three").Costing(dear), fakeapi.Text("four").Costing(dear))
+		b := newBenchOn(t, c, srv)
+		allowBash(b)
+		room(t, 1)
+		var sum budget.USD
+		for n := range 4 {
+			b.req.Attempt, b.req.Resume, b.req.LogDir = n+1, n > 0, t.TempDir()
+			r := b.agent.Attempt(t.Context(), b.req)
+			if sum += r.Cost; n != 1 && (r.Cost != 123_000 || r.Priced != "result") {
+				t.Errorf("attempt %d: %s (%s), cost %d by %q", n+1, r.Outcome, r.Reason, r.Cost, r.Priced)
+			}
+		}
+		if charged := srv.Charged(); sum > charged || sum < charged-123_000 {
+			t.Errorf("booked %d, charged %d", sum, charged)
+		}
+	})
+}

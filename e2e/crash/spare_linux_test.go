@@ -1,0 +1,81 @@
+package crash
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"wavex/e2e/rig"
+	"wavex/scheduler"
+)
+
+// fleet is a plan in which one task works and another waits for the slot.
+const fleet = `{"version": 1, "parallel": 1, "isolation": "shared", "budget": {"usd": 2}, "tasks": [
+ {"id": "a", "subject": "a"}, {"id": "b", "subject": "b"}, {"id": "c", "subject": "c"}]}`
+
+// cli is the stand-in as a claude CLI of the newest version: it has spares, as rehearsals have not.
+func (p project) cli() string {
+	p.t.Helper()
+	path := filepath.Join(p.dir, "claude")
+	script := "#!/bin/sh\n[ \"$1\" = --version ] && exec echo '2.1.330 (Claude Code)'\nexec '" + shared.wavex + "' agent \"$@\"\n"
+	if err := os.WriteFile(path, []byte(script), 0o755); err != nil {
+		p.t.Fatal(err)
+	}
+	return path
+}
+
+// A wavex that is killed while a process waits for its prompt leaves nothing alive, and the
+// next session gives back what it held, and completes the run.
+func TestKilledWithASpare(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, fleet)
+	args := []string{"run", "plan.json", "--claude", p.cli(), "--output", "json"}
+	env := []string{"ANTHROPIC_API_KEY=anything"}
+	w := p.start(env, args...)
+	var spare scheduler.SpareStarted
+	rig.Until(t.Context(), func() bool {
+		for _, e := range p.events() {
+			if b, ok := e.Body.(scheduler.SpareStarted); ok {
+				spare = b
+			}
+		}
+		select {
+		case <-w.over:
+			t.Fatalf("it ended before a spare: %s\n%s", w.end().stderr, p.dump())
+		default:
+		}
+		return spare.Task != ""
+	})
+	if err := w.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-w.over
+	run, _ := lastRun(p.events())
+	p.mustBeGone(2*time.Second, "the kill")
+	if e := p.start(env, args...).end(); e.exit != 0 {
+		t.Fatalf("exit %d\n%s", e.exit, e.stderr)
+	}
+	if left := p.alive(run); len(left) > 0 {
+		t.Errorf("left alive: %v", left)
+	}
+	open := map[string]bool{}
+	for _, e := range p.events() {
+		switch b := e.Body.(type) {
+		case scheduler.SpareStarted:
+			open[b.Task] = true
+		case scheduler.SpareEnded:
+			if b.Cost != 0 {
+				t.Errorf("a process without a prompt cost %d", b.Cost)
+			}
+			delete(open, b.Task)
+		case scheduler.AttemptStarted:
+			delete(open, b.Task)
+		}
+	}
+	if len(open) > 0 {
+		data, _ := json.Marshal(open)
+		t.Errorf("spares without an end: %s", data)
+	}
+}

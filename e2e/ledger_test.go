@@ -1,0 +1,188 @@
+//go:build unix
+
+package e2e
+
+// The ledger of a run is what the API charged, to the micro-dollar, however the run goes.
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"wavex/budget"
+	"wavex/e2e/rig"
+	"wavex/internal/fakeapi"
+)
+
+// paid checks that a run's ledger is what the API charged.
+func paid(t *testing.T, srv *fakeapi.Server, last event) {
+	t.Helper()
+	if spent, charged := budget.FromFloat(last.CostUSD), srv.Charged(); spent != charged || charged == 0 {
+		t.Errorf("the ledger says %d, the API charged %d", spent, charged)
+	}
+}
+
+// Panels and reviews are in TestPanelAdvisesTheRetry and TestReviewedToCompletion.
+func TestLedgerIsWhatWasCharged(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name string
+		of   sheepPlan
+	}{
+		{"chain", sheepPlan{n: 8, parallel: 4, chained: true, model: model}},
+		{"chain on the default model", sheepPlan{n: 3, parallel: 1, chained: true}},
+		{"side by side", sheepPlan{n: 4, parallel: 4, model: model}},
+		{"worktrees", sheepPlan{n: 4, parallel: 2, model: model, isolation: "worktree"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			eachCLI(t, func(t *testing.T, c cli) {
+				srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: shepherds(test.of.n)})
+				r := newRepo(t, "-- .gitignore --\n.loop\n"+test.of.String()).on(c)
+				if test.of.isolation != "" {
+					gitRepo(t, r.dir)
+				}
+				e := r.wavex(srv, "run", "plan.json", "--output", "json").end()
+				_, last := e.events(t)
+				if e.exit != 0 || last.Tasks.Completed != test.of.n {
+					t.Fatalf("exit %d, %s\n%s", e.exit, last.Data, e.stderr)
+				}
+				paid(t, srv, last)
+			})
+		})
+	}
+}
+
+// A retry in the same session resumes it: the session's former turns are not paid again.
+func TestLedgerOfRetriesInOneSession(t *testing.T) {
+	t.Parallel()
+	eachCLI(t, func(t *testing.T, c cli) {
+		srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: []*fakeapi.Agent{{When: task("T-001"), Steps: []fakeapi.Reply{
+			report("true"), // a false report, twice
+			fakeapi.Use(fakeapi.Write("f0.txt", "goats\n")).Costing(use), report("true"),
+			fakeapi.Use(fakeapi.Edit("f0.txt", "goats", "sheep")).Costing(use), report("true"),
+		}}}})
+		e := newRepo(t, sheep(1, 1)).on(c).wavex(srv, "run", "plan.json", "--output", "json", "--counsel", "off", "--retry-session", "same").end()
+		_, last := e.events(t)
+		if e.exit != 0 || last.Iterations != 3 {
+			t.Fatalf("exit %d, %s\n%s", e.exit, last.Data, e.stderr)
+		}
+		paid(t, srv, last)
+		asked := srv.Messages(nil)
+		for _, r := range asked[1:] {
+			if r.Session() != asked[0].Session() {
+				t.Errorf("request %d is of session %s, the first of %s", r.N, r.Session(), asked[0].Session())
+			}
+		}
+	})
+}
+
+// worked matches the request with the results of a task's nth use of tools.
+func worked(id string, n int) fakeapi.Match {
+	return fakeapi.All(task(id), func(r *fakeapi.Request) bool { return r.Worked() == n })
+}
+
+// holding makes agents wait at a gate once they have used tools n times.
+func holding(agents []*fakeapi.Agent, n int, gate *fakeapi.Gate) []*fakeapi.Agent {
+	for _, a := range agents {
+		plain := a.Then.Do
+		held := fakeapi.From(func(r *fakeapi.Request) fakeapi.Reply {
+			reply := plain(r)
+			if r.Worked() == n {
+				reply = reply.Held(gate)
+			}
+			return reply
+		})
+		a.Then = &held
+	}
+	return agents
+}
+
+// awaitAll waits for a request of each of the first n tasks that has used tools so often.
+func awaitAll(t *testing.T, srv *fakeapi.Server, n, times int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	for _, a := range shepherds(n) {
+		if _, err := srv.Wait(ctx, worked(a.Name, times)); err != nil {
+			t.Fatalf("%s: %v", a.Name, err)
+		}
+	}
+}
+
+// interrupted sends a run a signal, and once more where the first one lets its attempts finish.
+func (w *wavexRun) interrupted(s syscall.Signal, r repo) wavexEnd {
+	w.t.Helper()
+	if err := w.cmd.Process.Signal(s); err != nil {
+		w.t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(w.t.Context(), limit)
+	defer cancel()
+	text := ""
+	heard := rig.Until(ctx, func() bool {
+		journal, err := os.ReadFile(filepath.Join(r.dir, ".loop", "journal.jsonl"))
+		text = string(journal)
+		return err == nil && (strings.Contains(text, `"type":"draining"`) || strings.Contains(text, `"type":"run_ended"`))
+	})
+	if !heard {
+		w.t.Errorf("%s was not heard", s)
+	}
+	if !strings.Contains(text, `"type":"run_ended"`) {
+		_ = w.cmd.Process.Signal(s) // it may be over by now
+	}
+	return w.end()
+}
+
+func TestLedgerOfAResumedRun(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		signal syscall.Signal
+		exit   int
+	}{{syscall.SIGINT, 130}, {syscall.SIGTERM, 143}} {
+		t.Run(test.signal.String(), func(t *testing.T) {
+			t.Parallel()
+			eachCLI(t, func(t *testing.T, c cli) {
+				gate := fakeapi.NewGate()
+				srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: holding(shepherds(3), 1, gate)})
+				env := Env(t, srv)
+				r := newRepo(t, sheep(3, 2)).on(c)
+				w := r.wavexEnv(env, "run", "plan.json", "--output", "json")
+				awaitAll(t, srv, 2, 1)
+				e := w.interrupted(test.signal, r)
+				_, last := e.events(t)
+				if e.exit != test.exit {
+					t.Fatalf("stopped: exit %d, want %d\n%s", e.exit, test.exit, e.stderr)
+				}
+				paid(t, srv, last)
+				gate.Open()
+				e = r.wavexEnv(env, "resume", "--output", "json").end()
+				_, last = e.events(t)
+				if e.exit != 0 || last.Tasks.Completed != 3 {
+					t.Fatalf("resumed: exit %d, %s\n%s", e.exit, last.Data, e.stderr)
+				}
+				paid(t, srv, last)
+			})
+		})
+	}
+}
+
+// The budget binds: twelve tasks that cost more than it are not all done, and the run pays at
+// most the budget and one response for each process.
+func TestBudgetBinds(t *testing.T) {
+	t.Parallel()
+	eachCLI(t, func(t *testing.T, c cli) {
+		srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: shepherds(12)})
+		e := newRepo(t, sheep(12, 4)).on(c).wavex(srv, "run", "plan.json", "--output", "json", "--budget", "0.06", "--allow-short").end()
+		_, last := e.events(t)
+		if e.exit != 3 || last.Tasks.Pending == 0 {
+			t.Errorf("exit %d, %s\n%s", e.exit, last.Data, e.stderr)
+		}
+		if charged, most := srv.Charged(), budget.USD(60_000+4*7_650); charged > most {
+			t.Errorf("charged %d, more than the budget and a response for each process, %d", charged, most)
+		}
+		paid(t, srv, last)
+	})
+}

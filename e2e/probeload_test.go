@@ -1,0 +1,57 @@
+//go:build unix
+
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+
+	"wavex/internal/claude/known"
+	"wavex/internal/claude/probe"
+	"wavex/internal/claude/statement"
+)
+
+// BenchmarkProbesBesideLoad probes each CLI as before its first run, beside four busy loops. A
+// machine that is too slow leaves statements unknown; it never makes one fail that holds.
+//
+//	go test ./e2e -run '^$' -bench ProbesBesideLoad -benchtime 50x
+func BenchmarkProbesBesideLoad(b *testing.B) {
+	for range 4 {
+		busy := exec.Command("sh", "-c", "while :; do :; done")
+		if err := busy.Start(); err != nil {
+			b.Fatal(err)
+		}
+		b.Cleanup(func() {
+			_ = busy.Process.Kill() // it ends only so
+			_ = busy.Wait()
+		})
+	}
+	for _, c := range shared.clis {
+		b.Run(c.name, func(b *testing.B) {
+			want, _ := statement.Tested(per(c, statement.Oldest(), statement.Newest()))
+			unknown, cut := 0, 0
+			for b.Loop() {
+				r := probe.Urgent(b.Context(), probe.Target{Argv: []string{c.path}, Env: os.Environ()}, probe.UrgentLimit)
+				for id, v := range r.Verdicts {
+					if v != want[id] {
+						b.Errorf("%s %s: %s", id, v, r.Why[id])
+					}
+				}
+				if why, _ := (known.CLI{Verdicts: r.Verdicts, Why: r.Why}).Refusal(); why != "" {
+					b.Error(why)
+				}
+				for _, s := range r.Verdicts.Select(statement.Unknown) {
+					if s.Kind.Urgent() {
+						unknown++
+					}
+				}
+				if r.Err != nil {
+					cut++
+				}
+			}
+			b.ReportMetric(float64(unknown)/float64(b.N), "unknown/op")
+			b.ReportMetric(float64(cut)/float64(b.N), "cut/op")
+		})
+	}
+}

@@ -1,0 +1,82 @@
+//go:build unix
+
+package e2e
+
+// Ids of sessions that the CLI has already: it refuses to open one twice, and a .loop that was put
+// back to an older state does not know which ones the runs since then have opened.
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"wavex/internal/fakeapi"
+	"wavex/runner"
+)
+
+// A copy of .loop from the middle of a run takes the place of .loop after the end, and is resumed
+// again: each time the same attempt of the same run is made anew.
+func TestRestoredLoopGoesOn(t *testing.T) {
+	t.Parallel()
+	release := room(t, procLimit)
+	defer release()
+	does := func(id string, times int) *fakeapi.Agent {
+		once := []fakeapi.Reply{fakeapi.Use(fakeapi.Write(id, "done")).Costing(use), report("true")}
+		return &fakeapi.Agent{Name: id, When: task(id), Steps: slices.Repeat(once, times)}
+	}
+	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: []*fakeapi.Agent{does("a", 1), does("b", 2)}})
+	r := newRepo(t, `
+-- plan.json --
+{"version": 1, "defaults": {"model": "`+model+`"}, "tasks": [
+  {"id": "a", "subject": "Do it", "verify": [{"file": "a"}]},
+  {"id": "b", "subject": "Do it", "verify": [{"file": "b"}], "blockedBy": ["a"]}]}
+`)
+	env := Env(t, srv)
+	run := func(want int, args ...string) {
+		t.Helper()
+		if e := r.wavexIn(func() {}, env, append(args, "--plain")...).end(); e.exit != want {
+			t.Fatalf("%v: exit %d, want %d\n%s", args, e.exit, want, e.stderr)
+		}
+	}
+	loop, kept := filepath.Join(r.dir, ".loop"), t.TempDir()
+	run(3, "run", "plan.json", "--max-iterations", "1", "--allow-short")
+	if err := os.CopyFS(kept, os.DirFS(loop)); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		run(0, "resume", "plan.json", "--max-iterations", "5")
+		if err := os.Remove(filepath.Join(r.dir, "b")); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.RemoveAll(loop); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.CopyFS(loop, os.DirFS(kept)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestSessionInUseIsReplaced(t *testing.T) {
+	t.Parallel()
+	release := room(t, procLimit)
+	defer release()
+	srv := serve(t, report("true"), report("true"))
+	who := &runner.Agent{Argv: []string{shared.cli.path}, Env: Env(t, srv)}
+	dir := t.TempDir()
+	attempt := func(n int) runner.Result {
+		return who.Attempt(t.Context(), runner.Request{Run: "in-use-" + filepath.Base(dir), Task: "T", Attempt: n, Dir: dir,
+			LogDir: filepath.Join(t.TempDir(), "log"), Prompt: "go", Session: session})
+	}
+	first, second := attempt(1), attempt(2)
+	if first.Outcome != runner.Done || first.Session != session {
+		t.Fatalf("the first: %+v", first)
+	}
+	if second.Outcome != runner.Done || second.Session == session || second.Session == "" {
+		t.Errorf("the second: %+v", second)
+	}
+	if got := srv.Messages(nil); len(got) != 2 || got[1].Session() != second.Session {
+		t.Errorf("%d requests, the last of another session than %s", len(got), second.Session)
+	}
+}

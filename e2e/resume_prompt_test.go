@@ -1,0 +1,42 @@
+//go:build unix
+
+package e2e
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"wavex/internal/claude/statement"
+	"wavex/internal/fakeapi"
+	"wavex/runner"
+)
+
+// A retry in the same session has a new process, and the system prompt of its own request: a
+// plan may have changed in between. claude 2.1.330 keeps the system prompt in the session.
+func TestResumedSessionTakesTheNewSystemPrompt(t *testing.T) {
+	t.Parallel()
+	srv := serve(t, fakeapi.Text("one").Costing(use), fakeapi.Text("two").Costing(use))
+	b := newBench(t, srv)
+	b.req.Settings.AppendSystemPrompt = "Speak of apples."
+	first := b.agent.Attempt(t.Context(), b.req)
+	if first.Outcome != runner.Done {
+		t.Fatalf("%+v", first)
+	}
+	var known bool
+	if b.agent.CLI, known = statement.Tested(first.ClaudeVersion); !known {
+		t.Fatalf("there are no verdicts on claude %s", first.ClaudeVersion)
+	}
+	b.req.Attempt, b.req.Resume, b.req.LogDir = 2, true, filepath.Join(b.req.LogDir, "2")
+	b.req.Settings.AppendSystemPrompt = "Speak of pears."
+	if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != runner.Done || r.Fresh {
+		t.Fatalf("%+v", r)
+	}
+	asked := srv.Messages(nil)
+	if len(asked) != 2 || asked[1].Turn() != 1 || asked[0].Session() != asked[1].Session() {
+		t.Fatalf("%d requests, turn %d", len(asked), asked[len(asked)-1].Turn())
+	}
+	if text := asked[1].System(); !strings.Contains(text, "pears") || strings.Contains(text, "apples") {
+		t.Errorf("the resumed session has the system prompt of before: ...%s", text[max(0, len(text)-300):])
+	}
+}

@@ -1,0 +1,115 @@
+//go:build unix
+
+package e2e
+
+// The versions of the CLI that the tests run on, and which test runs on which: those of
+// money, permission and resume on both, the others on the newest.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"wavex/internal/claude/statement"
+)
+
+// cli is a claude to test.
+type cli struct {
+	name string // "oldest", "newest", or "named" for one that the environment names
+	path string
+	old  bool // it behaves as the oldest version does
+}
+
+// cliVar chooses what the tests run on: "oldest" or "newest" for all of them on that version,
+// a path for another CLI. Unset: on the newest, and those of eachCLI on both.
+const cliVar = "WAVEX_E2E_CLAUDE"
+
+// findCLIs returns the CLIs that eachCLI runs on, installed into the checkout when missing. The
+// last one is for all other tests.
+func findCLIs(ctx context.Context, root string) ([]cli, error) {
+	named := os.Getenv(cliVar)
+	if strings.ContainsRune(named, filepath.Separator) {
+		old, err := isOld(ctx, named)
+		return []cli{{name: "named", path: named, old: old}}, err
+	}
+	npm, err := exec.LookPath("npm")
+	if err != nil {
+		npm = "" // not needed where the CLI is there already
+	}
+	var found []cli
+	for _, c := range []struct{ name, version string }{{"oldest", statement.Oldest()}, {"newest", statement.Newest()}} {
+		if named != "" && named != c.name {
+			continue
+		}
+		path, err := install(ctx, filepath.Join(root, ".tools", "claude"), c.version, npm)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, cli{name: c.name, path: path, old: c.version == statement.Oldest()})
+	}
+	if found == nil {
+		return nil, fmt.Errorf("%s=%s: want oldest, newest or a path", cliVar, named)
+	}
+	return found, nil
+}
+
+// isOld reports whether a CLI is of the oldest tested version. Any other is taken to behave as
+// the newest does.
+func isOld(ctx context.Context, path string) (bool, error) {
+	home, err := os.MkdirTemp("", "wavex-e2e-home-")
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = os.RemoveAll(home) }() // a leftover in the temporary folder harms nothing
+	cmd := exec.CommandContext(ctx, path, "--version")
+	cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "DISABLE_AUTOUPDATER=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"}
+	out, err := cmd.Output()
+	if err != nil {
+		return false, fmt.Errorf("asking %s for its version: %w", path, err)
+	}
+	return strings.HasPrefix(string(out), statement.Oldest()+" "), nil
+}
+
+// pack writes the CLIs into one environment variable, for the process in the namespace.
+func pack(clis []cli) string {
+	var lines []string
+	for _, c := range clis {
+		lines = append(lines, fmt.Sprintf("%s\t%t\t%s", c.name, c.old, c.path))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func unpack(text string) (clis []cli, err error) {
+	for l := range strings.SplitSeq(text, "\n") {
+		f := strings.SplitN(l, "\t", 3)
+		if len(f) != 3 {
+			return nil, errors.New("unreadable list of CLIs: " + l)
+		}
+		clis = append(clis, cli{name: f[0], old: f[1] == "true", path: f[2]})
+	}
+	return clis, nil
+}
+
+// eachCLI runs a test on every version, side by side.
+func eachCLI(t *testing.T, test func(t *testing.T, c cli)) {
+	t.Helper()
+	for _, c := range shared.clis {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			test(t, c)
+		})
+	}
+}
+
+// per returns what the CLI does where the versions differ.
+func per[T any](c cli, onOldest, onNewest T) T {
+	if c.old {
+		return onOldest
+	}
+	return onNewest
+}

@@ -1,0 +1,31 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// aliases are names that the CLI replaces by a model; `--help` of 2.1.330 names fable, opus and sonnet.
+var aliases = []string{"default", "best", "fable", "opus", "sonnet", "haiku", "opusplan"}
+
+// alias reports whether a model is named by an alias, also with the suffix for a long context.
+func alias(model string) bool { return slices.Contains(aliases, strings.TrimSuffix(model, "[1m]")) }
+
+// Prices tells which of the models have no price. The ledger takes the CLI's own figure for an
+// attempt that ends; without a price, one that dies counts at its cap, and nothing contradicts a
+// figure of the CLI that is too low.
+func Prices(models []string, known func(model string) bool) Check {
+	const name = "prices"
+	var missing []string
+	for _, m := range models {
+		if m != "" && !alias(m) && !known(m) && !slices.Contains(missing, m) {
+			missing = append(missing, m)
+		}
+	}
+	if len(missing) == 0 {
+		return ok(name, "every model that is named has a price")
+	}
+	return warn(name, fmt.Sprintf("no price for %s: an attempt that is killed counts at its cap", strings.Join(missing, ", ")),
+		"add it to a price table and name that with run --prices FILE")
+}

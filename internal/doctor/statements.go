@@ -1,0 +1,40 @@
+package doctor
+
+import (
+	"fmt"
+	"strings"
+
+	"wavex/internal/claude/known"
+	"wavex/internal/claude/statement"
+)
+
+// Statements says whether what wavex relies on holds on the CLI. It fails when the CLI may not be
+// used; a fallback that is taken is a warning.
+func Statements(c known.CLI) Check {
+	const name = "statements"
+	if why, advice := c.Refusal(); why != "" {
+		return wrong(name, why, advice)
+	}
+	fail, unknown := c.Lacking()
+	all := len(statement.All())
+	if c.Source == known.BuiltIn {
+		return ok(name, fmt.Sprintf("what wavex relies on was tested on this version (%d statements)", all))
+	}
+	text := fmt.Sprintf("the program %s; of %d statements %d hold, %d are unknown", c.Age(), all,
+		len(c.Verdicts.Select(statement.Holds)), len(c.Verdicts.Select(statement.Unknown)))
+	switch {
+	case len(fail)+len(unknown) == 0:
+		return ok(name, text)
+	case len(fail) > 0:
+		text += "; does not hold: " + names(fail)
+	}
+	return warn(name, text, "see wavex doctor --probe; wavex does without what does not hold")
+}
+
+func names(list []statement.Statement) string {
+	var ids []string
+	for _, s := range list {
+		ids = append(ids, string(s.ID))
+	}
+	return strings.Join(ids, ", ")
+}

@@ -1,0 +1,134 @@
+package record
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"wavex/budget"
+	"wavex/counsel"
+	"wavex/internal/journal"
+	"wavex/runner"
+	"wavex/scheduler"
+)
+
+// This file prices what was under way when a wavex ended, by the files that it left. Every
+// command that tells what a run has spent, and the resume that books it, asks here. It ends
+// no process and changes no file.
+
+// Lost prices the unfinished work of a run.
+type Lost struct {
+	Loop   string // the .loop directory
+	Run    string
+	Prices runner.Pricer
+}
+
+// Sources returns the functions that price each kind of work.
+func (l Lost) Sources() scheduler.Sources {
+	return scheduler.Sources{Attempt: l.Attempt, Panel: l.Panel, Asked: l.Asked}
+}
+
+// Attempt returns the result of an attempt whose end is not on record.
+func (l Lost) Attempt(e scheduler.AttemptStarted) runner.Result {
+	res := runner.Result{Outcome: runner.Interrupted, Reason: "wavex ended before the attempt did", Contained: true}
+	dir := filepath.Join(TaskDir(l.Loop, l.Run, e.Task), "attempt-"+strconv.Itoa(e.Attempt))
+	spent, err := runner.Recall(dir, l.Prices, e.Cap)
+	if err != nil {
+		// Only the cap is known to be no less than what was charged.
+		spent.Cost, spent.Priced = max(spent.Cost, e.Cap), "cap"
+		res.Reason += ", and its stream cannot be read: " + err.Error()
+	}
+	res.Cost, res.Priced, res.Usage, res.Session = spent.Cost, spent.Priced, spent.Usage, spent.Session
+	if spent.Session != "" {
+		res.Turns = 1 // there is a conversation to go on with
+	}
+	return res
+}
+
+// Panel returns the verdict of a panel whose end is not on record. It counts at its cap where
+// one of its calls cannot be priced.
+func (l Lost) Panel(e scheduler.CounselStarted) counsel.Verdict {
+	return counsel.Verdict{Unavailable: "wavex ended before the panel did",
+		Cost: l.calls(filepath.Join(TaskDir(l.Loop, l.Run, e.Task), "counsel-"+strconv.Itoa(e.Panel)), e.Cap)}
+}
+
+// Asked returns what the calls of a review, a verification or a challenge have cost.
+func (l Lost) Asked(name string, limit budget.USD) budget.USD {
+	dir := filepath.Join(l.Loop, "runs", l.Run, name)
+	if n, ok := strings.CutPrefix(name, "review-"); ok {
+		dir = filepath.Join(l.Loop, "runs", l.Run, "reviews", n)
+	}
+	return l.calls(dir, limit)
+}
+
+func (l Lost) calls(dir string, limit budget.USD) budget.USD {
+	cost, known := counsel.Recall(dir, l.Prices)
+	if !known {
+		return max(cost, limit)
+	}
+	return cost
+}
+
+// Ends returns the ends of what a run has left open, as a resume books them. The prices are
+// those that the run was started with.
+func Ends(s *scheduler.State, loop string) []scheduler.Body {
+	return s.Lost(Lost{Loop: loop, Run: s.Config.Run, Prices: prices(s.Config.Prices)}.Sources())
+}
+
+// prices reads a price table over the embedded one, which alone counts where it cannot be read:
+// a resume says so.
+func prices(path string) budget.Prices {
+	var overlay []byte
+	if path != "" {
+		overlay, _ = os.ReadFile(path)
+	}
+	p, err := budget.LoadPrices(overlay)
+	if err != nil {
+		p, _ = budget.LoadPrices(nil) // embedded and tested
+	}
+	return p
+}
+
+// settled brings state and events of a run that was cut off up to what it has spent. The
+// journal is not changed.
+func settled(s *scheduler.State, events []scheduler.Event, loop string) ([]scheduler.Event, error) {
+	if len(events) == 0 || s.Ended != nil {
+		return events, nil
+	}
+	last := events[len(events)-1].Time
+	events = events[:len(events):len(events)]
+	for _, b := range Ends(s, loop) {
+		e := scheduler.Event{Seq: s.Seq + 1, Time: last, Body: b}
+		if err := s.Replay([]scheduler.Event{e}); err != nil {
+			return events, err
+		}
+		events = append(events, e)
+	}
+	return events, nil
+}
+
+// Told reads the events of all runs in a .loop directory, the last one brought up to what it has
+// spent where it was cut off, and whether somebody works at it.
+func Told(loop string) (events []scheduler.Event, alive bool, err error) {
+	events, err = Read(loop)
+	alive = journal.Held(loop)
+	last := Last(events)
+	if err != nil || alive || last == nil || last.Ended != nil {
+		return events, alive, err
+	}
+	p, err := Shown(loop, "", "")
+	if err != nil || p.Settle() != nil {
+		return events, alive, nil // without its plan, what is on record has to do
+	}
+	return p.Events, p.Alive, nil
+}
+
+// Settle brings a run that was cut off up to what it has spent, for commands that show it.
+// Those that add to its journal must not call it.
+func (p *Past) Settle() (err error) {
+	if !p.Alive {
+		p.Events, err = settled(p.State, p.Events, p.Loop)
+	}
+	return err
+}

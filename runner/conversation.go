@@ -1,0 +1,324 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/sourcegraph/conc/panics"
+
+	"wavex/internal/proc"
+	"wavex/internal/verify"
+	"wavex/internal/wary"
+)
+
+// conversation is one process of the agent with one prompt: the prompt goes in, the stream
+// comes out, and the process is stopped after the last turn or when its time is up. It knows
+// deadlines and the order of the steps; facts reads the stream.
+type conversation struct {
+	agent  *Agent
+	argv   []string
+	dir    string
+	env    []string
+	mark   string
+	logDir string
+	prompt string
+	wall   time.Duration
+	idle   time.Duration // 0: it may be quiet for as long as it likes
+	facts  *facts
+
+	p       *proc.Process
+	errs    *record // its standard error; nil before start
+	atStart string  // of a spare: what the process read when it started
+	resume  bool
+	turns   chan turn     // from the reader
+	asks    chan struct{} // from the reader: spentLine is to be sent
+	last    atomic.Int64  // unix nanoseconds of the last byte from the agent
+	gone    chan struct{}
+	closed  bool
+	end     turnEnd
+	exit    proc.Exit
+}
+
+// turn is what the reader tells of the turns of the agent.
+type turn bool
+
+const (
+	working turn = false // a turn began after a result line, for example because a background command ended
+	over    turn = true  // a result line: the turn ended
+)
+
+// run holds the conversation and returns when the process and the reader are gone.
+func (c *conversation) run(ctx context.Context) {
+	c.end = turnEnd{agent: true, exit: -1, timeout: c.wall, idle: c.idle}
+	c.exit = proc.Exit{Code: -1, Contained: true}
+	out, err := c.agent.create(c.logDir, streamFile)
+	if err != nil {
+		c.end.startErr = err
+		return
+	}
+	defer out.close()
+	if c.errs == nil {
+		if c.errs, err = c.agent.create(c.logDir, stderrFile); err != nil {
+			c.end.startErr = err
+			return
+		}
+	}
+	defer c.errs.close()
+	opening, err := userTurn(c.prompt)
+	if err != nil {
+		c.end.startErr = err
+		return
+	}
+
+	ctx, cancel := c.agent.within(ctx, c.wall)
+	defer cancel()
+	ctx, giveUp := context.WithCancelCause(ctx)
+	defer giveUp(nil)
+
+	if c.p == nil {
+		if err := c.start(); err != nil {
+			c.end.startErr = err
+			return
+		}
+	}
+	c.last.Store(time.Now().UnixNano())
+	c.turns, c.asks, c.gone = make(chan turn), make(chan struct{}, 1), make(chan struct{})
+	var read, written = make(chan struct{}), make(chan struct{})
+	say := make(chan []byte, 4) // two lines to begin with, one question, one interrupt
+	if c.resume {
+		say <- []byte(beforeLine)
+	}
+	say <- opening
+	go func() {
+		defer close(read)
+		c.read(out, giveUp)
+	}()
+	go func() {
+		defer close(written)
+		for line := range say {
+			if _, err := c.p.Stdin.Write(line); err != nil {
+				return // it does not listen any more; how it ends tells why
+			}
+		}
+	}()
+
+	c.watch(ctx, giveUp, say)
+	close(say)
+	c.close()
+	c.exit = c.p.Wait()
+	close(c.gone)
+	<-read
+	<-written
+	c.conclude(c.errs.flush())
+}
+
+// start starts the process.
+func (c *conversation) start() (err error) {
+	c.p, err = proc.Start(proc.Spec{Argv: c.argv, Dir: c.dir, Env: c.env, Mark: c.mark, Stdin: true, Stderr: c.errs})
+	return err
+}
+
+// watch follows the conversation to the exit of the process.
+func (c *conversation) watch(ctx context.Context, giveUp context.CancelCauseFunc, say chan<- []byte) {
+	idle := time.NewTimer(c.idle)
+	defer idle.Stop()
+	if c.idle == 0 {
+		idle.Stop()
+	}
+	grace := time.NewTimer(time.Hour)
+	grace.Stop()
+	defer grace.Stop()
+	done := false
+	for {
+		select {
+		case <-c.p.Done():
+			return
+		case e := <-c.turns:
+			if done = e == over; done {
+				c.close() // nothing more is asked of it: it may go
+				grace.Reset(orDefault(c.agent.Grace, 10*time.Second))
+			} else {
+				grace.Stop() // it works on, for example on what a background command told it
+			}
+		case <-c.asks:
+			if !c.closed { // there is room: the next question waits for the answer
+				say <- []byte(spentLine)
+			}
+		case <-grace.C:
+			c.end.cut = true
+			c.terminate()
+			return
+		case <-idle.C:
+			quiet := time.Since(time.Unix(0, c.last.Load()))
+			if quiet >= c.idle && !done {
+				giveUp(ErrIdle)
+			}
+			idle.Reset(max(c.idle-quiet, c.idle/16, time.Millisecond))
+		case <-ctx.Done():
+			c.stop(context.Cause(ctx), done, say)
+			return
+		}
+	}
+}
+
+// stop ends the conversation, gently first: a turn that is interrupted by request still
+// reports what it cost, and ends its own tools.
+func (c *conversation) stop(cause error, done bool, say chan<- []byte) {
+	select {
+	case <-c.p.Done(): // it ended by itself in the same moment
+		return
+	default:
+	}
+	if done {
+		c.end.cut = true // the turn was over: it is not taken away
+		c.terminate()
+		return
+	}
+	c.end.stop = cause
+	if !c.closed {
+		say <- []byte(interruptLine)
+		c.await(c.agent.StopWait.Interrupt, 10*time.Second, true)
+		c.close()
+	}
+	if c.await(c.agent.StopWait.Close, 3*time.Second, false) {
+		return
+	}
+	c.terminate()
+}
+
+// interruptLine asks the CLI to end the current turn: the answer is a control_response,
+// then a result line with the cost.
+const interruptLine = `{"type":"control_request","request_id":"wavex-stop","request":{"subtype":"interrupt"}}` + "\n"
+
+// terminate asks the process group to end, then kills it. Wait sweeps the rest.
+func (c *conversation) terminate() {
+	_ = c.p.Terminate() // gone already is as good
+	if !c.await(c.agent.StopWait.Terminate, 5*time.Second, false) {
+		_ = c.p.Kill()
+	}
+}
+
+// await waits for the exit, and with turn for the end of the turn too; false when the
+// time is up.
+func (c *conversation) await(d, def time.Duration, turn bool) bool {
+	timer := time.NewTimer(orDefault(d, def))
+	defer timer.Stop()
+	for {
+		select {
+		case <-c.p.Done():
+			return true
+		case e := <-c.turns:
+			if e == over && turn {
+				return true
+			}
+		case <-timer.C:
+			return false
+		}
+	}
+}
+
+// close closes stdin, which is how the agent learns that no turn follows. It also frees
+// the writer from a process that does not read.
+func (c *conversation) close() {
+	if !c.closed {
+		c.closed = true
+		_ = c.p.Stdin.Close() // closed by the exit already is as good
+	}
+}
+
+// noiseMax is how much an agent may print before its first JSON line, in bytes. A wrapper may
+// say something of its own.
+const noiseMax = 1 << 20
+
+// errNoise ends a conversation with a program that does not speak the protocol of the CLI.
+var errNoise = errors.New("output without a line of the CLI's protocol")
+
+// read takes the whole stream, whatever is in it. Only lines of the protocol are signs of life.
+func (c *conversation) read(raw io.Writer, giveUp context.CancelCauseFunc) {
+	c.facts.turn = func(e turn) {
+		select {
+		case c.turns <- e:
+		case <-c.gone:
+		}
+	}
+	c.facts.asks = func() {
+		select {
+		case c.asks <- struct{}{}:
+		default: // it has not been sent yet
+		}
+	}
+	noise := 0
+	s := &stream{raw: raw, line: c.facts.line, alive: func(n int, json bool) {
+		if json {
+			c.last.Store(time.Now().UnixNano())
+		} else if noise += n; noise > noiseMax && c.facts.lines == 0 {
+			giveUp(errNoise)
+		}
+	}}
+	var err error
+	if r := panics.Try(func() { err = s.run(c.p.Stdout) }); r != nil {
+		// The agent must not hang on a full pipe for a mistake of ours.
+		c.facts.badResult = true
+		c.facts.stray = verify.OneLine("reading its stream: "+r.String(), 300)
+		_, _ = io.Copy(io.Discard, c.p.Stdout)
+		return
+	}
+	if err == nil {
+		err = s.rawErr
+	}
+	if err != nil && c.facts.stray == "" {
+		c.facts.stray = "its stream could not be kept: " + err.Error()
+	}
+}
+
+// conclude gathers what is known of the end.
+func (c *conversation) conclude(stderr string) {
+	f := c.facts
+	e := &c.end
+	e.exit, e.signal = c.exit.Code, c.exit.Signal
+	e.lines, e.begun = f.lines, f.begun
+	if f.lines > 0 {
+		c.agent.answered.Store(true)
+	}
+	e.answered = c.agent.answered.Load()
+	e.result, e.badResult = f.result, f.badResult
+	e.retries, e.limit = f.retries, f.limit
+	e.lastError, e.lastText = f.lastError, f.lastText
+	e.words = plainWords(stderr, f.stray)
+}
+
+// plainWords is what the agent said outside of its stream: the last lines of stderr,
+// else the first line of stdout that was no JSON.
+func plainWords(stderr, stray string) string {
+	f, err := wary.Open(stderr)
+	if err != nil {
+		return stray
+	}
+	defer func() { _ = f.Close() }() // read only: nothing to lose
+	var e verify.Excerpt
+	if _, err := io.Copy(&e, f); err != nil {
+		return stray
+	}
+	if said := strings.TrimSpace(e.String()); said != "" {
+		return said
+	}
+	return stray
+}
+
+// userTurn is one turn of the user as the CLI reads it.
+func userTurn(prompt string) ([]byte, error) {
+	type message struct {
+		Role    string `json:"role"`
+		Content string `json:"content"`
+	}
+	line, err := json.Marshal(struct {
+		Type    string  `json:"type"`
+		Message message `json:"message"`
+	}{"user", message{"user", prompt}})
+	return append(line, '\n'), err
+}

@@ -1,0 +1,141 @@
+package runner
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"wavex/budget"
+)
+
+// This file starts the process of an attempt before the attempt. A process of the CLI does
+// nothing that costs before its first prompt (observed on claude 2.1.197 and 2.1.330), but it
+// takes 0.4 s of CPU to get there.
+
+// Spare is a process of the agent that waits for the prompt of one attempt. Keep starts it and
+// the attempt takes it: each is called once at most, from any goroutine.
+type Spare struct {
+	agent *Agent
+	req   Request
+	offer chan *conversation // with the process, once
+	gone  chan struct{}      // closed when Keep returns
+}
+
+// Prepare returns a spare for the attempt that req asks for. Its Prompt is not used.
+func (a *Agent) Prepare(req Request) *Spare {
+	req.Prompt = ""
+	return &Spare{agent: a, req: req, offer: make(chan *conversation), gone: make(chan struct{})}
+}
+
+// Keep starts the process and returns when the attempt has taken it, or, with what it cost in
+// micro-dollars, when ctx has ended and the process is gone. A process that cannot be started
+// is the attempt's to tell.
+func (s *Spare) Keep(ctx context.Context) (cost budget.USD, used bool) {
+	defer close(s.gone)
+	c := s.start()
+	select {
+	case s.offer <- c:
+		return 0, true
+	case <-ctx.Done():
+		return c.discard(), false
+	}
+}
+
+// start returns a conversation whose process is there, or nil.
+func (s *Spare) start() *conversation {
+	t := &attempt{Agent: s.agent, req: s.req}
+	var err error
+	if t.env, err = t.prepare(); err != nil {
+		return nil
+	}
+	c, err := t.conversation(false, "")
+	if err != nil {
+		return nil
+	}
+	if c.errs, err = s.agent.create(c.logDir, stderrFile); err != nil {
+		return nil
+	}
+	c.atStart = readAtStart(c.dir)
+	if err := c.start(); err != nil {
+		c.errs.close()
+		return nil
+	}
+	return c
+}
+
+// take gives an attempt the process, if it is what the attempt itself would start now. One
+// that is not is ended; lost is what that had cost, in micro-dollars.
+func (s *Spare) take(c *conversation) (ok bool, lost budget.USD) {
+	if s == nil {
+		return false, 0
+	}
+	select {
+	case spare := <-s.offer:
+		if spare == nil || !spare.fits(c) {
+			return false, spare.discard()
+		}
+		c.p, c.errs = spare.p, spare.errs
+		return true, 0
+	case <-s.gone:
+		return false, 0
+	}
+}
+
+// fits reports whether the process of a spare is as that of c would be.
+func (c *conversation) fits(want *conversation) bool {
+	select {
+	case <-c.p.Done():
+		return false
+	default:
+	}
+	return slices.Equal(c.argv, want.argv) && c.dir == want.dir && c.mark == want.mark &&
+		slices.Equal(slices.Sorted(slices.Values(c.env)), slices.Sorted(slices.Values(want.env))) &&
+		c.atStart == readAtStart(want.dir)
+}
+
+// discard ends a process that had no prompt and returns what it cost in micro-dollars: 0, unless
+// it was spoken to by others and went to work.
+func (c *conversation) discard() budget.USD {
+	if c == nil {
+		return 0
+	}
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		_ = (&stream{line: c.facts.line}).run(c.p.Stdout) // what cannot be read is not priced
+	}()
+	c.turns = make(chan turn)
+	c.close()
+	if !c.await(c.agent.StopWait.Close, 3*time.Second, false) {
+		c.terminate()
+	}
+	c.p.Wait()
+	<-read
+	c.errs.close()
+	return c.facts.bill(0).cost
+}
+
+// startFiles are files of a project that the CLI reads when it starts (observed on claude
+// 2.1.197 and 2.1.330).
+var startFiles = []string{
+	"CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", ".mcp.json", ".claude/CLAUDE.md", ".claude/settings.json",
+	".claude/settings.local.json", ".claude/agents", ".claude/commands", ".claude/skills", ".claude/rules",
+	".claude/output-styles",
+}
+
+// readAtStart identifies what a process that starts in dir now reads of the project.
+func readAtStart(dir string) string {
+	var all []string
+	for {
+		for _, f := range startFiles {
+			all = append(all, fileDigest(dir, f))
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return strings.Join(all, "\x00")
+		}
+		dir = up
+	}
+}

@@ -1,0 +1,165 @@
+//go:build unix
+
+package runner
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"wavex/budget"
+)
+
+// keep starts a spare for the request of a bench.
+func keep(t *testing.T, b *bench) (s *Spare, leave func() (budget.USD, bool)) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	s = b.agent.Prepare(b.req)
+	var cost budget.USD
+	var used bool
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		cost, used = s.Keep(ctx)
+	}()
+	leave = func() (budget.USD, bool) {
+		cancel()
+		<-over
+		return cost, used
+	}
+	t.Cleanup(func() { leave() })
+	return s, leave
+}
+
+// An attempt takes the process that was started for it, and leaves the files that any has.
+func TestSpareIsUsed(t *testing.T) {
+	t.Parallel()
+	b := setup(t, script{Steps: then(prints(initLine, textLine, resultGood), step{EOF: true})})
+	s, leave := keep(t, b)
+	b.req.Spare = s
+	r := b.agent.Attempt(t.Context(), b.req)
+	if _, used := leave(); r.Outcome != Done || r.Cost != 6250 || !r.Contained || !used {
+		t.Errorf("%+v; used: %v", r, used)
+	}
+	for _, f := range []string{promptFile, streamFile, stderrFile, resultFile} {
+		if _, err := os.Stat(filepath.Join(b.logs, f)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A spare that is not what the attempt would start now is ended, and the attempt has a process
+// of its own, which alone has the arguments of its request.
+func TestSpareFits(t *testing.T) {
+	t.Parallel()
+	file := func(name string) func(*bench) {
+		return func(b *bench) {
+			path := filepath.Join(b.dir, name)
+			must(os.MkdirAll(filepath.Dir(path), 0o755))
+			must(os.WriteFile(path, []byte("new"), 0o644))
+		}
+	}
+	for name, c := range map[string]struct {
+		change func(*bench)
+		fits   bool
+	}{
+		"the same":         {func(*bench) {}, true},
+		"another prompt":   {func(b *bench) { b.req.Prompt = "do that" }, true},
+		"work of others":   {file("main.go"), true},
+		"cap":              {func(b *bench) { b.req.Cap = budget.Dollar }, false},
+		"model":            {func(b *bench) { b.req.Settings.Model = "other" }, false},
+		"variables":        {func(b *bench) { b.req.Env = map[string]string{"MORE": "1"} }, false},
+		"slot":             {func(b *bench) { b.req.Slot++ }, false},
+		"directory":        {func(b *bench) { b.req.Dir = filepath.Dir(b.dir) }, false},
+		"another attempt":  {func(b *bench) { b.req.Attempt++ }, false},
+		"new instructions": {file("CLAUDE.md"), false},
+		"above it":         {file("../CLAUDE.md"), false},
+		"new agents":       {file(".claude/agents/new.md"), false},
+		"new settings":     {file(".claude/settings.json"), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, script{Steps: []step{{EOF: true}, {Exit: code(0)}}})
+			s := b.agent.Prepare(b.req)
+			was := s.start()
+			if was == nil {
+				t.Fatal("it was not started")
+			}
+			go func() { s.offer <- was }()
+			c.change(b)
+			at := &attempt{Agent: b.agent, req: b.req}
+			var err error
+			if at.env, err = at.prepare(); err != nil {
+				t.Fatal(err)
+			}
+			want, err := at.conversation(false, b.req.Prompt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fits, lost := s.take(want)
+			if fits != c.fits || lost != 0 || fits != (want.p != nil) {
+				t.Errorf("it fits: %v, lost %d", fits, lost)
+			}
+			if fits {
+				want.discard()
+			}
+		})
+	}
+}
+
+// A spare that died, or could not be started, costs the attempt nothing.
+func TestSpareThatDied(t *testing.T) {
+	t.Parallel()
+	b := setup(t, script{Steps: then(prints(initLine, textLine, resultGood), step{EOF: true})})
+	s := b.agent.Prepare(b.req)
+	c := s.start()
+	if c == nil {
+		t.Fatal("it was not started")
+	}
+	must(c.p.Kill())
+	<-c.p.Done()
+	go func() { s.offer <- c }()
+	b.req.Spare = s
+	if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != Done || r.Cost != 6250 {
+		t.Errorf("%+v", r)
+	}
+	b.agent.Argv = []string{filepath.Join(b.dir, "none")}
+	b.req.Spare, _ = keep(t, b)
+	if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != Broken || r.Cost != 0 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// A spare that no attempt takes is gone when Keep returns. It cost nothing, unless it went to
+// work without a prompt of ours: then its cost is told, to the attempt too.
+func TestSpareThatIsNotUsed(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		steps []step
+		cost  budget.USD
+	}{
+		"silent": {[]step{{EOF: true}, {Exit: code(0)}}, 0},
+		"spoke":  {[]step{{Print: initLine}, {Print: textLine}, {Print: resultGood}, {EOF: true}, {Exit: code(0)}}, 6250},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, script{Steps: c.steps})
+			_, leave := keep(t, b)
+			if cost, used := leave(); used || cost != c.cost {
+				t.Errorf("used: %v, cost %d", used, cost)
+			}
+			if _, err := os.Stat(filepath.Join(b.logs, streamFile)); err == nil {
+				t.Error("there is a stream of an attempt that never was")
+			}
+			if c.cost == 0 {
+				return
+			}
+			b.req.Spare, _ = keep(t, b)
+			b.req.Slot++
+			if r := b.agent.Attempt(t.Context(), b.req); r.Cost != 2*c.cost {
+				t.Errorf("the attempt beside it costs %d, want %d", r.Cost, 2*c.cost)
+			}
+		})
+	}
+}

@@ -1,0 +1,34 @@
+package scheduler
+
+import (
+	"testing"
+)
+
+// Two wavex that resume the same records, as of a .loop that was put back to an older state, open
+// sessions of different ids for the same attempt.
+func TestResumesOpenSessionsOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	c := testConfig()
+	c.Limits.Iterations = 1
+	first := newBundle(t, mustPlan(t, planText(task("a"), task("b", "a"))), c)
+	if end, err := first.Run(t.Context()); err != nil || end.ExitCode != 3 {
+		t.Fatalf("%+v, %v", end, err)
+	}
+	c.Limits.Iterations = 10
+	opened := map[string]bool{first.runner.calls[0].Session: true}
+	for _, nonce := range []string{"one", "other"} {
+		again := newBundle(t, first.State.base, c)
+		if err := again.State.Replay(first.journal.events); err != nil {
+			t.Fatal(err)
+		}
+		again.Open = Resumed{Config: c, Nonce: nonce}
+		if end, err := again.Run(t.Context()); err != nil || end.Status != "complete" {
+			t.Fatalf("%+v, %v", end, err)
+		}
+		call := again.runner.calls[0]
+		if call.Task != "b" || call.Attempt != 1 || call.Session == "" || opened[call.Session] {
+			t.Errorf("%s: task %s, attempt %d, session %s", nonce, call.Task, call.Attempt, call.Session)
+		}
+		opened[call.Session] = true
+	}
+}

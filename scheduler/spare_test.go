@@ -1,0 +1,139 @@
+package scheduler
+
+import (
+	"context"
+	"testing"
+
+	"wavex/budget"
+	"wavex/runner"
+)
+
+// spareBundle is a loop with tasks that wait for none.
+func spareBundle(t *testing.T, c Config, tasks ...string) *bundle {
+	t.Helper()
+	var list []string
+	for _, id := range tasks {
+		list = append(list, task(id))
+	}
+	return newBundle(t, mustPlan(t, planText(list...)), c)
+}
+
+func spareConfig() Config {
+	c := testConfig()
+	c.Parallel, c.Spares = 2, 1
+	return c
+}
+
+// A spare is started once the slots are taken, for the task that comes next, and its attempt
+// has what it was started with. All attempts together have room in the budget.
+func TestSpareIsOfTheNextTask(t *testing.T) {
+	t.Parallel()
+	c := spareConfig()
+	c.Limits.USD = 3 * budget.Dollar
+	b := spareBundle(t, c, "a", "b", "c")
+	if end := b.run(t); end.Status != "complete" {
+		t.Fatalf("%+v", end)
+	}
+	spares := of[SpareStarted](b.journal)
+	if len(spares) != 1 || spares[0].Task != "c" || spares[0].Slot != 2 || spares[0].Cap != budget.Dollar || len(of[SpareEnded](b.journal)) != 0 {
+		t.Fatalf("%+v", spares)
+	}
+	for _, r := range b.runner.calls {
+		if r.Cap != budget.Dollar || r.Task == "c" && r.Slot != 2 {
+			t.Errorf("%s: cap %s, slot %d", r.Task, r.Cap, r.Slot)
+		}
+	}
+}
+
+// While an agent still starts, no other process is started beside it.
+func TestSpareWaitsForTheAPI(t *testing.T) {
+	t.Parallel()
+	b := spareBundle(t, spareConfig(), "a", "b", "c")
+	asking := make(chan string)
+	b.Asking = asking
+	b.runner.gates["a"], b.runner.gates["b"], b.runner.started = make(chan struct{}), make(chan struct{}), make(chan string, 9)
+	done := make(chan RunEnded)
+	go func() { done <- b.run(t) }()
+	<-b.runner.started
+	<-b.runner.started
+	spares := func() int {
+		b.journal.mu.Lock()
+		defer b.journal.mu.Unlock()
+		return len(of[SpareStarted](b.journal))
+	}
+	asking <- "a"
+	if n := spares(); n != 0 {
+		t.Errorf("%d spares before b asks the API", n)
+	}
+	asking <- "b"
+	asking <- "b" // taken once the loop has decided
+	if n := spares(); n != 1 {
+		t.Errorf("%d spares after that", n)
+	}
+	close(b.runner.gates["a"])
+	close(b.runner.gates["b"])
+	<-done
+}
+
+// What a spare holds never decides anything else: a panel that has no money beside it has it
+// once the spare is gone.
+func TestSpareLeavesForAPanel(t *testing.T) {
+	t.Parallel()
+	c := spareConfig()
+	c.Limits.USD = 30_000
+	b := spareBundle(t, c, "a", "b", "c")
+	hold := make(chan struct{})
+	b.runner.gates["b"] = hold
+	fail := wrong("no")
+	fail.Cost = 10_000 // all that it had
+	b.runner.results["a"] = []runner.Result{fail, {Outcome: runner.Done}}
+	b.Views = []View{viewOf(func(e Event) {
+		if _, ok := e.Body.(CounselStarted); ok {
+			close(hold)
+		}
+		if _, ok := e.Body.(CounselSkipped); ok {
+			t.Error("no panel, for the money of a spare")
+			close(hold)
+		}
+	})}
+	b.run(t)
+	if n := len(of[SpareEnded](b.journal)); n == 0 {
+		t.Error("the spare stays")
+	}
+}
+
+// A run that is stopped while a spare waits ends without it, and a resume closes one that was
+// open when wavex was killed, at no cost.
+func TestSpareEndsWithItsSession(t *testing.T) {
+	t.Parallel()
+	b := spareBundle(t, spareConfig(), "a", "b", "c")
+	b.runner.gates["a"], b.runner.gates["b"] = make(chan struct{}), make(chan struct{})
+	b.Views = []View{viewOf(func(e Event) {
+		if _, ok := e.Body.(SpareStarted); ok {
+			go func() { b.signals <- Signal{Name: "SIGTERM", Code: 143, Interrupt: true} }()
+		}
+	})}
+	if end := b.run(t); end.ExitCode != 143 || len(of[SpareEnded](b.journal)) != 1 || b.State.Ledger.Reserved() != 0 {
+		t.Fatalf("%+v, %d ended", end, len(of[SpareEnded](b.journal)))
+	}
+	var past []Event
+	for _, e := range b.journal.events {
+		past = append(past, e)
+		if _, ok := e.Body.(SpareStarted); ok {
+			break
+		}
+	}
+	again := spareBundle(t, spareConfig(), "a", "b", "c")
+	if err := again.State.Replay(past); err != nil {
+		t.Fatal(err)
+	}
+	again.Open = Resumed{Config: spareConfig()}
+	asked := 0
+	again.Recover = func(_ context.Context, e AttemptStarted) runner.Result {
+		asked++
+		return runner.Result{Outcome: runner.Interrupted}
+	}
+	if end := again.run(t); end.Status != "complete" || asked != 3 || again.State.Ledger.Spent() != 3000 {
+		t.Fatalf("%+v, %d were closed", end, asked)
+	}
+}
