@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"wavex/internal/claude/statement"
 )
@@ -89,7 +90,7 @@ func fakeCLI(args []string) int {
 func (f *fake) misbehaves() (code int, ends bool) {
 	switch f.lie {
 	case "hang":
-		select {}
+		<-time.After(time.Hour) // a bare select would be a deadlock for the runtime
 	case "garbage":
 		fmt.Println("hello")
 		fmt.Println(`{"type":`)
