@@ -18,9 +18,9 @@ import (
 	"wavex/internal/fakeapi"
 )
 
-// A process without a prompt asks the API nothing and leaves its session id to others, and it
-// has read the project's instructions, agents and settings by then. Its session is that of the
-// process that gets the prompt.
+// A process without a prompt asks the API nothing and leaves its session id to others. When it
+// reads the project's instructions is left open: on an idle machine before its prompt, on a busy
+// one sometimes with it. So wavex drops a spare when they change (TestSpareFits in runner).
 func TestProcessBeforeItsPrompt(t *testing.T) {
 	t.Parallel()
 	srv := serve(t, fakeapi.Text("one").Costing(use))
@@ -48,8 +48,8 @@ func TestProcessBeforeItsPrompt(t *testing.T) {
 	if e := p.end(); e.exit != 0 || e.result(t).SessionID != session {
 		t.Errorf("exit %d, %s", e.exit, e.stderr)
 	}
-	if asked := srv.Messages(nil); len(asked) != 1 || !strings.Contains(asked[0].Users(), "Rule of before") {
-		t.Error("it reads CLAUDE.md with its prompt: then a spare need not look at it")
+	if asked := srv.Messages(nil); len(asked) != 1 || !strings.Contains(asked[0].Users(), "Rule of ") {
+		t.Error("the prompt goes without CLAUDE.md")
 	}
 }
 
