@@ -1,6 +1,5 @@
-// This file words a verdict: for the retry prompt (the texts of <analysis> and
-// <suggested_fix>; escaping them is the prompt's business), for displays, and for
-// the next panel. It decides nothing.
+// This file words a verdict for the retry prompt (the texts of <analysis> and <suggested_fix>,
+// which the prompt escapes), for displays, and for the next panel. It decides nothing.
 
 package counsel
 
@@ -10,8 +9,8 @@ import (
 	"strings"
 )
 
-// analysis is the text for <analysis>. Dissent is a section of its own in the prompt,
-// and is not repeated here. split says that it is as strong as the lead.
+// analysis returns the text for <analysis>. It leaves out the dissent, which has a section of its
+// own in the prompt. split means that the dissent is as strong as the lead.
 func analysis(lead Opinion, split bool) string {
 	var b strings.Builder
 	b.WriteString(lead.Diagnosis)
@@ -27,12 +26,12 @@ func analysis(lead Opinion, split bool) string {
 	return headTail(b.String(), maxAnalysis)
 }
 
-// fix is the text for <suggested_fix>.
+// fix returns the text for <suggested_fix>.
 func fix(lead Opinion) string {
 	var b strings.Builder
 	switch lead.Action {
 	case Amend:
-		// The agent must not take this as leave to edit its own checks.
+		// The agent must not take this as permission to edit its own checks.
 		b.WriteString("The experts hold that the task's own words or checks are at fault. Those are not yours to change: " +
 			"do what can be done within them, and report plainly where they are wrong. Their proposal: ")
 	case Split:
@@ -44,8 +43,8 @@ func fix(lead Opinion) string {
 	return headTail(b.String(), maxFix)
 }
 
-// Line is the verdict in one line of at most 300 bytes, for displays and journals.
-// It holds no control characters.
+// Line returns the verdict in one line of at most 300 bytes without control characters, for
+// displays and journals.
 func (v Verdict) Line() string {
 	if v.Unavailable != "" {
 		return oneLine("counsel unavailable: "+v.Unavailable, 300)
@@ -63,8 +62,8 @@ func (v Verdict) Line() string {
 		by, v.Action, agree, v.Confidence, v.Cost.Spent(), v.Fix), 300)
 }
 
-// Advice is the advice in one line of at most 400 bytes, for Case.Earlier of the next
-// panel; "" when there was none.
+// Advice returns the advice in one line of at most 400 bytes, for Case.Earlier of the next panel,
+// or "" if there was none.
 func (v Verdict) Advice() string {
 	if v.Unavailable != "" {
 		return ""
@@ -72,8 +71,8 @@ func (v Verdict) Advice() string {
 	return oneLine(string(v.Action)+": "+v.Fix, 400)
 }
 
-// Experts lists those who answered, for Case.Consulted of the next panel. One who
-// was unavailable was not consulted and may be asked again.
+// Experts returns the names of the experts that answered, for Case.Consulted of the next panel.
+// An expert that was unavailable is left out and may be asked again.
 func (v Verdict) Experts() []string {
 	var names []string
 	for _, o := range v.Opinions {

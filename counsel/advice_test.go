@@ -43,7 +43,7 @@ func TestAdviceWords(t *testing.T) {
 	}
 }
 
-// An agent told that the checks are wrong would edit them, unless told not to.
+// An agent that reads that the checks are wrong would edit them unless told not to.
 func TestAdviceAgainstTheTaskIsNoLeaveToChangeIt(t *testing.T) {
 	t.Parallel()
 	for action, want := range map[Action]string{
@@ -105,7 +105,8 @@ func TestSchemaIsTheStruct(t *testing.T) {
 	same(t, "actions", actions.Enum, []Action{Retry, Amend, Split, Abandon})
 }
 
-// What the schema admits is read, and what it refuses is refused.
+// The reader accepts every answer that the schema accepts, and refuses every answer that it
+// refuses.
 func TestSchemaAndReaderAgree(t *testing.T) {
 	t.Parallel()
 	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(OpinionSchema))

@@ -1,7 +1,7 @@
-// This file puts a question to the Messages API directly (--counsel-via api), for
-// panels that need no process. Plain HTTP over go-retryablehttp: one endpoint does
-// not pay for anthropic-sdk-go, which adds 8 MB and OpenTelemetry, and looks for
-// credentials in the environment on its own. It knows no experts.
+// This file puts a question to the Messages API directly (--counsel-via api), for panels that
+// need no process. It uses plain HTTP over go-retryablehttp. anthropic-sdk-go would add 8 MB and
+// OpenTelemetry for one endpoint, and it looks for credentials in the environment by itself. This
+// file knows no experts.
 
 package counsel
 
@@ -25,18 +25,18 @@ import (
 	"wavex/runner"
 )
 
-// API asks the Messages API. It is a Caller, and may be used from several
-// goroutines. Its key goes into the request's header and nowhere else.
+// API asks the Messages API. It is a Caller and is safe for concurrent use. It sends its key in
+// the request's header and nowhere else.
 type API struct {
-	BaseURL string        // "": https://api.anthropic.com
+	BaseURL string        // "" means https://api.anthropic.com
 	Key     string        // sent as x-api-key
-	Model   string        // for questions that name none
-	Client  *http.Client  // nil: a new one for each call, which leaves no connections behind
-	Prices  budget.Prices // what the tokens cost
-	Retries int           // after 429, 5xx or a refused connection; 0: 4, negative: none
-	Wait    time.Duration // before the first retry, doubling from there; 0: 1 s
+	Model   string        // for questions that do not name a model
+	Client  *http.Client  // nil means a new client for each call, which leaves no open connections
+	Prices  budget.Prices // prices of the tokens
+	Retries int           // retries after 429, 5xx or a refused connection; 0 means 4, negative means none
+	Wait    time.Duration // before the first retry, doubled for each further one; 0 means 1 s
 
-	Secrets runner.Redactor // for the files that are kept of a question; nil: they are kept as they are
+	Secrets runner.Redactor // for the files that are kept of a question; nil means that they are kept unchanged
 }
 
 const (
@@ -49,9 +49,8 @@ const (
 	maxOutput = 4096 // tokens of an answer
 	minOutput = 256  // a cap that buys less is not worth the call
 
-	// Input is estimated, before the call, at one token for two bytes, and
-	// tokensAround for what the API adds around a forced tool: more than real texts
-	// take, so that the cap holds.
+	// Before the call the input is estimated at one token for two bytes, and tokensAround for the
+	// text that the API adds around a forced tool. Real texts take less, so the cap holds.
 	bytesPerToken = 2
 	tokensAround  = 500
 
@@ -64,13 +63,14 @@ var errCallSlow = errors.New("no answer from the API in time")
 // String and GoString keep the key out of logs.
 func (a *API) String() string { return "the Messages API at " + host(a.base()) }
 
-// GoString is String.
+// GoString returns the same text as String.
 func (a *API) GoString() string { return a.String() }
 
-// Ask puts q to the model. A schema is honoured by a tool the model is forced to use;
-// max_tokens is what q.Cap can pay for. The cost is priced from the reported usage
-// (Priced "stream"), or, where the API may have worked without our learning the
-// usage, counted at its worst ("cap"). q.Tools must be empty: nobody would run them.
+// Ask puts q to the model. It enforces a schema with a tool that the model is forced to use, and
+// sets max_tokens to the number of tokens that q.Cap can pay for. The cost is computed from the
+// reported usage (Priced "stream"). If the API may have worked but its usage is unknown, the cost
+// is the highest possible one (Priced "cap"). q.Tools must be empty, because the API has no tools
+// to run.
 func (a *API) Ask(ctx context.Context, q runner.Question) runner.Answer {
 	start := time.Now()
 	timeout := q.Timeout
@@ -122,7 +122,7 @@ func (a *API) ask(ctx context.Context, q runner.Question) runner.Answer {
 	}
 
 	status, reply, unsure, err := a.post(ctx, endpoint.JoinPath("v1", "messages").String(), body)
-	// What was paid for is worth more than its log: a log that cannot be written now is let go.
+	// The answer is already paid for. A log that cannot be written must not lose it.
 	_ = a.keep(q.LogDir, "result.json", reply)
 	switch {
 	case err != nil:
@@ -164,7 +164,8 @@ type apiChoice struct {
 
 var errCapTooSmall = errors.New("the cap is too small for one answer")
 
-// request builds the body, and tells the answer's limit in tokens and what the call can cost at worst.
+// request returns the body, the limit of the answer in tokens, and the highest possible cost of
+// the call.
 func (a *API) request(q runner.Question, model string) (body []byte, tokens int64, worst budget.USD, err error) {
 	r := apiRequest{Model: model, MaxTokens: maxOutput, System: q.System,
 		Messages: []apiMessage{{Role: "user", Content: q.Prompt}}}
@@ -177,7 +178,7 @@ func (a *API) request(q runner.Question, model string) (body []byte, tokens int6
 	worst = q.Cap
 	if _, known := cost(0); known {
 		if q.Cap > 0 {
-			// The first count of tokens that the cap does not pay for, less one.
+			// Search returns the largest number of tokens that the cap pays for.
 			r.MaxTokens = int64(sort.Search(maxOutput, func(n int) bool {
 				c, _ := cost(int64(n) + 1)
 				return c > q.Cap
@@ -213,7 +214,7 @@ type apiReply struct {
 	} `json:"usage"`
 }
 
-// read turns a response of status 200 into an answer.
+// read converts a response of status 200 into an answer.
 func (a *API) read(q runner.Question, model string, data []byte, tokens int64, worst budget.USD) runner.Answer {
 	var r apiReply
 	if err := json.Unmarshal(data, &r); err != nil || r.Content == nil {
@@ -261,7 +262,7 @@ func (a *API) base() string {
 	return a.BaseURL
 }
 
-// scrub removes the key from a text that others had a hand in.
+// scrub removes the key from s, which may hold foreign text.
 func (a *API) scrub(s string) string {
 	if key := a.key(); key != "" {
 		s = strings.ReplaceAll(s, key, "[key]")
@@ -269,7 +270,7 @@ func (a *API) scrub(s string) string {
 	return s
 }
 
-// key is the key without the newline that files and shells leave behind.
+// key returns the key without the newline that files and shells append.
 func (a *API) key() string { return strings.TrimSpace(a.Key) }
 
 func host(raw string) string {
@@ -279,7 +280,7 @@ func host(raw string) string {
 	return "an unreadable URL"
 }
 
-// keep writes a file of the question, without secrets.
+// keep writes a file of the question, with secrets removed.
 func (a *API) keep(dir, name string, data []byte) error {
 	if dir == "" {
 		return nil
@@ -293,7 +294,7 @@ func (a *API) keep(dir, name string, data []byte) error {
 	return wary.Write(filepath.Join(dir, name), data, 0o600)
 }
 
-// readAll reads a bounded response.
+// readAll reads a response of at most maxReply bytes.
 func readAll(r io.Reader) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxReply+1))
 	if err == nil && len(data) > maxReply {

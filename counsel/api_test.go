@@ -21,8 +21,8 @@ import (
 
 const testKey = "sk-ant-very-secret"
 
-// apiServer answers each request by the next of its replies, and fails the test for
-// requests beyond them and for replies nobody asked for.
+// apiServer answers each request with the next of its replies. It fails the test for a request
+// without a reply and for a reply that was not requested.
 type apiServer struct {
 	*httptest.Server
 	mu     sync.Mutex
@@ -142,7 +142,7 @@ func TestAPIFreeText(t *testing.T) {
 	if strings.Contains(string(s.bodies[0]), "tool") {
 		t.Error("free text needs no tool")
 	}
-	// The API names a model without a price; the one asked for has one.
+	// The API names a model without a price; the requested model has one.
 	same(t, "priced", ans.Priced, "stream")
 }
 
@@ -195,7 +195,7 @@ func TestAPIFailures(t *testing.T) {
 	}
 }
 
-// transport answers without a network, so that time can be simulated.
+// transport answers without a network, so that the test can simulate time.
 type transport func(*http.Request) (*http.Response, error)
 
 func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
@@ -213,7 +213,8 @@ func TestAPITimeout(t *testing.T) {
 		same(t, "outcome", ans.Outcome, runner.TimedOut)
 		same(t, "reason", ans.Reason, "no answer from the API in time")
 		same(t, "duration", ans.Duration, time.Minute)
-		// It may have worked on: counted at the worst that these tokens can cost, within the cap.
+		// The API may have gone on working. The cost is the highest possible one for these
+		// tokens, within the cap.
 		if ans.Priced != "cap" || ans.Cost <= 0 || ans.Cost > q.Cap {
 			t.Errorf("cost %d by %q", ans.Cost, ans.Priced)
 		}
@@ -270,7 +271,7 @@ func TestAPICapBoundsTheAnswer(t *testing.T) {
 	}
 }
 
-// None of these is worth a request.
+// The API refuses each of these without a request.
 func TestAPIRefusesByItself(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(profileDir(t, map[string]string{"f": ""}), "f")
@@ -331,7 +332,7 @@ func TestAPIUnreachable(t *testing.T) {
 	}
 }
 
-// A redirect would carry the key to whoever it names.
+// A redirect would carry the key to another host.
 func TestAPIFollowsNoRedirect(t *testing.T) {
 	t.Parallel()
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the redirect was followed") }))

@@ -1,6 +1,6 @@
-// This file carries a request of the Messages API and tells how it failed. Nothing
-// is sent twice that may have been paid for already: only answers that say the API did no work, and
-// connections that never came about, are retried. It reads no answer.
+// This file sends a request to the Messages API and classifies its failures. It never sends again
+// a request that may have been paid for: it retries only answers that say the API did no work,
+// and connections that were never established. It reads no answer.
 
 package counsel
 
@@ -20,8 +20,8 @@ import (
 	"wavex/runner"
 )
 
-// post sends the body until there is an answer worth keeping. unsure tells that the
-// API may have worked, and charged, although there is no whole answer.
+// post sends the body, with retries. unsure reports whether the API may have worked, and charged,
+// although there is no complete answer.
 func (a *API) post(ctx context.Context, endpoint string, body []byte) (status int, reply []byte, unsure bool, err error) {
 	req, err := retryablehttp.NewRequestWithContext(ctx, http.MethodPost, endpoint, body)
 	if err != nil {
@@ -63,14 +63,14 @@ func (a *API) post(ctx context.Context, endpoint string, body []byte) (status in
 	return resp.StatusCode, reply, err != nil && resp.StatusCode == http.StatusOK, err
 }
 
-// asksForMore tells that the API wants a longer pause than a panel is worth: the
-// retry goes on without its advice then.
+// asksForMore reports whether the API asks for a longer pause than a panel is worth. The retry of
+// the task then goes on without advice.
 func asksForMore(resp *http.Response) bool {
-	// With no time of its own, DefaultBackoff is what Retry-After says.
+	// With zero wait times DefaultBackoff returns the pause of Retry-After.
 	return retryablehttp.DefaultBackoff(0, 0, 0, resp) > maxWait
 }
 
-// client is the HTTP client, without redirects: they would carry the key elsewhere.
+// client returns the HTTP client. It follows no redirects, which would carry the key elsewhere.
 func (a *API) client() *http.Client {
 	c := cleanhttp.DefaultClient()
 	if a.Client != nil {
@@ -81,7 +81,7 @@ func (a *API) client() *http.Client {
 	return c
 }
 
-// neverSent tells that the request did not leave: the connection failed before it.
+// neverSent reports whether the connection failed before the request was sent.
 func neverSent(err error) bool {
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
 		return true
@@ -90,8 +90,8 @@ func neverSent(err error) bool {
 	return ok
 }
 
-// failed is the answer where there was none to read. The URL is left out of the
-// reason: it may hold a password.
+// failed returns the answer to a call without a response. Its reason omits the URL, which may
+// hold a password.
 func failed(ctx context.Context, err error) runner.Answer {
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errCallSlow), errors.Is(cause, errSlow):
@@ -105,8 +105,8 @@ func failed(ctx context.Context, err error) runner.Answer {
 	return runner.Answer{Outcome: runner.Throttled, Reason: "the API cannot be reached: " + err.Error()}
 }
 
-// refused is the answer to a status other than 200, by its number and the error's
-// type; the message is for people only.
+// refused returns the answer to a status other than 200, classified by its number and the type of
+// the error. The message is for people only.
 func refused(status int, reply []byte) runner.Answer {
 	var e struct {
 		Error struct {

@@ -1,6 +1,5 @@
-// This file words a case for a model: the system prompt of an expert, and the case
-// as the prompt. What agents and tools said is fenced as data and cut to size. It
-// calls nobody.
+// This file words a case for a model: the system prompt of an expert, and the case as the prompt.
+// It fences the texts of agents and tools as data and cuts them to size. It makes no calls.
 
 package counsel
 
@@ -13,8 +12,8 @@ import (
 	"wavex/internal/verify"
 )
 
-// maxPrompt bounds the prompt of one call, in bytes; with the largest profile, the
-// frame and the schema a request stays below 12 KB.
+// maxPrompt bounds the prompt of one call, in bytes. With the largest profile, the frame and the
+// schema a request stays below 12 KB.
 const maxPrompt = 9500
 
 // frame follows every profile. It is short because every call pays for it.
@@ -23,15 +22,15 @@ approach: what the next attempt does differently, in steps; not what was already
 
 const noTools = "\nYou have no tools; answer from the evidence."
 
-// section is one piece of evidence. title is ours, body is not.
+// section is one piece of evidence. The title is a constant of wavex; the body is untrusted.
 type section struct {
 	title string
 	body  string
 	limit int // bytes of body
 }
 
-// brief is the case as a prompt of at most maxPrompt bytes. extra sections come last,
-// and with them the case's own are cut to half.
+// brief returns the case as a prompt of at most maxPrompt bytes. The extra sections come last;
+// with them the case's own sections are cut to half their limits.
 func brief(c Case, extra ...section) string {
 	secs := caseSections(c)
 	if len(extra) > 0 {
@@ -48,7 +47,7 @@ func brief(c Case, extra ...section) string {
 	return head + fenced(secs)
 }
 
-// caseSections lists the evidence; their limits sum to at most 8300 bytes.
+// caseSections returns the evidence. The limits sum to at most 8300 bytes.
 func caseSections(c Case) []section {
 	secs := []section{
 		{"task", strings.TrimSpace(c.Subject + "\n" + c.Description), 1200},
@@ -66,7 +65,7 @@ func caseSections(c Case) []section {
 		section{"must not happen", list(c.MustNot), 200})
 }
 
-// maxChecks is how many failed checks are shown with their output.
+// maxChecks is the number of failed checks that are shown with their output.
 const maxChecks = 3
 
 func checkSections(checks []verify.Evidence, room int) []section {
@@ -99,7 +98,7 @@ func checkSections(checks []verify.Evidence, room int) []section {
 	return append(secs, section{"other checks", strings.Join(others, "\n"), rest})
 }
 
-// covered tells whether the detail only repeats a failed check's output.
+// covered reports whether the detail only repeats the output of a failed check.
 func covered(c Case) bool {
 	detail := strings.TrimSpace(c.Detail)
 	for _, ev := range c.Checks {
@@ -121,9 +120,9 @@ func list(items []string) string {
 	return b.String()
 }
 
-// fenced puts each section that is not empty between tags which the evidence cannot
-// close: their name holds a digest of the evidence itself, so no text can contain
-// it. Escaping would be the alternative; it would alter the code under diagnosis.
+// fenced puts each section that is not empty between tags that the evidence cannot close: the
+// tags' name holds a digest of the evidence itself, so no text can contain it. Escaping would
+// alter the code under diagnosis.
 func fenced(secs []section) string {
 	sum := sha256.New()
 	var full []section

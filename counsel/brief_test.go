@@ -63,7 +63,7 @@ func TestBriefKeepsHeadAndTail(t *testing.T) {
 	}
 }
 
-// Evidence cannot leave its fence, whatever it holds, and the whole is bounded.
+// Evidence cannot leave its fence whatever it holds, and the whole prompt is bounded.
 func TestBriefIsFenced(t *testing.T) {
 	t.Parallel()
 	open := regexp.MustCompile(`(?m)^<(data-[0-9a-f]{8}) `)
@@ -111,7 +111,7 @@ func TestBriefIsFenced(t *testing.T) {
 	})
 }
 
-// What an agent could have written down from an earlier prompt does not close this one.
+// A tag that an agent copied from an earlier prompt does not close the fence of this one.
 func TestFenceFollowsTheEvidence(t *testing.T) {
 	t.Parallel()
 	tag := regexp.MustCompile(`data-[0-9a-f]{8}`)

@@ -30,8 +30,8 @@ func item(dimension, question string, proposals ...string) string {
 	return string(b)
 }
 
-// Each expert is asked once, for all of its dimensions, with its share; the answers come
-// in the order of the gaps; what nobody asked for, and half answers, are left out.
+// Each expert is asked once, for all of its dimensions, with its share. The answers come in the
+// order of the gaps. Answers about other dimensions, and half answers, are left out.
 func TestClarify(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)

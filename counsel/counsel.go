@@ -1,6 +1,6 @@
-// Package counsel convenes panels of experts: it picks who is asked, puts the case
-// to them in parallel, and tallies their opinions into one verdict. It does not
-// know the scheduler, and it decides nothing about the run.
+// Package counsel convenes panels of experts: it picks the experts, puts the case to them in
+// parallel, and tallies their opinions into one verdict. It does not know the scheduler, and it
+// decides nothing about the run.
 package counsel
 
 import (
@@ -13,16 +13,15 @@ import (
 	"wavex/runner"
 )
 
-// Caller puts one question to a model. A panel calls Ask once per expert, from
-// several goroutines at the same time, and once more for a chair. Ask may block; it
-// returns promptly when ctx ends or when the question's own Timeout has passed, and
-// it says in the Answer what was spent, also when there is no answer. *runner.Agent
-// (the claude CLI) and *API (the Messages API) are the implementations.
+// Caller puts one question to a model. A panel calls Ask once per expert, from several goroutines
+// at the same time, and once more for a chair. Ask may block. It must return promptly when ctx is
+// done or when the question's own Timeout has passed, and the Answer must hold the cost even if
+// there is no answer. *runner.Agent (the claude CLI) and *API (the Messages API) implement it.
 type Caller interface {
 	Ask(ctx context.Context, q runner.Question) runner.Answer
 }
 
-// Mode is what a panel is convened for.
+// Mode is the purpose of a panel.
 type Mode string
 
 // The modes.
@@ -33,36 +32,36 @@ const (
 	Clarify  Mode = "clarify"  // a request is too vague
 )
 
-// Case is what a panel is told about a stuck task. It is plain data.
+// Case is the description of a stuck task that a panel reads. It is plain data.
 type Case struct {
 	Run         string            `json:"run"`
 	Task        string            `json:"task"`
 	Subject     string            `json:"subject"`
 	Description string            `json:"description,omitempty"`
 	Attempt     int               `json:"attempt"` // the attempt that failed, from 1
-	Retries     int               `json:"retries"` // how many more are allowed
+	Retries     int               `json:"retries"` // the number of further attempts allowed
 	Outcome     runner.Outcome    `json:"outcome"`
 	Reason      string            `json:"reason"`
 	Detail      string            `json:"detail,omitempty"`
-	Report      string            `json:"report,omitempty"` // the agent's last words; untrusted
+	Report      string            `json:"report,omitempty"` // the agent's last message; untrusted
 	Checks      []verify.Evidence `json:"checks,omitempty"`
-	Diff        string            `json:"diff,omitempty"` // what the attempt changed, head and tail
+	Diff        string            `json:"diff,omitempty"` // the attempt's changes, head and tail
 	Signature   string            `json:"signature,omitempty"`
 	History     []string          `json:"history,omitempty"`    // earlier attempts' reasons, oldest first
 	Earlier     []string          `json:"earlier,omitempty"`    // advice already followed, oldest first
 	Consulted   []string          `json:"consulted,omitempty"`  // experts already asked about this task
-	SameError   bool              `json:"same_error,omitempty"` // the signature is that of the attempt before
+	SameError   bool              `json:"same_error,omitempty"` // the signature equals that of the attempt before
 	Aspects     []string          `json:"aspects,omitempty"`
 	Files       []string          `json:"files,omitempty"`
 	MustNot     []string          `json:"must_not,omitempty"`
-	Cap         budget.USD        `json:"cap"` // micro-dollars for the whole panel; 0: no cap
+	Cap         budget.USD        `json:"cap"` // micro-dollars for the whole panel; 0 means no cap
 	Dir         string            `json:"dir"`
 	LogDir      string            `json:"log_dir"`
 	Thorough    bool              `json:"thorough,omitempty"` // the third failure: a wider panel
-	Rehearse    json.RawMessage   `json:"rehearse,omitempty"` // handed to each question as it is; for the rehearsal agent only
+	Rehearse    json.RawMessage   `json:"rehearse,omitempty"` // passed to each question unchanged; for the rehearsal agent only
 }
 
-// Action is what an expert would do next.
+// Action is the next step that an expert proposes.
 type Action string
 
 // The actions.
@@ -85,24 +84,24 @@ type Opinion struct {
 	Cause       string     `json:"cause"`
 	Approach    string     `json:"approach"`
 	Confidence  float64    `json:"confidence"` // 0 to 1
-	Falsifier   string     `json:"falsifier"`  // what would show the diagnosis to be wrong
+	Falsifier   string     `json:"falsifier"`  // the observation that would show the diagnosis to be wrong
 	Action      Action     `json:"action"`
 	Unavailable string     `json:"unavailable,omitempty"` // why there is no opinion
 	Cost        budget.USD `json:"cost"`
 }
 
-// Verdict is what a panel came to. When Unavailable is not empty there is no advice
-// and the retry goes on with the error alone.
+// Verdict is the result of a panel. If Unavailable is not empty there is no advice, and the retry
+// goes on with the error alone.
 type Verdict struct {
 	Unavailable string     `json:"unavailable,omitempty"`
 	Analysis    string     `json:"analysis,omitempty"` // for <analysis>
 	Fix         string     `json:"fix,omitempty"`      // for <suggested_fix>
 	Action      Action     `json:"action,omitempty"`
 	Confidence  float64    `json:"confidence,omitempty"`
-	Agreement   float64    `json:"agreement,omitempty"` // 0 to 1: share of those who answered behind this action and a similar approach
+	Agreement   float64    `json:"agreement,omitempty"` // 0 to 1: share of the answers that support this action and a similar approach
 	Tradeoff    bool       `json:"tradeoff,omitempty"`  // a genuine split: the dissent is as strong as the advice
 	Dissent     []string   `json:"dissent,omitempty"`
 	Opinions    []Opinion  `json:"opinions,omitempty"` // in the order the experts were chosen
-	Chair       *Opinion   `json:"chair,omitempty"`    // the chair's ruling, where one was called
-	Cost        budget.USD `json:"cost"`               // micro-dollars of all experts and the chair, also of those who failed
+	Chair       *Opinion   `json:"chair,omitempty"`    // the chair's ruling, if a chair was called
+	Cost        budget.USD `json:"cost"`               // micro-dollars of all experts and the chair, including failed calls
 }

@@ -16,8 +16,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fake is a scripted Caller: an answer for each name that may ask. A question nobody
-// scripted, and an answer nobody asked for, fail the test.
+// fake is a scripted Caller with an answer for each name that may ask. A question without a
+// script, and an answer that is never requested, fail the test.
 type fake struct {
 	t       *testing.T
 	answers map[string]func(context.Context, runner.Question) runner.Answer
@@ -59,7 +59,7 @@ func (f *fake) says(expert string, a runner.Answer) {
 	f.on(expert, func(context.Context, runner.Question) runner.Answer { return a })
 }
 
-// opinion is a good answer that costs cost.
+// opinion returns a good answer that costs cost.
 func opinion(action Action, approach string, confidence float64, cost budget.USD) runner.Answer {
 	data, err := json.Marshal(map[string]any{
 		"diagnosis": "the sum is a product", "cause": "a wrong operator", "approach": approach,
@@ -70,7 +70,7 @@ func opinion(action Action, approach string, confidence float64, cost budget.USD
 	return runner.Answer{Outcome: runner.Done, Structured: data, Cost: cost}
 }
 
-// stuck is a small case of which Pick makes debugger and tester.
+// stuck returns a small case for which Pick chooses debugger and tester.
 func stuck() Case {
 	return Case{
 		Run: "r1", Task: "T-002", Subject: "Add the function Sum", Description: "Write sum.go with a function Sum(a, b int) int.",

@@ -1,7 +1,6 @@
-// This file tells kinds: what kind of failure a case is, by its outcome and by what
-// the failed checks printed, and what kinds of files it is about. Kinds choose
-// experts and group statistics, nothing else hangs on them, so that a word matched
-// by mistake costs little.
+// This file classifies a case: the kind of failure, by its outcome and the output of the failed
+// checks, and the kinds of files it is about. Kinds only choose experts and group statistics, so
+// a word that matches by mistake costs little.
 
 package counsel
 
@@ -14,10 +13,10 @@ import (
 	"wavex/runner"
 )
 
-// anyFailure in a profile fits every failure, weakly.
+// anyFailure in a profile matches every failure, with a low weight.
 const anyFailure = "any"
 
-// Kinds that do not come from words in an output.
+// Kinds that are not derived from words in an output.
 const (
 	kindUnchanged = "unchanged" // files were to be edited and nothing changed
 	kindRepeated  = "repeated"  // the same error again, or a third failure
@@ -46,7 +45,7 @@ func kindRules() []kindRule {
 	}
 }
 
-// FailureKinds lists the kinds of failure that profiles may name, "any" aside.
+// FailureKinds returns the kinds of failure that profiles may name, except "any".
 func FailureKinds() []string {
 	var kinds []string
 	for _, r := range kindRules() {
@@ -58,8 +57,8 @@ func FailureKinds() []string {
 	return append(kinds, kindUnchanged, kindRepeated)
 }
 
-// Kinds tells what kinds of failure the case is, sorted. It looks at the outcome, the
-// reason, and what the failed checks printed; never at the agent's own words.
+// Kinds returns the kinds of failure of the case, sorted. It reads the outcome, the reason, and
+// the output of the failed checks, but never the agent's own words.
 func Kinds(c Case) []string {
 	var text strings.Builder
 	text.WriteString(c.Reason + "\n" + c.Detail + "\n")
@@ -86,8 +85,8 @@ func Kinds(c Case) []string {
 	return normal(kinds)
 }
 
-// fileKinds tells what kinds of files the paths are: extensions without the dot,
-// the whole name of a file without one, and "test" and "ci". Sorted.
+// fileKinds returns the kinds of the paths, sorted: extensions without the dot, the whole name of
+// a file without extension, "test" and "ci".
 func fileKinds(files []string) []string {
 	var kinds []string
 	for _, f := range files {

@@ -1,5 +1,5 @@
-// This file is the form of an opinion on the wire: its schema, and the reading of
-// what a model answered. It trusts nothing that it reads.
+// This file defines the form of an opinion on the wire: its schema, and the reading of a model's
+// answer, which is untrusted.
 
 package counsel
 
@@ -13,8 +13,8 @@ import (
 	"wavex/runner"
 )
 
-// OpinionSchema is the JSON Schema of an expert's answer. It is small because every
-// call pays for it; lengths are bounded on reading instead.
+// OpinionSchema is the JSON Schema of an expert's answer. It is small because every call pays for
+// it. Reading bounds the lengths instead.
 const OpinionSchema = `{"type":"object","properties":{` +
 	`"diagnosis":{"type":"string"},` +
 	`"cause":{"type":"string"},` +
@@ -25,10 +25,12 @@ const OpinionSchema = `{"type":"object","properties":{` +
 	`"required":["diagnosis","cause","approach","confidence","falsifier","action"],` +
 	`"additionalProperties":false}`
 
-// maxWords bounds each text of an opinion, in bytes: it ends in a prompt and in the journal.
+// maxWords bounds each text of an opinion, in bytes, because it goes into a prompt and into the
+// journal.
 const maxWords = 1200
 
-// reply is what OpinionSchema describes. Pointers tell absence from emptiness.
+// reply is an answer that follows OpinionSchema. Pointers distinguish absent values from empty
+// ones.
 type reply struct {
 	Diagnosis  *string  `json:"diagnosis"`
 	Cause      *string  `json:"cause"`
@@ -38,8 +40,8 @@ type reply struct {
 	Action     *Action  `json:"action"`
 }
 
-// opine turns an answer into an opinion, unavailable with its reason where the call
-// failed or the answer is nonsense. The cost is counted either way.
+// opine converts an answer into an opinion. The opinion is unavailable, with its reason, if the
+// call failed or the answer is nonsense. The cost counts either way.
 func opine(expert string, a runner.Answer) Opinion {
 	o := Opinion{Expert: expert, Cost: max(0, a.Cost)}
 	if a.Outcome != runner.Done {
@@ -58,8 +60,8 @@ func opine(expert string, a runner.Answer) Opinion {
 	return o
 }
 
-// read fills the opinion. Its errors never quote the answer: it is untrusted, and
-// they end in displays.
+// read fills the opinion. Its errors never quote the answer, because the answer is untrusted and
+// errors are displayed.
 func (o *Opinion) read(data json.RawMessage) error {
 	if len(data) == 0 {
 		return errors.New("it is empty")

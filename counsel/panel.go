@@ -1,6 +1,6 @@
-// This file convenes a panel: it asks the chosen experts in parallel, each within
-// its share of the money, and hands their opinions to the tally. It decides nothing
-// about the run, and starts no process itself.
+// This file convenes a panel: it asks the chosen experts in parallel, each within its share of
+// the cap, and passes their opinions to the tally. It decides nothing about the run, and starts
+// no process itself.
 
 package counsel
 
@@ -20,21 +20,21 @@ import (
 	"wavex/runner"
 )
 
-// Panel asks experts about a case. Its zero value lacks only the Caller.
+// Panel asks experts about a case. The Caller is required; the other fields may be zero.
 type Panel struct {
 	Caller  Caller
-	Experts *Roster       // nil: the embedded ones
-	Chair   bool          // where the experts disagree, one more call weighs their opinions
-	Timeout time.Duration // wall clock of one call; 0: 5 minutes
-	Model   string        // "": the caller's own choice
-	Blind   bool          // the caller runs no tools, as over the Messages API: none are offered to reviewers and judges
-	Tools   []string      // read-only tools the experts may use; empty: none, which is what a lean call costs least with
+	Experts *Roster       // nil means the embedded ones
+	Chair   bool          // if the experts disagree, one more call weighs their opinions
+	Timeout time.Duration // wall clock of one call; 0 means 5 minutes
+	Model   string        // "" means the caller's own choice
+	Blind   bool          // the caller runs no tools, as with the Messages API: reviewers and judges get none
+	Tools   []string      // read-only tools that the experts may use; a call without tools costs least
 }
 
 const (
 	defaultTimeout = 5 * time.Minute
-	// stopGrace is what a caller gets beyond Timeout to end its call in its own way,
-	// which tells the cost; only then is it cut off.
+	// stopGrace is the time that a caller gets beyond Timeout to end its call by itself, which
+	// yields the cost. Then the call is cancelled.
 	stopGrace = 30 * time.Second
 )
 
@@ -48,11 +48,11 @@ var (
 	errFunds = errors.New("the cap cannot be shared among the experts")
 )
 
-// Diagnose asks a panel why a task is stuck. It asks 2 experts, or 3 where the case
-// is Thorough, in parallel, each with an equal share of the case's cap (with Chair, the
-// chair's share is set aside too). It returns when all calls have ended. An expert whose
-// call fails, times out, panics or answers nonsense is unavailable, with the reason
-// and the cost in its opinion; when nobody answers, Verdict.Unavailable says why.
+// Diagnose asks a panel why a task is stuck. It asks 2 experts, or 3 if the case is Thorough, in
+// parallel, each with an equal share of the case's cap (with Chair, the chair's share is set
+// aside too). It returns when all calls have ended. An expert whose call fails, times out, panics
+// or answers nonsense is unavailable; its opinion holds the reason and the cost. If no expert
+// answers, Verdict.Unavailable holds the reason.
 func (p *Panel) Diagnose(ctx context.Context, c Case) Verdict {
 	roster := p.Experts
 	if roster == nil {
@@ -90,8 +90,8 @@ func (p *Panel) Diagnose(ctx context.Context, c Case) Verdict {
 	return v
 }
 
-// shareOf is one seat's part of the cap; a cap of 0 is none. A share that rounds to
-// nothing is an error, because a question's cap of 0 would mean no cap at all.
+// shareOf returns one seat's share of the cap. A cap of 0 means no cap. A share that rounds to 0
+// is an error, because it would mean no cap at all.
 func shareOf(limit budget.USD, seats int) (budget.USD, error) {
 	if limit == 0 {
 		return 0, nil
@@ -126,9 +126,10 @@ func (p *Panel) timeout() time.Duration {
 	return defaultTimeout
 }
 
-// ask puts the questions in parallel and waits for all; answer i is to question i.
+// ask puts the questions in parallel and waits for all answers. answers[i] belongs to qs[i].
 func (p *Panel) ask(ctx context.Context, qs []runner.Question) []runner.Answer {
-	// Written by index: conc v0.3.0's ResultPool returns results as they end.
+	// Goroutines write by index, because the ResultPool of conc v0.3.0 returns results in the
+	// order in which they end.
 	answers := make([]runner.Answer, len(qs))
 	panel := pool.New().WithMaxGoroutines(len(qs))
 	for i, q := range qs {
@@ -138,7 +139,7 @@ func (p *Panel) ask(ctx context.Context, qs []runner.Question) []runner.Answer {
 	return answers
 }
 
-// put asks one question. It does not panic when the caller does.
+// put asks one question. It recovers from a panic of the caller.
 func (p *Panel) put(ctx context.Context, q runner.Question) (answer runner.Answer) {
 	if ctx.Err() != nil {
 		return runner.Answer{Outcome: runner.Interrupted}
@@ -146,7 +147,7 @@ func (p *Panel) put(ctx context.Context, q runner.Question) (answer runner.Answe
 	ctx, cancel := context.WithTimeoutCause(ctx, q.Timeout+stopGrace, errSlow)
 	defer cancel()
 	if caught := panics.Try(func() { answer = p.Caller.Ask(ctx, q) }); caught != nil {
-		// What was spent is unknown: counted at the cap, as for any call that died.
+		// The cost is unknown, so the cap counts, as for any call that died.
 		return runner.Answer{Outcome: runner.Broken, Cost: q.Cap, Priced: "cap",
 			Reason: "the call panicked: " + oneLine(fmt.Sprint(caught.Value), 200)}
 	}
@@ -156,7 +157,7 @@ func (p *Panel) put(ctx context.Context, q runner.Question) (answer runner.Answe
 	return answer
 }
 
-// rule has a chair weigh the opinions. Where the chair is unavailable the tally stands.
+// rule has a chair weigh the opinions. If the chair is unavailable the tally stands.
 func (p *Panel) rule(ctx context.Context, c Case, v Verdict, share budget.USD) Verdict {
 	var views []section
 	for _, o := range v.Opinions {
@@ -170,9 +171,8 @@ func (p *Panel) rule(ctx context.Context, c Case, v Verdict, share budget.USD) V
 	return v.ruled(opine(chairName, p.put(ctx, q)))
 }
 
-// ruled is the verdict under a chair's opinion. Agreement is the share of the experts
-// who side with the chair, the others are the dissent; Tradeoff stays what it was among
-// the experts.
+// ruled returns the verdict after a chair's opinion. Agreement becomes the share of the experts
+// that agree with the chair; the others are the dissent. Tradeoff stays as the experts left it.
 func (v Verdict) ruled(chair Opinion) Verdict {
 	v.Cost += chair.Cost
 	v.Chair = &chair
@@ -194,7 +194,7 @@ func (v Verdict) ruled(chair Opinion) Verdict {
 		}
 	}
 	v.Agreement = float64(with) / float64(answered)
-	// The chair has decided between them: the agent is not to choose again.
+	// The chair has decided, so the agent must not choose again.
 	v.Analysis, v.Fix = analysis(chair, false), fix(chair)
 	return v
 }

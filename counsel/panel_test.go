@@ -36,7 +36,8 @@ func TestExpertsAreAskedSideBySide(t *testing.T) {
 			}
 			done := make(chan Verdict)
 			go func() { done <- (&Panel{Caller: f}).Diagnose(t.Context(), c) }()
-			// All are inside Ask before any may answer; one at a time would hang here.
+			// All calls must be inside Ask before any of them may answer. A panel that asks one
+			// at a time would hang here.
 			for range experts {
 				<-arrived
 			}
@@ -115,7 +116,7 @@ func TestPanicIsOneUnavailableOpinion(t *testing.T) {
 	v := (&Panel{Caller: f}).Diagnose(t.Context(), c)
 	same(t, "reason", v.Opinions[0].Unavailable, "broken: the call panicked: index out of range")
 	same(t, "consulted", v.Experts(), []string{"tester"})
-	// Nobody knows what the call spent: its share is counted.
+	// The cost of the call is unknown, so its share counts.
 	same(t, "cost", v.Cost, budget.USD(5300))
 }
 

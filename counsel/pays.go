@@ -1,6 +1,6 @@
-// This file answers whether panels pay: pass rates and dollars of retries with and
-// without counsel, with intervals, and in words. It reads no journal and draws no
-// lots; whoever holds the records calls it.
+// This file computes whether panels pay: pass rates and dollars of retries with and without
+// counsel, with intervals, and in words. It reads no journal and uses no randomness; the caller
+// supplies the records.
 
 package counsel
 
@@ -17,9 +17,9 @@ import (
 // Trial is one retry after a failure.
 type Trial struct {
 	Counsel bool       `json:"counsel"` // a panel's advice was in its prompt
-	Class   string     `json:"class"`   // of the failure before it: the outcome, or finer
+	Class   string     `json:"class"`   // of the failure before it: the outcome, or a finer class
 	Passed  bool       `json:"passed"`
-	Cost    budget.USD `json:"cost"` // micro-dollars of the retry, and of the panel where there was one
+	Cost    budget.USD `json:"cost"` // micro-dollars of the retry, and of its panel if there was one
 }
 
 // Arm sums up the trials of one kind.
@@ -28,9 +28,9 @@ type Arm struct {
 	Passed  int        `json:"passed"`
 	Rate    float64    `json:"rate"`     // passed of trials; 0 without trials
 	Low     float64    `json:"low"`      // 95 % Wilson interval of the rate
-	High    float64    `json:"high"`     // without trials it is 0 to 1
-	Cost    budget.USD `json:"cost"`     // micro-dollars in all
-	PerPass budget.USD `json:"per_pass"` // micro-dollars for each retry that passed; 0: none did
+	High    float64    `json:"high"`     // the interval is 0 to 1 without trials
+	Cost    budget.USD `json:"cost"`     // micro-dollars in total
+	PerPass budget.USD `json:"per_pass"` // micro-dollars for each retry that passed; 0 if none did
 }
 
 // Class compares the arms for one class of failure.
@@ -45,19 +45,19 @@ type Payoff struct {
 	With    Arm     `json:"with"`
 	Without Arm     `json:"without"`
 	Classes []Class `json:"classes"` // by name
-	Gain    float64 `json:"gain"`    // With.Rate less Without.Rate; 0 when an arm is empty
+	Gain    float64 `json:"gain"`    // With.Rate minus Without.Rate; 0 if an arm is empty
 	Low     float64 `json:"low"`     // 95 % interval of the gain (Newcombe's, from the Wilson intervals)
-	High    float64 `json:"high"`    // without trials in an arm it is -1 to 1
+	High    float64 `json:"high"`    // the interval is -1 to 1 if an arm has no trials
 	Enough  bool    `json:"enough"`  // both arms have at least minTrials
 	Words   string  `json:"words"`   // the finding in plain sentences
 }
 
-// minTrials an arm needs before its rate is worth a conclusion: with 20 the interval of a
+// minTrials is the number of trials that an arm needs for a conclusion. With 20 the interval of a
 // rate is still about 40 points wide.
 const minTrials = 20
 
-// Pays compares the trials with counsel to those without. It is pure, and the order
-// of the trials does not matter.
+// Pays compares the trials with counsel to those without. It is a pure function, and the order of
+// the trials does not matter.
 func Pays(trials []Trial) Payoff {
 	var p Payoff
 	byClass := map[string]*Class{}
@@ -107,8 +107,8 @@ func (a *Arm) finish() {
 	}
 }
 
-// Wilson is the 95 % score interval of a rate of passed among n; 0 to 1 when n is 0.
-// Counts out of range are brought into it.
+// Wilson returns the 95 % score interval of a rate of passed among n, and 0 to 1 if n is 0. It
+// clamps counts that are out of range.
 func Wilson(passed, n int) (low, high float64) {
 	if n <= 0 {
 		return 0, 1
@@ -120,12 +120,12 @@ func Wilson(passed, n int) (low, high float64) {
 	half := z * math.Sqrt(p*(1-p)/f+z*z/(4*f*f))
 	scale := 1 + z*z/f
 	low, high = clamp((mid-half)/scale), clamp((mid+half)/scale)
-	// Rounding must not leave the rate itself outside.
+	// Rounding must not exclude the rate itself.
 	return min(low, p), max(high, p)
 }
 
-// gainOf is the difference of two rates with its interval. Newcombe's method needs no
-// large numbers, unlike the usual one.
+// gainOf returns the difference of two rates with its interval. Newcombe's method is valid for
+// small numbers, unlike the usual one.
 func gainOf(a, b Arm) (gain, low, high float64) {
 	if a.Trials == 0 || b.Trials == 0 {
 		return 0, -1, 1
@@ -170,5 +170,5 @@ func (a Arm) words() string {
 	return s
 }
 
-// points is a difference of rates in percentage points, never minus zero.
+// points returns a difference of rates in percentage points, never minus zero.
 func points(f float64) float64 { return math.Round(100*f) + 0 }

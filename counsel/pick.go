@@ -1,5 +1,4 @@
-// This file chooses whom to ask: a pure function of the case and the roster. It
-// calls nobody.
+// This file chooses the experts: a pure function of the case and the roster. It makes no calls.
 
 package counsel
 
@@ -8,14 +7,14 @@ import (
 	"strings"
 )
 
-// How many experts a diagnosis asks.
+// The number of experts of a diagnosis.
 const (
 	panelSize    = 2
 	thoroughSize = 3
 )
 
-// Points for what an expert and a case share. What somebody chosen before covers
-// already counts a quarter: a panel that agrees with itself is money for nothing.
+// Points for features that an expert and a case share. A feature that an expert chosen earlier
+// covers counts a quarter, because a panel of equal views is wasted money.
 const (
 	pointsKind   = 8
 	pointsAspect = 12
@@ -24,11 +23,10 @@ const (
 	coveredShare = 4
 )
 
-// Pick chooses the experts for a case: 2, or 3 for Thorough, fewer where the roster
-// has fewer. They are the best fit with distinct views, best first; the same case and
-// roster give the same choice. After the same error twice, those already consulted
-// come last, the longest ago first; a thorough panel has at least one who was not consulted yet,
-// if there is one.
+// Pick returns the experts for a case: 2, or 3 for Thorough, fewer if the roster is smaller. They
+// are the best fit with distinct views, best first; the same case and roster give the same
+// choice. After the same error twice, experts already consulted come last, the longest ago first.
+// A thorough panel has at least one expert that was not consulted yet, if there is one.
 func Pick(r *Roster, c Case) []Expert {
 	size := panelSize
 	if c.Thorough {
@@ -36,13 +34,13 @@ func Pick(r *Roster, c Case) []Expert {
 	}
 	pool := r.Experts()
 	tags := caseTags(c)
-	consulted := func(e Expert) int { return slices.Index(c.Consulted, e.Name) } // -1: never
+	consulted := func(e Expert) int { return slices.Index(c.Consulted, e.Name) } // -1 means never
 
 	var picked []Expert
 	if c.SameError {
 		fresh := slices.DeleteFunc(slices.Clone(pool), func(e Expert) bool { return consulted(e) >= 0 })
 		picked = greedy(nil, fresh, tags, size, c.Consulted)
-		// Not enough new views: those asked before, the longest ago first.
+		// There are not enough new views. Add the experts asked before, the longest ago first.
 		for _, name := range c.Consulted {
 			i := slices.IndexFunc(pool, func(e Expert) bool { return e.Name == name })
 			if i >= 0 && len(picked) < size && !has(picked, name) {
@@ -63,8 +61,8 @@ func Pick(r *Roster, c Case) []Expert {
 	return picked
 }
 
-// greedy adds to picked, one by one, whoever of pool gains most, until there are size.
-// Ties: who was not consulted, then the name.
+// greedy appends experts from pool to picked, each time the one with the highest gain, until
+// there are size. Ties go to experts that were not consulted, then to the lower name.
 func greedy(picked, pool []Expert, tags map[string]int, size int, consulted []string) []Expert {
 	picked = slices.Clone(picked)
 	for len(picked) < size {
@@ -91,7 +89,7 @@ func greedy(picked, pool []Expert, tags map[string]int, size int, consulted []st
 	return picked
 }
 
-// gain is what e adds to those picked already.
+// gain returns the points that e adds to those of picked.
 func gain(e Expert, picked []Expert, tags map[string]int) int {
 	sum := 0
 	for tag := range expertTags(e) {
@@ -104,7 +102,7 @@ func gain(e Expert, picked []Expert, tags map[string]int) int {
 	return sum
 }
 
-// caseTags are the case's features with their points.
+// caseTags returns the features of the case with their points.
 func caseTags(c Case) map[string]int {
 	tags := map[string]int{"kind " + anyFailure: pointsAny}
 	for _, k := range Kinds(c) {

@@ -10,7 +10,7 @@ import (
 	"wavex/runner"
 )
 
-// failing is a case whose one check printed output.
+// failing returns a case whose one check printed output.
 func failing(output string) Case {
 	return Case{Outcome: runner.Wrong, Checks: []verify.Evidence{{Check: "make check", ExitCode: 1, Output: output}}, Attempt: 1}
 }

@@ -12,7 +12,7 @@ import (
 	"wavex/internal/wary"
 )
 
-// A named pipe for an expert's profile is refused, and keeps nobody waiting.
+// A named pipe as an expert's profile is refused and does not block.
 func TestPipeForProfile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -1,5 +1,5 @@
-// This file reads one expert's profile: front matter between two lines of "---",
-// then a body that becomes the system prompt. It knows no case.
+// This file reads one expert's profile: front matter between two lines of "---", then a body that
+// becomes the system prompt. It knows no case.
 
 package counsel
 
@@ -17,19 +17,19 @@ import (
 	"github.com/goccy/go-yaml/parser"
 )
 
-// maxBody bounds a profile's body, in bytes: it is paid for in every call, and a
-// whole request stays bounded (see maxPrompt).
+// maxBody bounds the body of a profile, in bytes. Every call pays for it, and a whole request
+// stays bounded (see maxPrompt).
 const maxBody = 1500
 
-// Expert is one profile: a role, and how that role thinks. Aspects, Failures and
-// Files say when to ask it.
+// Expert is one profile: a role, and its way of thinking. Aspects, Failures and Files determine
+// when to ask it.
 type Expert struct {
-	Name     string   // lower case, digits and dashes; also a folder's name under the log folder
-	Aspects  []string // what a task is about: "security", "data"
-	Failures []string // kinds of failure, from FailureKinds; "any" fits every failure, weakly
+	Name     string   // lower case, digits and dashes; also a folder's name in the log folder
+	Aspects  []string // subjects of tasks: "security", "data"
+	Failures []string // kinds of failure, from FailureKinds; "any" matches every failure, with a low weight
 	Files    []string // kinds of files: extensions without the dot, or "test", "ci", "dockerfile"
-	Body     string   // how it thinks
-	Source   string   // the file it comes from, as errors name it
+	Body     string   // its way of thinking
+	Source   string   // the file it comes from, for errors
 }
 
 // ProfileError is a mistake in an expert's profile.
@@ -88,8 +88,8 @@ type frontError struct {
 	problem string
 }
 
-// readFront reads the keys one by one rather than by decoding into a struct, so
-// that each complaint has the line it is about.
+// readFront reads the keys one by one instead of decoding into a struct, so that each error has
+// its line.
 func readFront(e *Expert, text string) *frontError {
 	if strings.TrimSpace(text) == "" {
 		return nil
@@ -165,7 +165,7 @@ func readKey(e *Expert, pair *ast.MappingValueNode) *frontError {
 	return nil
 }
 
-// scalars reads a word, a list of words, or words between commas.
+// scalars reads a word, a list of words, or words separated by commas.
 func scalars(n ast.Node) ([]string, bool) {
 	switch n := n.(type) {
 	case nil, *ast.NullNode:
@@ -193,7 +193,7 @@ func scalar(n ast.Node) (string, bool) {
 	switch n := n.(type) {
 	case *ast.StringNode:
 		return strings.TrimSpace(n.Value), true
-	case ast.ScalarNode: // a number, true: taken as it is written
+	case ast.ScalarNode: // a number or true: its text
 		if tok := n.GetToken(); tok != nil {
 			return strings.TrimSpace(tok.Value), true
 		}
@@ -201,7 +201,7 @@ func scalar(n ast.Node) (string, bool) {
 	return "", false
 }
 
-// normal makes words comparable: lower case, dashes for blanks, sorted, each once.
+// normal returns words in a comparable form: lower case, dashes for blanks, sorted, each once.
 func normal(words []string) []string {
 	var out []string
 	for _, w := range words {

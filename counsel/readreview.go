@@ -11,10 +11,10 @@ import (
 	"wavex/runner"
 )
 
-// This file reads what reviewers answered, and makes one review of several. It is pure.
+// This file reads the answers of reviewers and merges them into one review. It does no I/O.
 
-// ReviewSchema is the JSON Schema of a reviewer's answer. Severities are read leniently:
-// one that is unknown is a warning (LEDGER S0-30).
+// ReviewSchema is the JSON Schema of a reviewer's answer. An unknown severity is read as a
+// warning.
 const ReviewSchema = `{"type":"object","properties":{` +
 	`"score":{"type":"number","minimum":0,"maximum":10},` +
 	`"findings":{"type":"array","items":{"type":"object","properties":{` +
@@ -23,11 +23,11 @@ const ReviewSchema = `{"type":"object","properties":{` +
 	`"required":["severity","text"]}}},` +
 	`"required":["score","findings"]}`
 
-// RefuteSchema is the JSON Schema of the answer of one who tries to refute a blocker.
+// RefuteSchema is the JSON Schema of the answer of an expert that tries to refute a blocker.
 const RefuteSchema = `{"type":"object","properties":{"refuted":{"type":"boolean"},"reason":{"type":"string"},` +
 	`"violates":{"type":"string"},"fix":{"type":"string"}},"required":["refuted","reason"]}`
 
-// maxFindings bounds what one reviewer reports.
+// maxFindings bounds the findings of one reviewer.
 const maxFindings = 20
 
 type reviewReply struct {
@@ -43,8 +43,8 @@ type reviewReply struct {
 	} `json:"findings"`
 }
 
-// readReview reads one answer; why says what is wrong with it. It never quotes it: it
-// is untrusted.
+// readReview reads one answer. why describes the fault of an answer that cannot be read; it never
+// quotes the answer, which is untrusted.
 func readReview(expert string, a runner.Answer) (score float64, found []Finding, why string) {
 	if a.Outcome != runner.Done {
 		if why = string(a.Outcome); why == "" {
@@ -87,10 +87,10 @@ func severity(s string) Severity {
 	return Warning
 }
 
-// local is a path inside the project as plans write it, or "".
+// local returns a path inside the project as plans write it, or "".
 func local(s string) string {
 	s = strings.ReplaceAll(strings.TrimSpace(oneLine(s, 300)), `\`, "/")
-	s = strings.TrimPrefix(strings.TrimPrefix(s, "a/"), "b/") // as diffs write it
+	s = strings.TrimPrefix(strings.TrimPrefix(s, "a/"), "b/") // as in a diff
 	if s == "" || s[0] == '/' || s[0] == '~' || len(s) > 1 && s[1] == ':' {
 		return ""
 	}
@@ -108,8 +108,8 @@ func aspects(list []string) []string {
 	return out[:min(len(out), 5)]
 }
 
-// tallyReview makes one review of several: what more than one reports is kept once, the
-// most severe first.
+// tallyReview merges the answers into one review. A finding that several experts report is kept
+// once. The most severe come first.
 func tallyReview(experts []Expert, answers []runner.Answer) Review {
 	var r Review
 	var sum float64
@@ -149,8 +149,8 @@ func tallyReview(experts []Expert, answers []runner.Answer) Review {
 	return r
 }
 
-// take adds a finding, unless another reviewer has reported the same: then the more
-// severe one stays.
+// take adds a finding, unless another reviewer has reported the same one: then it keeps the more
+// severe of the two.
 func (r *Review) take(f Finding) {
 	const near = 5 // lines
 	for i, old := range r.Findings {
@@ -164,8 +164,8 @@ func (r *Review) take(f Finding) {
 	r.Findings = append(r.Findings, f)
 }
 
-// judged takes the answer of one who tried to refute a blocker; why says that there is
-// none.
+// judged applies the answer of an expert that tried to refute the blocker. why is not empty if
+// there is no usable answer.
 func (f *Finding) judged(a runner.Answer) (why string) {
 	var r struct {
 		Refuted  *bool  `json:"refuted"`
@@ -190,7 +190,7 @@ func (f *Finding) judged(a runner.Answer) (why string) {
 	case fix != "":
 		f.Fix = fix
 	case strings.TrimSpace(r.Violates) != "":
-		f.Fix = "" // it would break what must not happen, and nobody has a better one
+		f.Fix = "" // it would break a mustNot, and there is no better one
 	}
 	return ""
 }

@@ -10,10 +10,11 @@ import (
 	"wavex/runner"
 )
 
-// This file prices a panel whose end nobody saw, by what its calls left on disk.
+// This file computes the cost of a panel that was interrupted from the files that its calls left
+// on disk.
 
-// Recall is what the calls below a panel's directory cost; known is false when that is
-// only a part. Without the directory nobody was asked.
+// Recall returns the cost of the calls below a panel's directory. known is false if that is only
+// a part. If the directory is missing no expert was asked.
 func Recall(dir string, prices runner.Pricer) (cost budget.USD, known bool) {
 	calls, err := os.ReadDir(dir)
 	if err != nil {
@@ -23,7 +24,7 @@ func Recall(dir string, prices runner.Pricer) (cost budget.USD, known bool) {
 	for _, c := range calls {
 		logs := filepath.Join(dir, c.Name())
 		if _, err := os.Stat(filepath.Join(logs, "request.json")); err == nil {
-			known = false // over the Messages API: what it cost is nowhere to be read
+			known = false // over the Messages API: the cost is not recorded anywhere
 			continue
 		}
 		spent, err := runner.Recall(logs, prices, 0)

@@ -10,8 +10,8 @@ import (
 	"wavex/runner"
 )
 
-// panelOf is a Caller that answers by the first part of a question's name, and by the
-// expert where there is an answer of its own.
+// panelOf is a Caller that chooses the answer by the first part of a question's name, or by the
+// expert if that one has an answer of its own.
 type panelOf struct {
 	t       *testing.T
 	answers map[string]runner.Answer

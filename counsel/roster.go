@@ -1,5 +1,5 @@
-// This file gathers the experts: those built in, and the user's own, which replace
-// or join them. It reads files; it chooses nobody.
+// This file gathers the experts: the embedded ones, and the user's own, which replace or join
+// them. It reads files and chooses no experts.
 
 package counsel
 
@@ -19,13 +19,12 @@ import (
 //go:embed profiles/*.md
 var profiles embed.FS
 
-// Roster is the experts who may be asked, by name. It is not changed after it was
-// made, and may be shared.
+// Roster holds the experts that may be asked, by name. It is immutable and may be shared.
 type Roster struct {
 	experts []Expert // sorted by name
 }
 
-// Experts lists the roster by name. The slice is the caller's.
+// Experts returns the experts of the roster, sorted by name. The caller owns the slice.
 func (r *Roster) Experts() []Expert {
 	if r == nil {
 		return nil
@@ -33,14 +32,14 @@ func (r *Roster) Experts() []Expert {
 	return slices.Clone(r.experts)
 }
 
-// BuiltIn is the roster of the embedded experts.
+// BuiltIn returns the roster of the embedded experts.
 func BuiltIn() (*Roster, error) { return LoadRoster("", nil) }
 
-// LoadRoster gathers the embedded experts and those in dir (each *.md file but
-// README.md and names that begin with a dot; usually .loop/experts), where one of
-// the same name replaces an embedded one. dir may be "" or missing. The experts named
-// in blocked are never asked; a name nobody bears is an error, since a misspelt block
-// blocks nobody. Mistakes in profiles are *ProfileError, all of them joined.
+// LoadRoster gathers the embedded experts and those in dir (each *.md file except README.md and
+// names that begin with a dot; usually .loop/experts). An expert in dir replaces an embedded one
+// of the same name. dir may be "" or missing. The experts named in blocked are never asked.
+// Blocking an unknown expert is an error, because it is likely a misspelling. Errors in profiles
+// are *ProfileError, all of them joined.
 func LoadRoster(dir string, blocked []string) (*Roster, error) {
 	byName := map[string]Expert{}
 	var errs []error
@@ -105,7 +104,7 @@ func LoadRoster(dir string, blocked []string) (*Roster, error) {
 	return r, nil
 }
 
-// Names lists those who can be asked, in their order.
+// Names returns the names of the experts, sorted.
 func (r *Roster) Names() []string {
 	names := make([]string, len(r.experts))
 	for i, e := range r.experts {
@@ -117,7 +116,7 @@ func (r *Roster) Names() []string {
 // maxProfile bounds an expert's profile, in bytes.
 const maxProfile = 1 << 20
 
-// ownProfiles lists the profile files of dir in the order of their names.
+// ownProfiles returns the profile files of dir, sorted by name.
 func ownProfiles(dir string) ([]string, error) {
 	if dir == "" {
 		return nil, nil
@@ -140,7 +139,7 @@ func ownProfiles(dir string) ([]string, error) {
 	return files, nil
 }
 
-// nameLine is the line of the name in a profile that was read without complaint.
+// nameLine returns the line of the name in a valid profile.
 func nameLine(data []byte) int {
 	for i, line := range strings.Split(string(data), "\n") {
 		if strings.HasPrefix(strings.TrimSpace(line), "name") {

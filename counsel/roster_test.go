@@ -27,7 +27,7 @@ func TestBuiltInExperts(t *testing.T) {
 		if len(e.Aspects) == 0 || len(e.Files) == 0 {
 			t.Errorf("%s does not say when to ask it", e.Name)
 		}
-		// Distinct views: no two are chosen for the same reasons.
+		// Distinct views: no two experts are chosen for the same reasons.
 		key := strings.Join(e.Aspects, ",") + ";" + strings.Join(e.Failures, ",")
 		if other, dup := seen[key]; dup {
 			t.Errorf("%s and %s are asked for the same", e.Name, other)
@@ -39,7 +39,7 @@ func TestBuiltInExperts(t *testing.T) {
 			}
 		}
 	}
-	// Every kind of failure has somebody for it, apart from the plainest outcome.
+	// Every kind of failure has an expert, except the plainest outcome.
 	for _, k := range FailureKinds() {
 		if k != "wrong" && !slices.ContainsFunc(experts, func(e Expert) bool { return slices.Contains(e.Failures, k) }) {
 			t.Errorf("nobody is for %s", k)

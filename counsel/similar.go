@@ -1,5 +1,5 @@
-// This file measures likeness of two texts by the words they share. It understands
-// nothing: it only needs to tell one recipe from another.
+// This file measures the likeness of two texts by the words they share. It does not understand
+// them; it only has to distinguish one recipe from another.
 
 package counsel
 
@@ -8,16 +8,15 @@ import (
 	"unicode"
 )
 
-// Two approaches are alike when they share this part of the shorter one's words
-// (per cent), and at least two words unless the shorter one has fewer. Experts word the
-// same advice differently, hence a low bar; two recipes against one failure share the names of
-// its parts, hence not lower.
+// Two approaches are alike if they share this percentage of the shorter one's words, and at least
+// two words unless the shorter one has fewer. Experts word the same advice differently, so the
+// bar is low. Two recipes against one failure share the names of its parts, so it is not lower.
 const (
 	alikePercent = 35
 	alikeWords   = 2
 )
 
-// alike is symmetric; texts without a telling word are alike only when equal.
+// alike is symmetric. Texts without significant words are alike only if they are equal.
 func alike(a, b string) bool {
 	wa, wb := words(a), words(b)
 	if len(wa) == 0 || len(wb) == 0 {
@@ -33,8 +32,8 @@ func alike(a, b string) bool {
 	return shared >= min(alikeWords, shorter) && shared*100 >= shorter*alikePercent
 }
 
-// words is the set of a text's telling words: lower case, without endings and
-// without the words every advice has.
+// words returns the set of significant words of a text: lower case, without endings and without
+// the words that every advice has.
 func words(s string) map[string]bool {
 	set := map[string]bool{}
 	for _, w := range strings.FieldsFunc(strings.ToLower(s), func(r rune) bool {

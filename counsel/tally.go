@@ -1,5 +1,5 @@
-// This file makes one verdict of several opinions: a pure function that does not
-// depend on their order. It asks nobody and knows no case.
+// This file makes one verdict of several opinions: a pure function that does not depend on their
+// order. It makes no calls and knows no case.
 
 package counsel
 
@@ -12,8 +12,8 @@ import (
 	"unicode"
 )
 
-// rivalShare: dissent is as strong as the advice when as many stand behind it and
-// its best weight is at least this part of the leader's.
+// rivalShare: dissent is as strong as the advice if as many experts support it and its best
+// weight is at least this share of the leader's.
 const rivalShare = 0.75
 
 // Bounds of a verdict's texts, in bytes.
@@ -23,12 +23,12 @@ const (
 	maxDissent  = 600
 )
 
-// Tally makes a verdict of the opinions. The action most experts want is taken, and
-// of its opinions the camp of most similar approaches; a tie goes to the most
-// confident and most testable opinion (one whose falsifier is concrete). That opinion leads: its words
-// are the advice, its confidence is the verdict's. Agreement is the camp's share of those who
-// answered; every other answer is kept as dissent. Opinions keeps the order given,
-// with confidences clamped to 0..1 (NaN is 0); nothing else depends on that order.
+// Tally returns the verdict of the opinions. It takes the action that most experts want and, of
+// its opinions, the largest camp of similar approaches. A tie goes to the most confident and most
+// testable opinion (one whose falsifier is concrete). That opinion leads: its words are the
+// advice, and its confidence is the verdict's. Agreement is the camp's share of the experts that
+// answered. Every other answer is kept as dissent. Opinions keeps the given order, with
+// confidences clamped to 0..1 (NaN is 0); nothing else depends on that order.
 func Tally(opinions []Opinion) Verdict {
 	v := Verdict{Opinions: slices.Clone(opinions)}
 	var answered []Opinion
@@ -72,9 +72,9 @@ func Tally(opinions []Opinion) Verdict {
 	return v
 }
 
-// campsOf groups opinions of the same action and similar approaches, the camp to
-// follow first. ops are sorted by better; so is each camp. Likeness is taken as
-// transitive, so that the grouping does not depend on who is looked at first.
+// campsOf groups opinions of the same action and similar approaches, the camp to follow first.
+// ops and each camp are sorted by better. Likeness counts as transitive, so that the grouping
+// does not depend on the order of comparison.
 func campsOf(ops []Opinion) [][]Opinion {
 	label := make([]int, len(ops))
 	for i := range ops {
@@ -125,13 +125,13 @@ func count(ops []Opinion, a Action) int {
 	return n
 }
 
-// best is the first of sorted opinions that wants the action.
+// best returns the first of sorted opinions that wants the action.
 func best(ops []Opinion, a Action) Opinion {
 	return ops[slices.IndexFunc(ops, func(o Opinion) bool { return o.Action == a })]
 }
 
-// better sorts the most confident, most testable opinion first. It is a total order
-// up to equal opinions: the milder action, then the texts break ties.
+// better sorts the most confident and most testable opinion first. It is a total order up to
+// equal opinions: the milder action, then the texts break ties.
 func better(a, b Opinion) int {
 	return cmp.Or(
 		cmp.Compare(weight(b), weight(a)),
@@ -144,13 +144,13 @@ func better(a, b Opinion) int {
 		strings.Compare(a.Falsifier, b.Falsifier))
 }
 
-// weight is confidence that is discounted where nothing could show it to be wrong.
+// weight returns the confidence, reduced if nothing could show the opinion to be wrong.
 func weight(o Opinion) float64 {
 	return o.Confidence * [...]float64{0.5, 0.8, 1}[testable(o.Falsifier)]
 }
 
-// testable grades a falsifier: 0 says nothing, 1 says something, 2 names a thing
-// that can be looked at (a command, a file, a value).
+// testable grades a falsifier: 0 for none, 1 for a vague one, 2 for one that names a thing to
+// look at (a command, a file, a value).
 func testable(s string) int {
 	f := strings.Fields(s)
 	if len(f) < 3 {

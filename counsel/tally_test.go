@@ -149,7 +149,7 @@ func TestTallyProperties(t *testing.T) {
 		if answered == 0 {
 			return
 		}
-		// Everybody who answered is behind the advice or in dissent.
+		// Every expert that answered counts either for the advice or as dissent.
 		behind := int(math.Round(v.Agreement * float64(answered)))
 		if behind < 1 || behind+len(v.Dissent) != answered {
 			t.Fatalf("%d behind, %d in dissent, %d answered", behind, len(v.Dissent), answered)

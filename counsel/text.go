@@ -1,5 +1,5 @@
-// This file cuts and cleans text for prompts, journals and displays. It knows
-// nothing of what the text says.
+// This file cuts and cleans text for prompts, journals and displays. It does not interpret the
+// text.
 
 package counsel
 
@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// plain is s as valid UTF-8 without control characters other than newline and tab:
-// a terminal's colour codes neither help a model nor belong in a display.
+// plain returns s as valid UTF-8 without control characters except newline and tab. A terminal's
+// colour codes neither help a model nor belong in a display.
 func plain(s string) string {
 	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\r\n", "\n")
 	var b strings.Builder
@@ -32,8 +32,8 @@ func plain(s string) string {
 	return b.String()
 }
 
-// escapeLen is the length of the terminal escape sequence at the start of s: a CSI
-// sequence as a whole, else the escape character alone.
+// escapeLen returns the length of the terminal escape sequence at the start of s: a whole CSI
+// sequence, or else the escape character alone.
 func escapeLen(s string) int {
 	if len(s) < 2 || s[1] != '[' {
 		return 1
@@ -49,9 +49,9 @@ func escapeLen(s string) int {
 	return len(s)
 }
 
-// headTail is s whole, or its head and tail with a line between that says what was
-// left out, at most limit bytes together (limits below 80 just cut). The tail gets the larger part: tools
-// print their verdict last.
+// headTail returns s whole, or its head and tail with a line between them that says how much is
+// missing, at most limit bytes together (limits below 80 only cut). The tail gets the larger part
+// because tools print their verdict last.
 func headTail(s string, limit int) string {
 	if len(s) <= limit {
 		return s
@@ -70,7 +70,7 @@ func headTail(s string, limit int) string {
 
 func gap(n int) string { return fmt.Sprintf("\n[... %d bytes left out ...]\n", n) }
 
-// runeStart is the last index at or before i where a rune starts.
+// runeStart returns the last index at or before i where a rune starts.
 func runeStart(s string, i int) int {
 	for i > 0 && i < len(s) && !utf8.RuneStart(s[i]) {
 		i--
@@ -78,7 +78,7 @@ func runeStart(s string, i int) int {
 	return min(i, len(s))
 }
 
-// oneLine is s as one clean line of at most limit bytes.
+// oneLine returns s as one clean line of at most limit bytes.
 func oneLine(s string, limit int) string {
 	s = strings.Join(strings.Fields(plain(s)), " ")
 	if len(s) <= limit {
