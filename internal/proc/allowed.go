@@ -1,18 +1,18 @@
 package proc
 
-// allowed is what passes from the parent's environment, by reason. It is a list of
-// words, not of rules: Environ applies it. Missing on purpose: PWD, which would name
-// another directory; MAKEFLAGS, whose job server is not open in a child; npm_lifecycle_*
-// and npm_package_*, which describe the script that wavex may run in.
+// allowed lists the variables that pass from the parent's environment, by reason. It is a list of
+// words; Environ applies it. Some are missing on purpose: PWD would name another directory; the
+// job server of MAKEFLAGS is not open in a child; npm_lifecycle_* and npm_package_* describe the
+// script that may have started wavex.
 var allowed = []string{
-	// Who, where, which language, which terminal.
+	// User, place, language and terminal.
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "HOSTNAME",
 	"LANG", "LANGUAGE", "LC_*", "TZ", "TZDIR",
 	"TERM", "TERMINFO", "TERMINFO_DIRS", "COLORTERM", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE",
 	"TMPDIR", "TEMP", "TMP", "XDG_*", "SSH_AUTH_SOCK",
 	"CI", // tools turn their watch modes and spinners off
 
-	// The way out: proxies and certificates.
+	// Network access: proxies and certificates.
 	"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "FTP_PROXY",
 	"http_proxy", "https_proxy", "all_proxy", "no_proxy", "ftp_proxy",
 	"SSL_CERT_*", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "NODE_*", "CURL_HOME",
@@ -40,8 +40,8 @@ var allowed = []string{
 	"DOTNET_*", "NUGET_*", "COMPOSER_HOME", "MIX_*", "HEX_HOME", "HOMEBREW_PREFIX", "HOMEBREW_CELLAR", "HOMEBREW_REPOSITORY",
 	"PLAYWRIGHT_BROWSERS_PATH", "PUPPETEER_*", "CHROME_BIN",
 
-	// Containers, and git where it does not name a repository (GIT_DIR and
-	// GIT_INDEX_FILE of a hook would redirect every commit).
+	// Containers, and git except for the names of a repository (GIT_DIR and GIT_INDEX_FILE of a
+	// hook would redirect every commit).
 	"DOCKER_*", "COMPOSE_*", "BUILDKIT_*", "BUILDX_*", "TESTCONTAINERS_*", "KUBECONFIG",
 	"GIT_SSH", "GIT_SSH_COMMAND", "GIT_AUTHOR_*", "GIT_COMMITTER_*", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM",
 	"GIT_CONFIG_NOSYSTEM", "GIT_TERMINAL_PROMPT", "GIT_EXEC_PATH", "GNUPGHOME",
@@ -52,9 +52,9 @@ var allowed = []string{
 	"COMPUTERNAME", "NUMBER_OF_PROCESSORS", "PROCESSOR_*", "PSModulePath", "MSYS*", "MINGW*",
 }
 
-// never passes, not even when asked for: marks by which a claude started by claude
-// notices that it is nested, or joins a session, a task list or a job that is not
-// its own, and what another wavex left. The names are those of claude 2.1.197.
+// never lists the variables that do not pass even on request: the marks by which a claude started
+// by claude detects that it is nested, or joins a session, a task list or a job of another one,
+// and the variables of another wavex. The names are those of claude 2.1.197.
 var never = []string{
 	"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT", "CLAUDE_CODE_SESSION*",
 	"CLAUDE_CODE_TASK_LIST_ID", "CLAUDE_CODE_PARENT*", "CLAUDE_CODE_REMOTE*", "CLAUDE_CODE_AGENT*",

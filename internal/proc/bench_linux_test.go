@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The three run /bin/true with a pipe on its output, read to the end. Run them with
-// -reaper: that is how the command line uses the package.
+// The three benchmarks run /bin/true with a pipe on its output and read it to the end. Run them
+// with -reaper, which is how the command line uses the package.
 
 func BenchmarkBare(b *testing.B) {
 	cpu := cpuTime(b)
@@ -76,7 +76,7 @@ func runTrue(b *testing.B) {
 	}
 }
 
-// cpuTime reports this process's own CPU time per operation, without its children's.
+// cpuTime reports the CPU time per operation of this process, without its children's.
 func cpuTime(b *testing.B) func(*testing.B) {
 	used := func() float64 {
 		var ru unix.Rusage

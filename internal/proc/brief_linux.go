@@ -1,7 +1,7 @@
 package proc
 
-// A program that says little and ends soon is waited for by its output alone. This file
-// knows the common end of small commands; everything else is left to settle and awaitExit.
+// This file waits for a small command by its output alone, without watching its exit. It handles
+// the common end of small commands; settle and awaitExit handle all others.
 
 import (
 	"errors"
@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// briefly is how long a process may take before its exit is watched too. A command
-// that has ended leaves its output open only in the hands of others.
+// briefly is the time after which the exit of a process is watched too. The output of an ended
+// command stays open only if other processes hold it.
 const briefly = 20 * time.Millisecond
 
-// brief copies the output of a process that has no more than one until it is at its end, if
-// that comes soon, and tells whether it did. A descriptor of the process, its place in the poller
-// and a goroutine beside this one are spared then.
+// brief copies the output of a process that has at most one, and reports whether it reached the
+// end in time. That saves a second descriptor of the process, its place in the poller and a
+// goroutine.
 func (p *Process) brief(copies []copying) bool {
 	if len(copies) != 1 || len(p.outlets) != 1 || p.Stdin != nil {
 		return false
@@ -23,8 +23,8 @@ func (p *Process) brief(copies []copying) bool {
 	return copies[0].early(briefly)
 }
 
-// early is run, but gives up after a while, before or between two reads; then it tells false,
-// and run goes on where it left off.
+// early is run with a time limit. After d, checked before and between reads, it returns false,
+// and run can continue where it stopped.
 func (c copying) early(d time.Duration) bool {
 	o := c.from
 	if o.f.SetReadDeadline(time.Now().Add(d)) != nil {

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestBriefEnds: a process may end its output long before its life, leave it to others, or
-// go on writing after nobody waits for its output alone.
+// TestBriefEnds covers processes that close their output long before they exit, that leave it to
+// others, and that write on after brief has returned.
 func TestBriefEnds(t *testing.T) {
 	t.Parallel()
 	t.Run("output closed, still alive", func(t *testing.T) {
@@ -46,7 +46,8 @@ func TestBriefEnds(t *testing.T) {
 	})
 }
 
-// TestEarlyLosesNothing gives up at once and goes on with run: every byte is there, in order.
+// TestEarlyLosesNothing returns early at once and continues with run: every byte arrives, in
+// order.
 func TestEarlyLosesNothing(t *testing.T) {
 	t.Parallel()
 	r, w, err := os.Pipe()

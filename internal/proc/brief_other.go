@@ -2,5 +2,5 @@
 
 package proc
 
-// brief tells false: exits are watched from the beginning.
+// brief returns false: exits are watched from the start.
 func (p *Process) brief([]copying) bool { return false }

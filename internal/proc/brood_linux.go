@@ -10,13 +10,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// brood is what this process has started and not yet reaped, and with Subreaper
-// what it has adopted: the orphans of its descendants, which the kernel puts into
-// the list of children of its first thread. Start never forks on that thread, so the
-// list holds nothing of ours but orphans.
+// brood holds the processes that this process has started and not yet reaped. With Subreaper this
+// process also adopts the orphans of its descendants, which the kernel puts into the list of
+// children of its first thread. Start never forks on that thread, so that of the processes that
+// this package knows only orphans are in that list.
 type brood struct {
 	reaper atomic.Bool // Subreaper succeeded
-	// enclosure is the control group that processes are forked into; nil: that of this
+	// enclosure is the control group that processes are forked into; nil means that of this
 	// process.
 	enclosure atomic.Pointer[Enclosure]
 	list      string // the file that lists the children of the first thread
@@ -25,20 +25,20 @@ type brood struct {
 	mu   sync.Mutex
 	live map[*Process]bool // from before the fork until it is reaped
 
-	// orphans is held by whoever looks through the orphans and reaps them. While it is
-	// held no orphan leaves the list, so the list is exact and their pids stay theirs.
+	// orphans must be held while reading and reaping the orphans. While it is held no orphan
+	// leaves the list, so the list is exact and the pids are not reused.
 	orphans sync.Mutex
 }
 
-// ours is the one brood. It is a global because the kernel keeps one list of children
-// for each process, whoever in it asks.
+// ours is the one brood. It is a global because the kernel keeps one list of children for the
+// whole process.
 var ours = brood{live: map[*Process]bool{}, list: childrenFile()}
 
-// Subreaper makes the orphans of our descendants our children, so that whatever an
-// attempt leaves behind can be found without looking at every process of the
-// machine. It is for the command line, once, at the start; without it Wait looks for
-// marks in all of /proc. It fails where the kernel is older than 3.4 or lists no children
-// (CONFIG_PROC_CHILDREN), and with ErrUnsupported outside Linux.
+// Subreaper makes this process adopt the orphans of its descendants, so that the leftovers of an
+// attempt can be found without a look at every process of the machine. The command line calls it
+// once, at the start. Without it Wait searches all of /proc for marks. It fails if the kernel is
+// older than 3.4 or lists no children (CONFIG_PROC_CHILDREN), and with ErrUnsupported outside
+// Linux.
 func Subreaper() error {
 	if ours.reaper.Load() {
 		return nil
@@ -61,7 +61,8 @@ func childrenFile() string {
 	return procPath(pid, fmt.Sprintf("task/%d/children", pid))
 }
 
-// start enters p, then forks: whatever p leaves can be attributed from the first moment.
+// start enters p and then forks, so that every leftover of p can be attributed from the first
+// moment.
 func (b *brood) start(p *Process) error {
 	p.ticks = bootTicks()
 	b.mu.Lock()
@@ -90,10 +91,10 @@ func (b *brood) reap(p *Process) Exit {
 	return e
 }
 
-// strays returns the children of the first thread: orphans, and what other code in
-// this process started there. In the common case there are none, and this look into
-// one small file is all that the sweep of a process costs. None is exact; of several
-// some may be passed over unless orphans is held. They are there only with Subreaper.
+// strays returns the children of the first thread: orphans, and processes that other code in this
+// process started there. Usually there are none, and reading this small file is the only cost of
+// a sweep. An empty result is exact; of several children some may be missing unless orphans is
+// held. Without Subreaper the result is always empty.
 func (b *brood) strays() []int {
 	var room [256]byte
 	n, err := unix.Pread(b.listed, room[:], 0)
@@ -103,23 +104,23 @@ func (b *brood) strays() []int {
 	return pidsIn(room[:n])
 }
 
-// verdict is whose an orphan is, seen from the process that is swept.
+// verdict is the owner of an orphan, from the view of the process that is swept.
 type verdict int
 
 const (
-	mine   verdict = iota // the swept process's, or nobody's any more
-	others                // of a process that is alive, or not ours at all
+	mine   verdict = iota // of the swept process, or of no live one
+	others                // of another live process, or not started by this package
 	unsure                // of the swept process or of another one
 )
 
-// whose attributes an orphan. In this order:
+// whose attributes an orphan, by these rules in order:
 //
-//   - its group or its session is that of a process we started: it is that one's;
-//   - its WAVEX_ATTEMPT is that of another live process: it is that one's; it is the
-//     swept one's mark, or one of the same run that no live process has: mine;
-//   - it hides its mark. Then whoever started before it may be its ancestor: if nobody
-//     alive but the swept process did, it is mine; if others did too, nobody can know.
-//     It is left for the last of them, and the swept process is not called contained.
+//   - Its group or its session is that of a process we started: it belongs to that process.
+//   - Its WAVEX_ATTEMPT is that of another live process: it belongs to that one. It is the
+//     swept process's mark, or a mark of the same run that no live process has: mine.
+//   - It hides its mark. Then every process started before it may be its ancestor. If the
+//     swept process is the only live one of these, it is mine. Otherwise its owner cannot
+//     be known: it is left for the last of them, and the swept process is not contained.
 func (b *brood) whose(o stat, attempt string, p *Process) verdict {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -147,7 +148,7 @@ func (b *brood) whose(o stat, attempt string, p *Process) verdict {
 	return unsure
 }
 
-// leads tells whether an orphan is in the group or session of p. The caller holds mu.
+// leads reports whether an orphan is in the group or session of p. The caller must hold mu.
 func (p *Process) leads(o stat) bool {
 	return p.pid != 0 && (o.pgrp == p.pid || o.session == p.pid)
 }

@@ -4,14 +4,14 @@ package proc
 
 import "sync"
 
-// brood counts, per mark, the processes that were started and have not ended.
+// brood counts, for each mark, the processes that were started and have not ended.
 type brood struct {
 	mu    sync.Mutex
 	marks map[string]int
 }
 
-// ours is the one brood: a mark is swept with the last process that has it, whoever
-// in this process started it.
+// ours is the one brood. It is global because a mark is swept with the last process of this
+// process that has it.
 var ours = brood{marks: map[string]int{}}
 
 func (b *brood) enter(p *Process) {
@@ -20,7 +20,7 @@ func (b *brood) enter(p *Process) {
 	b.marks[p.mark]++
 }
 
-// leave tells whether p was the last that had its mark.
+// leave reports whether p was the last process with its mark.
 func (b *brood) leave(p *Process) (last bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// ErrUnsupported says that the platform has no such thing.
+// ErrUnsupported means that the platform lacks the feature.
 var ErrUnsupported = errors.New("not supported on this platform")
 
-// ErrLeft says that a sweep ran out of time, or found processes that it may not kill.
+// ErrLeft means that a sweep ran out of time, or found processes that it may not kill.
 var ErrLeft = errors.New("marked processes are still alive")
 
-// sweepTime is how long the sweep after a process goes on against processes that do
-// not die (a disk that does not answer) or that multiply.
+// sweepTime bounds the sweep after a process if other processes do not die (a disk that does not
+// answer) or multiply.
 const sweepTime = 5 * time.Second
 
 // Proc is a process that carries a mark.

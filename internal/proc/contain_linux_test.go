@@ -21,15 +21,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestContained is the containment without Subreaper: groups, sessions and marks.
+// TestContained tests the containment without Subreaper: groups, sessions and marks.
 func TestContained(t *testing.T) {
 	t.Parallel()
 	containment(t)
 }
 
-// TestReaper is the containment with Subreaper, which holds for a whole process and
-// so has one of its own. Its tests are not parallel: what an orphan without a mark
-// is attributed to depends on who else is alive.
+// TestReaper tests the containment with Subreaper. Subreaper is set for a whole process, so the
+// test starts one of its own. Its tests are not parallel, because the owner of an orphan without
+// a mark depends on the other live processes.
 func TestReaper(t *testing.T) {
 	if !*reaper {
 		t.Parallel()
@@ -57,7 +57,7 @@ func TestReaper(t *testing.T) {
 	})
 	t.Run("a daemon without a mark of one of two", testUnsure)
 	t.Run("a child that is not ours", func(t *testing.T) {
-		// Other code in this process may run commands: they are no orphans.
+		// Other code in this process may run commands; they are not orphans.
 		c := exec.CommandContext(t.Context(), "cat")
 		in, err := c.StdinPipe()
 		if err != nil {
@@ -117,7 +117,7 @@ func containment(t *testing.T) {
 		}
 	})
 	t.Run("a daemon that ends is gone", func(t *testing.T) {
-		// As pg_ctl stop waits for its server: a zombie would keep it waiting.
+		// Like pg_ctl stop, which waits for its server: a zombie would keep it waiting.
 		p := start(t, Spec{Argv: Shell("pid=$(sh -c 'true >/dev/null & echo $!'); while kill -0 $pid 2>/dev/null; do :; done; echo gone")})
 		if got := line(t, bufio.NewReader(p.Stdout)); got != "gone" {
 			t.Error(got)
@@ -152,7 +152,7 @@ func containment(t *testing.T) {
 		wantGone(t, ofB)
 	})
 	for name, script := range map[string]string{
-		// Every process starts many that outlive it, each in a session of its own.
+		// Every process starts many that outlive it, each in its own session.
 		"a tree that keeps forking": `echo ready; i=0; while [ $i -lt 3000 ]; do i=$((i+1)); setsid sleep 50 & done`,
 		// Every process starts its successor in a new session and ends.
 		"a chain that keeps forking": `cat > chain <<'X'
@@ -181,9 +181,9 @@ sh chain 1; sleep 50`,
 	}
 }
 
-// onFirstThread runs f on the first thread of the process: it keeps the threads on
-// which its goroutines land until one lands there. Where the first thread is at other
-// work meanwhile, it lets all go and tries again.
+// onFirstThread runs f on the first thread of the process: it locks the threads on which its
+// goroutines land until one is the first. If the first thread is busy meanwhile, it unlocks all
+// and tries again.
 func onFirstThread(t *testing.T, f func()) {
 	t.Helper()
 	for late := time.Now().Add(patience); time.Now().Before(late); {
@@ -219,7 +219,7 @@ func keepThreads(n int, f func()) bool {
 	return false
 }
 
-// testUnsure has two attempts alive when one leaves a process that hides its mark.
+// testUnsure has two live attempts when one of them leaves a process that hides its mark.
 func testUnsure(t *testing.T) {
 	b := start(t, Spec{Argv: self(t, "hold"), Mark: mark("b"), Stdin: true})
 	line(t, bufio.NewReader(b.Stdout))
@@ -232,7 +232,7 @@ func testUnsure(t *testing.T) {
 		t.Error("a process that may be another attempt's was killed")
 	}
 	n, _ := strconv.Atoi(pid)
-	for st, _ := readStat(n); bootTicks() <= st.start; { // what starts in the same tick is a suspect too
+	for st, _ := readStat(n); bootTicks() <= st.start; { // a process that starts in the same tick is a suspect too
 		runtime.Gosched()
 	}
 	c := start(t, Spec{Argv: []string{"true"}, Mark: mark("c")})
@@ -272,7 +272,8 @@ func TestGuard(t *testing.T) {
 				t.Errorf("%d marked processes, %v; want 6: %v", len(found), err, found)
 			}
 			if !kill {
-				// In order, the guard ends and leaves the sweep to wavex (here: to us).
+				// When wavex ends in order, the guard ends and leaves the sweep to wavex (here:
+				// to the test).
 				_ = in.Close()
 				if err := c.Wait(); err != nil {
 					t.Fatal(err)
@@ -286,7 +287,7 @@ func TestGuard(t *testing.T) {
 			} else {
 				_ = c.Process.Kill()
 			}
-			// Everything marked holds the other end: it ends when all are dead.
+			// Every marked process holds the other end, so the read ends when all are dead.
 			_ = r.SetReadDeadline(time.Now().Add(patience))
 			if _, err := io.Copy(io.Discard, r); err != nil {
 				t.Errorf("after %s: %v", patience, err)
@@ -299,7 +300,7 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// sessions counts the holds of a run that are alive.
+// sessions counts the live holds of a run.
 func sessions(t *testing.T, run string) (n int) {
 	t.Helper()
 	found, err := Find(run)
@@ -350,7 +351,7 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// TestAim proves that a pid that was given away again is not signalled.
+// TestAim shows that a reused pid is not signalled.
 func TestAim(t *testing.T) {
 	t.Parallel()
 	p := start(t, Spec{Argv: self(t, "hold"), Stdin: true})
@@ -377,7 +378,7 @@ func TestAim(t *testing.T) {
 	}
 }
 
-// TestSpared proves that a wavex inside of an attempt does not sweep itself.
+// TestSpared shows that a wavex inside an attempt does not sweep itself.
 func TestSpared(t *testing.T) {
 	t.Parallel()
 	line := ancestry()
@@ -430,7 +431,7 @@ func wantGone(t *testing.T, pid string) {
 	}
 }
 
-// await waits for what others do, such as a guard.
+// await waits for a change made by another process, such as a guard.
 func await(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	late := time.After(patience)
@@ -443,7 +444,8 @@ func await(t *testing.T, what string, done func() bool) {
 	}
 }
 
-// alive tells whether a process runs: a zombie that its new parent did not yet collect does not.
+// alive reports whether a process runs. It returns false for a zombie that its new parent has not
+// reaped.
 func alive(t *testing.T, pid string) bool {
 	t.Helper()
 	n, err := strconv.Atoi(pid)

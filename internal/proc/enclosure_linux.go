@@ -14,18 +14,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Enclosure is a control group (version 2) of a run: whatever wavex starts is born in
-// it, and no clearing of an environment or leaving of parents gets a process out. It is
-// one for the whole run; which attempt a process belongs to is the sweep's matter.
+// Enclosure is a control group (version 2) of a run. All processes of wavex are started in it,
+// and they stay in it even if they clear their environment or leave their parents. One group
+// serves the whole run; the sweep determines the attempt of a process.
 type Enclosure struct {
 	dir string
 	fd  *os.File // of the directory; processes are forked into it
 }
 
-// Enclose makes the run's control group, below the one that this process is in, and has
-// every later Start of this process fork into it. It is for the command line, once, and
-// fails with ErrUnsupported where there is no such hierarchy, or none that may be
-// changed (most sessions of ordinary users, containers without a delegated group).
+// Enclose makes the run's control group, below the one of this process, and has every later Start
+// of this process fork into it. The command line calls it once. It fails with ErrUnsupported if
+// there is no such hierarchy, or none that this process may change (most sessions of ordinary
+// users, containers without a delegated group).
 func Enclose(run string) (*Enclosure, error) {
 	dir, err := enclosureDir(run, os.Getpid())
 	if err != nil {
@@ -48,19 +48,19 @@ func Enclose(run string) (*Enclosure, error) {
 	return e, nil
 }
 
-// Close ends what is still in the group, removes it, and lets processes be started
-// outside of it again.
+// Close ends the processes in the group, removes it, and has later processes start outside it
+// again.
 func (e *Enclosure) Close(ctx context.Context) error {
 	ours.enclosure.CompareAndSwap(e, nil)
 	return errors.Join(emptyEnclosure(ctx, e.dir), e.fd.Close())
 }
 
-// Unenclose ends everything in the control groups that earlier processes made for the
-// run, and removes them. It does nothing where there are none.
+// Unenclose ends all processes in the control groups that earlier processes made for the run, and
+// removes these groups. It does nothing if there are none.
 func Unenclose(ctx context.Context, run string) error {
 	own, err := enclosureDir(run, os.Getpid())
 	if err != nil {
-		return nil // nobody can have made one
+		return nil // no process can have made one
 	}
 	list, err := os.ReadDir(filepath.Dir(own))
 	if err != nil {
@@ -74,8 +74,8 @@ func Unenclose(ctx context.Context, run string) error {
 	return err
 }
 
-// unenclose is Unenclose for the group of one process. A guard wakes when the next wavex
-// may already be at work on the same run, in a group of its own.
+// unenclose is Unenclose for the group of one process. When a guard wakes, the next wavex may
+// already work on the same run, in its own group.
 func unenclose(ctx context.Context, run string, pid int) error {
 	dir, err := enclosureDir(run, pid)
 	if err != nil {
@@ -89,8 +89,9 @@ const (
 	eventsFile = "cgroup.events"
 )
 
-// enclosureDir is where the group of a run's process is: below our own, where the unified hierarchy is
-// mounted. A nested wavex is in the group of the outer one, and makes its own in there.
+// enclosureDir returns the directory of the group of a run's process: below our own group in the
+// mounted unified hierarchy. A nested wavex is in the group of the outer one, and makes its own
+// inside it.
 func enclosureDir(run string, pid int) (string, error) {
 	if run == "" || strings.ContainsAny(run, "/\x00") {
 		return "", ErrUnsupported
@@ -111,7 +112,7 @@ func enclosureDir(run string, pid int) (string, error) {
 	return "", ErrUnsupported
 }
 
-// unifiedMount finds where version 2 is mounted.
+// unifiedMount returns the mount point of version 2.
 func unifiedMount() (string, error) {
 	f, err := os.Open(procPath(os.Getpid(), "mountinfo"))
 	if err != nil {
@@ -128,8 +129,8 @@ func unifiedMount() (string, error) {
 	return "", ErrUnsupported
 }
 
-// emptyEnclosure kills whatever is in a group and below it, then removes it. The kernel
-// kills all at once, whoever forks meanwhile.
+// emptyEnclosure kills all processes in a group and below it, then removes it. The kernel kills
+// them all at once, even if some fork meanwhile.
 func emptyEnclosure(ctx context.Context, dir string) error {
 	err := os.WriteFile(filepath.Join(dir, killFile), []byte("1"), 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -155,7 +156,7 @@ func emptyEnclosure(ctx context.Context, dir string) error {
 	}
 }
 
-// removeEnclosure removes a group and those below it, innermost first.
+// removeEnclosure removes a group and its subgroups, innermost first.
 func removeEnclosure(dir string) error {
 	list, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {

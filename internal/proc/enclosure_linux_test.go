@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// enclosed is a small wavex with an enclosure and a guard, and a daemon of its that has
-// no mark. What it prints: "unsupported", or the daemon's pid.
+// enclosed is a small wavex with an enclosure, a guard, and a daemon without a mark. It prints
+// "unsupported" or the daemon's pid.
 func enclosed(run string) int {
 	e, err := Enclose(run)
 	if err != nil {
@@ -44,8 +44,8 @@ func enclosed(run string) int {
 	return 0
 }
 
-// TestEnclosure: a daemon without a mark, whose parents are gone, does not outlive wavex,
-// be it killed or not. Nothing else can find it.
+// TestEnclosure shows that a daemon without a mark, whose parents are gone, does not outlive
+// wavex, whether wavex is killed or not. Nothing else can find it.
 func TestEnclosure(t *testing.T) {
 	t.Parallel()
 	for _, kill := range []bool{true, false} {
@@ -94,8 +94,8 @@ func TestEnclosure(t *testing.T) {
 	}
 }
 
-// TestUnenclose ends what an earlier wavex left when its guard was killed too, also in
-// groups below.
+// TestUnenclose ends the leftovers of an earlier wavex whose guard was killed too, including
+// those in subgroups.
 func TestUnenclose(t *testing.T) {
 	t.Parallel()
 	run := fmt.Sprintf("left-%d", os.Getpid())

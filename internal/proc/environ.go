@@ -8,38 +8,37 @@ import (
 	"sync"
 )
 
-// Environ builds the environment of a child: what the lists below allow of the
-// parent's, then add, which wins and is never filtered. The result is sorted, each
-// name once (the parent's last value, as a program would see it).
+// Environ returns the environment of a child: the allowed variables of the parent, then add,
+// which overrides them and is never filtered. The result is sorted, with each name once (the
+// parent's last value, as a program would see it).
 //
-// The rule: what a program needs to find its tools, its home, its network and the
-// credentials of the agent passes; marks of a session that wavex may itself run in
-// never do, nor does anything that is not named here. So a project's own secrets
-// (tokens of the CI, a database's address) reach neither agent nor checks, unless the
-// user passes them with EnvironPass.
+// The variables that a program needs for its tools, its home, its network and the credentials of
+// the agent pass. Marks of a session that wavex itself may run in never pass, nor do variables
+// that are not listed. So a project's own secrets (tokens of the CI, a database's address) reach
+// neither agent nor checks, unless the user passes them with EnvironPass.
 func Environ(parent []string, add map[string]string) []string {
 	return EnvironPass(parent, nil, add)
 }
 
-// EnvironPass is Environ with more names allowed: "NAME", or "PREFIX*". Marks of
-// nesting are refused even then; only add can set them.
+// EnvironPass is Environ with more allowed names: "NAME", or "PREFIX*". It still refuses marks of
+// nesting; only add can set them.
 func EnvironPass(parent, pass []string, add map[string]string) []string {
 	return Inherit(parent, pass).With(add)
 }
 
-// Inherited is what children may have of a parent's environment, worked out once for many
-// of them. It is not changed by use; the zero value has nothing.
+// Inherited holds the variables that children may inherit from a parent's environment, computed
+// once for many children. It is immutable; the zero value has none.
 type Inherited struct {
 	vars []string // sorted
-	fold bool     // names of variables have no case
+	fold bool     // names of variables are case-insensitive
 }
 
-// Inherit works out what passes of a parent's environment, as EnvironPass says.
+// Inherit returns the variables of a parent's environment that pass by the rules of EnvironPass.
 func Inherit(parent, pass []string) Inherited {
 	return inherit(parent, pass, runtime.GOOS == "windows")
 }
 
-// inherit has the case rule as an argument: names of variables have no case on Windows.
+// inherit takes the case rule as an argument: names of variables are case-insensitive on Windows.
 func inherit(parent, pass []string, fold bool) Inherited {
 	no, yes := lists()
 	if fold {
@@ -61,10 +60,10 @@ func inherit(parent, pass []string, fold bool) Inherited {
 	return Inherited{vars: slices.Sorted(maps.Values(vals)), fold: fold}
 }
 
-// With is the environment with more variables in it, which win.
+// With returns the environment with add, which overrides inherited variables.
 func (i Inherited) With(add map[string]string) []string {
 	names, ours := add, make([]string, 0, len(add))
-	if i.fold { // of two that differ by case one is left
+	if i.fold { // keep one of two that differ by case
 		names = make(map[string]string, len(add))
 		for name, v := range add {
 			names[folded(name, true)] = name + "=" + v
@@ -97,11 +96,11 @@ func folded(name string, fold bool) string {
 	return name
 }
 
-// lists are never and allowed with the case of their letters, made once: a large plan
-// asks for thousands of environments.
+// lists returns never and allowed as case-sensitive names, made once because a large plan needs
+// thousands of environments.
 var lists = sync.OnceValues(func() (no, yes names) { return newNames(never, false), newNames(allowed, false) })
 
-// names is a list of names and PREFIX* patterns, made for many questions.
+// names is a list of names and PREFIX* patterns, prepared for many lookups.
 type names struct {
 	exact    map[string]bool
 	prefixes []string
@@ -126,7 +125,7 @@ func (n names) has(name string) bool {
 	return n.exact[name] || slices.ContainsFunc(n.prefixes, func(p string) bool { return strings.HasPrefix(name, p) })
 }
 
-// sameVar compares names of variables as the platform does.
+// sameVar reports whether two names of variables are equal on this platform.
 func sameVar(a, b string) bool {
 	if runtime.GOOS == "windows" {
 		return strings.EqualFold(a, b)

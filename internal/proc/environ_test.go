@@ -15,7 +15,7 @@ func TestEnviron(t *testing.T) {
 		"PATH=/first", "PATH=/bin", "HOME=/h", "LC_ALL=C", "http_proxy=p", "HTTPS_PROXY=q", "npm_config_registry=r",
 		"ANTHROPIC_API_KEY=key", "CLAUDE_CODE_USE_BEDROCK=1", "AWS_PROFILE=a", "GOPATH=/g", "DOCKER_HOST=d", "NODE_EXTRA_CA_CERTS=c",
 		"CLAUDE_CODE_OAUTH_TOKEN=o", "IS_SANDBOX=1", "DISABLE_TELEMETRY=1", "SSH_AUTH_SOCK=s", "=C:=weird", "nonsense", "EMPTY",
-		// Secrets of others, and what would redirect or disturb a child.
+		// Foreign secrets, and variables that would redirect or disturb a child.
 		"GITHUB_TOKEN=x", "DATABASE_URL=x", "STRIPE_SECRET_KEY=x", "OPENAI_API_KEY=x", "npm_package_name=x", "npm_lifecycle_event=x",
 		"MAKEFLAGS=x", "GIT_DIR=x", "GIT_INDEX_FILE=x", "LD_PRELOAD=x", "BASH_ENV=x", "ENV=x", "path=x", "Path=x", "PWD=x", "SUDO_COMMAND=x",
 		// Marks of nesting.
@@ -62,8 +62,8 @@ func TestEnvironFolds(t *testing.T) {
 	}
 }
 
-// TestNothingElsePasses draws names that no list names: none may come through, and
-// every name appears once.
+// TestNothingElsePasses draws names that are on no list: none may pass, and every name appears
+// once.
 func TestNothingElsePasses(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -103,7 +103,7 @@ func TestNothingElsePasses(t *testing.T) {
 	})
 }
 
-// TestListsAreWords catches a pattern that means something else than it seems to.
+// TestListsAreWords catches a pattern that matches something else than it seems to.
 func TestListsAreWords(t *testing.T) {
 	t.Parallel()
 	for _, w := range slices.Concat(allowed, never) {

@@ -14,14 +14,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// This file forks and reaps without os/exec: a second descriptor of the process, the
-// copying of its environment and the looks at its directory cost a fifth of the start
-// of a small program, and thousands are started.
+// This file forks and reaps without os/exec. os/exec's second descriptor of the process, its copy
+// of the environment and its checks of the directory cost a fifth of the start of a small
+// program, and wavex starts thousands.
 
-// nothing is the null device, opened once: a child has a copy of it.
+// nothing returns the null device, opened once; each child gets a copy.
 var nothing = sync.OnceValues(func() (int, error) { return unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0) })
 
-// fork starts c, whose streams are files, or nil for the null device.
+// fork starts c. Its streams must be files, or nil for the null device.
 func fork(c *exec.Cmd) (pid int, err error) {
 	null, err := nothing()
 	if err != nil {
@@ -52,7 +52,7 @@ func fork(c *exec.Cmd) (pid int, err error) {
 	return 0, &fs.PathError{Op: "fork/exec", Path: c.Path, Err: err}
 }
 
-// collect reaps a process that has exited, and tells how.
+// collect reaps a process that has exited, and returns how it ended.
 func collect(pid int) Exit {
 	var ws unix.WaitStatus
 	var ru unix.Rusage
@@ -68,15 +68,15 @@ func collect(pid int) Exit {
 	return e
 }
 
-// end is a child's end of a pipe: a descriptor that nobody here reads, writes or polls.
+// end is a child's end of a pipe: a descriptor that this process never reads, writes or polls.
 type end int
 
 func (end) Read([]byte) (int, error)  { return 0, fs.ErrInvalid }
 func (end) Write([]byte) (int, error) { return 0, fs.ErrInvalid }
 func (e end) Close() error            { return unix.Close(int(e)) }
 
-// pipe returns a pipe whose first end is ours, ready for the poller, and whose other end
-// is for a child. toChild tells which of them is read.
+// pipe returns a pipe. The first end is ours and ready for the poller; the other one is for a
+// child, which reads it if toChild is set and writes to it otherwise.
 func pipe(toChild bool) (ours *os.File, theirs io.ReadWriteCloser, err error) {
 	var fd [2]int
 	if err := unix.Pipe2(fd[:], unix.O_CLOEXEC); err != nil {

@@ -11,25 +11,24 @@ import (
 	"time"
 )
 
-// goodbye is what wavex says to its guard when it ends in order.
+// goodbye is the message of wavex to its guard when it ends in order.
 const goodbye = "goodbye\n"
 
-// guardPatience is how long Close waits for a guard to end by itself.
+// guardPatience bounds how long Close waits for a guard to end by itself.
 const guardPatience = 5 * time.Second
 
-// Guard is a process beside wavex that sweeps when wavex dies. It holds the other end
-// of a pipe: when wavex ends in whatever way, even by SIGKILL, the kernel closes the
-// pipe; if no goodbye came before, the guard kills everything that carries the mark.
+// Guard is a process beside wavex that sweeps if wavex dies. It holds the other end of a pipe.
+// When wavex ends, even by SIGKILL, the kernel closes the pipe; if there was no goodbye before,
+// the guard kills every process with the mark.
 type Guard struct {
 	p *Process
 }
 
-// StartGuard starts self, the arguments with which wavex calls GuardMain (self[0] an
-// absolute path), to watch over mark, which is a run. The guard has a session of its
-// own, so that neither a terminal nor a kill of wavex's group reaches it, and it does
-// not carry the mark itself. The files in keep it has open as long as it lives, and with
-// them what is locked through them; on Windows there must be none. The error is a
-// *StartError.
+// StartGuard starts self, the arguments with which wavex calls GuardMain (self[0] must be an
+// absolute path), to watch over mark, which is a run. The guard has its own session, so that
+// neither a terminal nor a kill of wavex's group reaches it, and it does not carry the mark
+// itself. It keeps the files in keep open as long as it lives, and so holds the locks on them; on
+// Windows there must be none. The error is a *StartError.
 func StartGuard(self []string, mark string, keep ...*os.File) (*Guard, error) {
 	var env []string
 	if runtime.GOOS == "windows" {
@@ -47,10 +46,10 @@ func StartGuard(self []string, mark string, keep ...*os.File) (*Guard, error) {
 	return &Guard{p: p}, nil
 }
 
-// Done closes when the guard has ended, which before Close it should not.
+// Done closes when the guard has ended, which must not happen before Close.
 func (g *Guard) Done() <-chan struct{} { return g.p.Done() }
 
-// Close says goodbye and waits for the guard's end: it sweeps nothing then.
+// Close says goodbye and waits for the guard to end without a sweep.
 func (g *Guard) Close() error {
 	_, err := io.WriteString(g.p.Stdin, goodbye)
 	if cerr := g.p.Stdin.Close(); err == nil {
@@ -67,10 +66,9 @@ func (g *Guard) Close() error {
 	return err
 }
 
-// GuardMain is the whole life of a guard. It returns when stdin ends: after a goodbye
-// with 0 and without doing anything, else after the sweep of mark, with 0 when nothing
-// is left and 1 when something is. What is in the Enclosure of the wavex that started
-// it is ended too. It ignores the signals that would end it before.
+// GuardMain runs a guard until stdin ends. After a goodbye it returns 0 and does nothing.
+// Otherwise it sweeps mark and empties the Enclosure of the wavex that started it, and returns 0
+// if nothing is left and 1 if something is. It ignores the signals that would end it earlier.
 func GuardMain(stdin io.Reader, mark string) int {
 	wavex := os.Getppid()
 	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
@@ -79,7 +77,7 @@ func GuardMain(stdin io.Reader, mark string) int {
 		return 0
 	}
 	_, err := sweepMark(mark, nil)
-	// Nobody is left to stop a guard: it does its work after the end of the wavex it guards.
+	// A guard cannot be cancelled: it works after the end of the wavex that it guards.
 	if eerr := unenclose(context.Background(), mark, wavex); err != nil || eerr != nil {
 		return 1
 	}

@@ -7,18 +7,18 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Contain makes sure that nothing survives wavex: orphans come to us, and a guard sweeps
-// when we are killed; both know the control group of run. self is how wavex calls itself
-// as a guard, the arguments before the run and the lock; lock is a file of the run's
-// folder. Where the system offers none of this, the run goes on. What an earlier wavex
-// left in the group is ended. The returned function ends all of it.
+// Contain ensures that no process survives wavex: it adopts orphans, makes a control group for
+// run, and starts a guard that sweeps if wavex is killed. self is the command line of the guard,
+// without the run and the lock; lock is a file in the run's folder. If the system offers none of
+// this, the run goes on. Contain also ends the processes that an earlier wavex left in the group.
+// The returned function ends the containment.
 func Contain(ctx context.Context, self []string, run, lock string) func() {
 	awaitGuard(ctx, lock)
 	_ = Subreaper()
 	_ = Unenclose(ctx, run)
 	open := func() {}
 	if e, err := Enclose(run); err == nil {
-		open = func() { _ = e.Close(context.WithoutCancel(ctx)) } // the run is over, and what is left of it with it
+		open = func() { _ = e.Close(context.WithoutCancel(ctx)) } // the run is over; this ends its leftovers
 	}
 	if len(self) == 0 {
 		return open
@@ -33,10 +33,10 @@ func Contain(ctx context.Context, self []string, run, lock string) func() {
 	}
 }
 
-// startGuarded starts a guard and returns when its lock is held: nothing must be started
-// that a successor would not wait for.
+// startGuarded starts a guard and returns when the guard holds its lock. No other process may
+// start earlier, because a successor would not wait for it.
 func startGuarded(ctx context.Context, self []string, run, lock string) (*Guard, error) {
-	// A lock that it is born with spares waiting until it is ready.
+	// A guard that inherits the lock needs no waiting until it is ready.
 	if f := locked(lock); f != nil {
 		defer func() { _ = f.Close() }() // the guard has it open
 		return StartGuard(self, run, f)
@@ -48,8 +48,8 @@ func startGuarded(ctx context.Context, self []string, run, lock string) (*Guard,
 	return g, err
 }
 
-// HoldGuard takes the lock of a guard for the guard itself, until the returned function
-// is called: without it a successor does not wait. Others hold it for an instant only.
+// HoldGuard takes the lock of a guard for the guard itself, until the returned function is
+// called. Without the lock a successor does not wait. Other holders keep it only for an instant.
 func HoldGuard(ctx context.Context, lock string) (release func()) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
@@ -58,8 +58,8 @@ func HoldGuard(ctx context.Context, lock string) (release func()) {
 	return func() { _ = f.Unlock() }
 }
 
-// awaitGuard waits for the guard of a wavex that was killed here: it sweeps by the run's
-// mark, which the processes of a resume have as well. A sweep takes 30 s at most.
+// awaitGuard waits for the guard of a killed wavex of this run. That guard sweeps by the run's
+// mark, which the processes of a resume carry as well. A sweep takes at most 30 s.
 func awaitGuard(ctx context.Context, lock string) {
 	ctx, cancel := context.WithTimeout(ctx, 40*time.Second)
 	defer cancel()
@@ -69,7 +69,8 @@ func awaitGuard(ctx context.Context, lock string) {
 	}
 }
 
-// guarded waits until the guard that was just started holds its lock, some milliseconds.
+// guarded waits until the guard that was just started holds its lock, which takes some
+// milliseconds.
 func guarded(ctx context.Context, lock string) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()

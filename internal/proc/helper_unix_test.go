@@ -21,11 +21,11 @@ func helper(name string, args []string) int {
 	case "environ":
 		fmt.Println(strings.Join(os.Environ(), "\n"))
 	case "hold":
-		// Ignores what can be ignored, says so, and stays.
+		// Ignores the signals that can be ignored, prints a line, and stays.
 		signal.Ignore(syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT)
 		fmt.Println(os.Getpid())
 		_, _ = io.Copy(io.Discard, os.Stdin)
-		<-time.After(time.Hour) // a mere select {} the runtime calls a deadlock
+		<-time.After(time.Hour) // the runtime reports a bare select {} as a deadlock
 	case "leave":
 		// leave HOW: starts a hold that outlives it, prints its pid, and exits.
 		return leave(args[0])
@@ -37,7 +37,7 @@ func helper(name string, args []string) int {
 		}
 		_, _ = os.Stdout.Write(bytes.Repeat([]byte("x"), n))
 	case "stay":
-		// Starts a hold in a session of its own, as claude does with its tools, and stays.
+		// Starts a hold in its own session, as claude does with its tools, and stays.
 		fmt.Println(spawn(&syscall.SysProcAttr{Setsid: true}, os.Environ(), os.Stderr, "hold"))
 		<-time.After(time.Hour)
 	case "guard":
@@ -55,14 +55,14 @@ func helper(name string, args []string) int {
 // cleared is the environment of a process that hides its mark.
 var cleared = []string{"GORACE=atexit_sleep_ms=0"}
 
-// leave starts a hold in the way named, waits until it is ready and exits before it.
+// leave starts a hold in the named way, waits until it is ready, and exits before it.
 func leave(how string) int {
 	switch how {
-	case "setsid": // a session of its own, with our output
+	case "setsid": // its own session, with our output
 		fmt.Println(spawn(&syscall.SysProcAttr{Setsid: true}, os.Environ(), os.Stdout, "hold"))
 	case "group": // a background job of our group
 		fmt.Println(spawn(nil, os.Environ(), nil, "hold"))
-	case "hidden": // a daemon: a session of its own, twice forked, no mark, no output of ours
+	case "hidden": // a daemon: its own session, forked twice, no mark, none of our output
 		fmt.Println(spawn(&syscall.SysProcAttr{Setsid: true}, cleared, nil, "leave", "detached"))
 	case "detached":
 		fmt.Println(spawn(&syscall.SysProcAttr{Setsid: true}, cleared, nil, "hold"))
@@ -72,8 +72,8 @@ func leave(how string) int {
 	return 0
 }
 
-// spawn starts a helper, and returns the first line it prints on a pipe. With out set,
-// the helper holds that too, as its standard error.
+// spawn starts a helper, and returns the first line that it prints on a pipe. If out is not nil,
+// it is the helper's standard error.
 func spawn(attr *syscall.SysProcAttr, env []string, out *os.File, args ...string) string {
 	exe, _ := os.Executable()
 	r, w, _ := os.Pipe()
@@ -94,9 +94,8 @@ func spawn(attr *syscall.SysProcAttr, env []string, out *os.File, args ...string
 	return pid
 }
 
-// wavex is a small wavex: a guard, and three attempts that leave holds in sessions of
-// their own. Everything inherits our standard error, so that its reader sees when all
-// have ended.
+// wavex is a small wavex: a guard, and three attempts that leave holds in their own sessions. All
+// processes inherit our standard error, so its reader sees the end of the last one.
 func wavex(run string) int {
 	if err := Subreaper(); err != nil {
 		fmt.Println(err)

@@ -7,17 +7,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hunt kills what list returns until it returns nothing, or the deadline passes, or
-// stop closes. It counts the processes it killed and tells whether none is left.
-// list may be called many times; a process that we may not kill is tried once.
+// hunt kills the processes that list returns until list returns none, the deadline passes, or
+// stop closes. It returns the number of killed processes and whether none is left. It may call
+// list many times. It tries a process that it may not kill only once.
 func hunt(deadline time.Time, stop <-chan struct{}, list func() []ident) (killed int, clean bool) {
 	seen := map[ident]bool{} // true: we may not kill it
 	for {
 		var fds []unix.PollFd
 		denied, waiting := 0, false
 		lot := list()
-		// Descendants first: a stopped group that loses its last tie to a parent is
-		// continued by the kernel.
+		// Descendants first: the kernel continues a stopped group that loses its last tie to a
+		// parent.
 		for _, id := range slices.Backward(lot) {
 			if seen[id] {
 				denied++
@@ -63,9 +63,9 @@ func signalIdent(id ident, sig unix.Signal) error {
 	return err
 }
 
-// aim signals one process and no other that has come by its pid: the pidfd is
-// opened first, then the start time is compared. It returns the pidfd to wait on, -1
-// where there is none, and ESRCH when the process is gone.
+// aim signals one process, and no other that reuses its pid: it opens the pidfd first and then
+// compares the start time. It returns the pidfd to wait on, or -1 if the kernel has none, and
+// ESRCH if the process is gone.
 func aim(id ident, sig unix.Signal) (fd int, err error) {
 	fd, err = unix.PidfdOpen(id.pid, 0)
 	if err != nil {
@@ -88,8 +88,9 @@ func aim(id ident, sig unix.Signal) (fd int, err error) {
 	return fd, err
 }
 
-// awaitAll waits until every process has died, for 20 ms at most: a new one must not
-// wait for one that hangs in the kernel. It tells whether time is up.
+// awaitAll waits until every process has died, for at most 20 ms, so that one that hangs in the
+// kernel does not delay the search for new ones. It reports whether the deadline has passed or
+// stop is closed.
 func awaitAll(fds []unix.PollFd, deadline time.Time, stop <-chan struct{}) (over bool) {
 	round := time.Now().Add(20 * time.Millisecond)
 	if len(fds) == 0 {

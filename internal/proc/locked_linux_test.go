@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A named pipe in the place of the lock's file keeps nobody waiting.
+// A named pipe in place of the lock file does not block.
 func TestLockedPipe(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "guard.lock")

@@ -4,5 +4,6 @@ package proc
 
 import "os"
 
-// locked is for systems where it is known that a process inherits a lock.
+// locked returns nil: it is implemented only for systems where a process is known to inherit a
+// lock.
 func locked(string) *os.File { return nil }

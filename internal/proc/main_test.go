@@ -15,14 +15,14 @@ import (
 
 var reaper = flag.Bool("reaper", false, "this process is a subreaper (set by tests that start it again)")
 
-// patience is how long tests wait for what takes milliseconds on an idle machine. What
-// they wait for to end would live for longer.
+// patience bounds the waits of tests for events that take milliseconds on an idle machine. The
+// processes that must end would otherwise live longer than that.
 const patience = 30 * time.Second
 
-// TestMain is also the programs that the tests start: "helper NAME ARG...".
+// TestMain also runs the programs that the tests start: "helper NAME ARG...".
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == "helper" {
-		time.AfterFunc(5*time.Minute, func() { os.Exit(99) }) // whatever happens to the test
+		time.AfterFunc(5*time.Minute, func() { os.Exit(99) }) // even if the test hangs or dies
 		os.Exit(helper(os.Args[2], os.Args[3:]))
 	}
 	flag.Parse()
@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// self is the argument list that runs a helper.
+// self returns the argument list that runs a helper.
 func self(t testing.TB, args ...string) []string {
 	t.Helper()
 	exe, err := os.Executable()
@@ -45,7 +45,7 @@ func self(t testing.TB, args ...string) []string {
 	return append([]string{exe, "helper"}, args...)
 }
 
-// testEnv has no second of sleep at the end of each helper that is built with -race.
+// testEnv spares each helper that is built with -race one second of sleep at its end.
 var testEnv = []string{"PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C", "GORACE=atexit_sleep_ms=0"}
 
 // start starts a process and kills it at the end of the test if it still lives.
@@ -78,5 +78,6 @@ func line(t testing.TB, r *bufio.Reader) string {
 	return s[:len(s)-1]
 }
 
-// mark is an attempt of a run of this test process: others run beside it.
+// mark returns an attempt of a run of this test process, distinct from those of parallel test
+// processes.
 func mark(task string) string { return fmt.Sprintf("run%d/%s/1", os.Getpid(), task) }

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// Who has an environment, or never will, is not waited for: a process with an empty
-// one, a zombie, a thread of the kernel's. That what is in the middle of an exec is
-// waited for shows in e2e/crash, about once in 700 kills.
+// Processes that have an environment, or never will, are not waited for: one with an empty
+// environment, a zombie, a kernel thread. e2e/crash shows about once in 700 kills that a process
+// in the middle of an exec is waited for.
 func TestNobodyElseIsNascent(t *testing.T) {
 	t.Parallel()
 	bare := exec.CommandContext(t.Context(), "/bin/sh", "-c", "read x")

@@ -9,15 +9,14 @@ import (
 	"time"
 )
 
-// outlet is our end of a pipe that a child writes to. It reads straight from the
-// pipe, without a copy, while the child lives. When the child has exited, everything it
-// wrote is either read or inside the pipe, so settle can take the rest into memory
-// and close the pipe, however slow the reader is and whoever else holds the other
-// end: nothing of the child is lost, and nobody hangs.
+// outlet is our end of a pipe that a child writes to. While the child lives, Read reads straight
+// from the pipe, without a copy. After the child's exit its remaining output is inside the pipe.
+// settle takes it into memory and closes the pipe, however slow the reader is and even if other
+// processes hold the other end. So no output is lost, and no reader hangs.
 type outlet struct {
 	f      *os.File
-	exited atomic.Bool   // settle is under way
-	ended  chan struct{} // the pipe is closed; what is left is in rest
+	exited atomic.Bool   // settle has begun
+	ended  chan struct{} // closed when the pipe is closed; the remaining bytes are in rest
 
 	mu   sync.Mutex // held while reading from the pipe: keeps the bytes in order
 	rest []byte
@@ -26,12 +25,12 @@ type outlet struct {
 
 func newOutlet(f *os.File) *outlet { return &outlet{f: f, ended: make(chan struct{})} }
 
-// Read is for one reader at a time. It returns io.EOF at the end of the output, and
-// also where settle gave up waiting for others that hold it open.
+// Read is for one reader at a time. It returns io.EOF at the end of the output, and also if
+// settle gave up on other processes that hold the output open.
 func (o *outlet) Read(b []byte) (int, error) {
 	n, err := o.read(b)
 	if o.exited.Load() {
-		o.look() // settle may have found us reading
+		o.look() // settle may have run during the read
 	}
 	return n, err
 }
@@ -65,9 +64,9 @@ func (o *outlet) read(b []byte) (int, error) {
 	return n, nil
 }
 
-// settle is called when the child has exited. It returns when the pipe is closed:
-// at the end of the output, at the deadline, or when cut closes. Where reads know no
-// deadline, giveUp must then bring the end about.
+// settle must be called when the child has exited. It returns when the pipe is closed: at the end
+// of the output, at the deadline, or when cut closes. On systems without read deadlines giveUp
+// must then end the output.
 func (o *outlet) settle(deadline time.Time, cut <-chan struct{}, giveUp func()) {
 	_ = o.f.SetReadDeadline(deadline) // not possible on Windows
 	o.exited.Store(true)
@@ -90,8 +89,8 @@ func (o *outlet) settle(deadline time.Time, cut <-chan struct{}, giveUp func()) 
 	}
 }
 
-// look ends the outlet if its output is at its end. It does nothing while somebody
-// reads: the reader looks by itself when it is through.
+// look ends the outlet if its output is at its end. It does nothing during a read, because the
+// reader itself looks afterwards.
 func (o *outlet) look() {
 	if !o.mu.TryLock() {
 		return
@@ -102,7 +101,7 @@ func (o *outlet) look() {
 	}
 }
 
-// end closes the pipe. The caller holds mu.
+// end closes the pipe. The caller must hold mu.
 func (o *outlet) end() {
 	if !o.over {
 		o.over = true
@@ -111,7 +110,7 @@ func (o *outlet) end() {
 	}
 }
 
-// discard ends the outlet without its reader: the writer that took its bytes failed.
+// discard ends the outlet after the writer that took its bytes has failed.
 func (o *outlet) discard() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -13,9 +13,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestOutletLosesNothing writes as a child would, ends at a drawn moment, with or
-// without somebody who keeps the pipe open, under a reader that is early, late or slow.
-// Every byte arrives, once and in order.
+// TestOutletLosesNothing writes as a child would and ends at a drawn moment, with or without
+// another holder of the pipe, and with an early, late or slow reader. Every byte arrives, once
+// and in order.
 func TestOutletLosesNothing(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -66,8 +66,8 @@ func TestOutletLosesNothing(t *testing.T) {
 		if err != io.EOF || !bytes.Equal(got, want) {
 			t.Fatalf("%v after %d bytes, want io.EOF after %d", err, len(got), len(want))
 		}
-		// Not by writing: a process that another test just started holds a copy of our
-		// end until its exec, and the write would succeed.
+		// The test cannot find out by writing: a process that another test just started holds a
+		// copy of our end until its exec, and the write would succeed.
 		if _, err := r.Stat(); !errors.Is(err, os.ErrClosed) {
 			t.Fatalf("our end of the pipe is still open: %v", err)
 		}
@@ -77,7 +77,7 @@ func TestOutletLosesNothing(t *testing.T) {
 	})
 }
 
-// TestOutletAtTheDeadline has a reader come when the time is up, before settle looks.
+// TestOutletAtTheDeadline starts a reader after the deadline, before settle looks.
 func TestOutletAtTheDeadline(t *testing.T) {
 	t.Parallel()
 	r, w, err := os.Pipe()
@@ -97,8 +97,8 @@ func TestOutletAtTheDeadline(t *testing.T) {
 	}
 }
 
-// TestOutletIgnoresChatter proves that somebody who keeps writing after the child's
-// exit cannot keep us.
+// TestOutletIgnoresChatter shows that a process that writes on after the child's exit does not
+// delay the end.
 func TestOutletIgnoresChatter(t *testing.T) {
 	t.Parallel()
 	r, w, err := os.Pipe()

@@ -4,10 +4,9 @@ package proc
 
 import "golang.org/x/sys/unix"
 
-// take moves into rest what is in the pipe at this moment, and tells whether the
-// output is at its end. It does not wait, and it takes no more than was there and
-// one buffer, so that somebody who keeps writing cannot keep us here. The caller
-// holds mu.
+// take moves the present content of the pipe into rest, and reports whether the output is at its
+// end. It does not wait. It takes no more than the bytes present and one buffer, so that a
+// process that writes on cannot keep it here. The caller must hold mu.
 func (o *outlet) take() (eof bool) {
 	rc, err := o.f.SyscallConn()
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// take moves into rest what is in the pipe at this moment, and tells whether the
-// output is at its end. It does not wait. The caller holds mu.
+// take moves the present content of the pipe into rest, and reports whether the output is at its
+// end. It does not wait. The caller must hold mu.
 func (o *outlet) take() (eof bool) {
 	rc, err := o.f.SyscallConn()
 	if err != nil {
@@ -34,7 +34,7 @@ func (o *outlet) take() (eof bool) {
 	return eof || err != nil
 }
 
-// peekNamedPipe tells how many bytes can be read without waiting.
+// peekNamedPipe sets there to the number of bytes that can be read without waiting.
 func peekNamedPipe(h windows.Handle, there *uint32) error {
 	proc := windows.NewLazySystemDLL("kernel32.dll").NewProc("PeekNamedPipe")
 	ok, _, err := proc.Call(uintptr(h), 0, 0, 0, uintptr(unsafe.Pointer(there)), 0)

@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// pipe returns a pipe whose first end is ours and whose other end is for a child.
-// toChild tells which of them is read.
+// pipe returns a pipe. The first end is ours; the other one is for a child, which reads it if
+// toChild is set and writes to it otherwise.
 func pipe(toChild bool) (ours *os.File, theirs io.ReadWriteCloser, err error) {
 	r, w, err := os.Pipe()
 	if toChild {

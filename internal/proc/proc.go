@@ -12,47 +12,45 @@ import (
 	"time"
 )
 
-// The names under which a child finds its run and its attempt in its environment,
-// and under which Find and Sweep look for it.
+// The variables that hold the run and the attempt of a child. Find and Sweep look for them.
 const (
 	RunVar     = "WAVEX_RUN"     // RUN
 	AttemptVar = "WAVEX_ATTEMPT" // RUN/TASK/N
 )
 
-// outputGrace is how long after the exit of a process its output may stay open in
-// the hands of others, such as a background job that still writes. A process that
-// nobody outlived never waits for it.
+// outputGrace is how long the output of an exited process may stay open in other processes, such
+// as a background job that still writes. A process without survivors never waits for it.
 const outputGrace = 250 * time.Millisecond
 
-// Spec says what to start. It is not changed by Start.
+// Spec describes the program to start. Start does not change it.
 type Spec struct {
-	// Argv is the program and its arguments. A program without a slash is looked
-	// up in the absolute directories of PATH in Env (not of wavex's own); one with
-	// a slash is relative to Dir.
+	// Argv is the program and its arguments. A program without a slash is looked up in the
+	// absolute directories of PATH in Env (not in those of wavex); one with a slash is relative
+	// to Dir.
 	Argv []string
 	Dir  string   // absolute
-	Env  []string // complete, as Environ builds it
-	// Mark is the attempt, RUN/TASK/N; Start sets WAVEX_ATTEMPT to it. Everything
-	// alive that carries it is swept with the last process that has it. "": none.
+	Env  []string // complete, as built by Environ
+	// Mark is the attempt, RUN/TASK/N; Start sets WAVEX_ATTEMPT to it. All live processes that
+	// carry it are swept with the last process that has it. "" means none.
 	Mark string
-	// Stdin true gives a pipe, Process.Stdin; false gives the null device.
+	// Stdin selects a pipe, Process.Stdin, or else the null device.
 	Stdin bool
-	// Stderr receives the standard error, from a goroutine of Start's, or directly
-	// when it is an *os.File. A writer that blocks delays Done. nil: discarded.
+	// Stderr receives the standard error, from a goroutine of Start, or directly if it is an
+	// *os.File. A writer that blocks delays Done. nil discards it.
 	Stderr io.Writer
-	// Combined, when set, receives standard output and error in their order, in the
-	// way described for Stderr; then Process.Stdout is nil and Stderr is not used.
+	// Combined, if not nil, receives standard output and error in their order, in the same way as
+	// Stderr. Then Process.Stdout is nil and Stderr is unused.
 	Combined io.Writer
 
-	guard bool       // outlives wavex: a session of its own, no parent-death signal
-	keep  []*os.File // a guard has them open as long as it lives; not on Windows
+	guard bool       // the process outlives wavex: its own session, no parent-death signal
+	keep  []*os.File // files that a guard keeps open as long as it lives; not on Windows
 }
 
-// ErrNotFound is in a StartError when the program is not there.
+// ErrNotFound is wrapped by a StartError if the program does not exist.
 var ErrNotFound = exec.ErrNotFound
 
-// StartError says that a program could not be started. Err wraps exec.ErrNotFound,
-// fs.ErrNotExist (the directory too), fs.ErrPermission or the system's own error.
+// StartError means that a program could not be started. Err wraps exec.ErrNotFound,
+// fs.ErrNotExist (also for the directory), fs.ErrPermission or the system's own error.
 type StartError struct {
 	Program string // Argv[0]
 	Err     error
@@ -63,26 +61,26 @@ func (e *StartError) Error() string { return fmt.Sprintf("starting %s: %v", e.Pr
 // Unwrap returns the cause.
 func (e *StartError) Unwrap() error { return e.Err }
 
-// Exit is how a process ended.
+// Exit describes the end of a process.
 type Exit struct {
-	Code   int    // its exit code; -1 when a signal ended it
-	Signal string // the signal that ended it, "SIGKILL"; "" when it exited
-	// Contained is true when nothing that may be of this process is alive after the
-	// sweep. Where the platform cannot know (see docs/containment.md) it tells what
-	// could be looked at.
+	Code   int    // its exit code; -1 if a signal ended it
+	Signal string // the signal that ended it, "SIGKILL"; "" if it exited
+	// Contained is true if no process that may belong to this one is alive after the sweep. On
+	// platforms that cannot know (see docs/containment.md) it covers the processes that could be
+	// seen.
 	Contained bool
-	Swept     int           // processes that it had left alive and the sweep ended
+	Swept     int           // processes that it had left alive and that the sweep ended
 	CPU       time.Duration // user and system time of it and of the children it waited for
-	// MaxRSS is the largest resident set among them in bytes; 0 where unknown. On Linux
-	// it is never less than wavex's own at the fork.
+	// MaxRSS is the largest resident set among them in bytes; 0 if unknown. On Linux it is never
+	// below wavex's own at the fork.
 	MaxRSS int64
 }
 
-// Process is a started program. Its methods may be called from any goroutine.
+// Process is a started program. Its methods are safe for concurrent use.
 type Process struct {
 	Stdin io.WriteCloser // nil unless Spec.Stdin
-	// Stdout is nil with Spec.Combined. It is for one reader, who may come late or be slow
-	// (the process is held up then, as by any pipe), also after Wait.
+	// Stdout is nil with Spec.Combined. It is for one reader. The reader may come late or be slow
+	// (then the process blocks, as with any pipe), and may read after Wait.
 	Stdout io.Reader
 
 	pid   int
@@ -97,15 +95,15 @@ type Process struct {
 	reaped bool       // the pid is no longer ours
 	killed chan struct{}
 
-	done  chan struct{} // exited and output taken
-	swept chan struct{} // exit is set
+	done  chan struct{} // closed when the process has exited and its output is taken
+	swept chan struct{} // closed when exit is set
 	exit  Exit
 
-	system // what the platform needs
+	system // platform-specific fields
 }
 
-// Start starts a program. An error is a *StartError, and nothing is left then.
-// Every started process must be waited for with Wait.
+// Start starts a program. An error is a *StartError; then no process is left. The caller must
+// Wait for every started process.
 func Start(s Spec) (*Process, error) {
 	if len(s.Argv) == 0 {
 		return nil, &StartError{Err: exec.ErrNotFound}
@@ -123,7 +121,7 @@ func Start(s Spec) (*Process, error) {
 		cmd:    &exec.Cmd{Path: path, Args: s.Argv, Dir: s.Dir, Env: marked(s.Env, s.Mark), ExtraFiles: s.keep},
 	}
 	if p.cmd.Env == nil {
-		p.cmd.Env = []string{} // nil would mean wavex's own
+		p.cmd.Env = []string{} // nil would mean the environment of wavex
 	}
 	var w wiring
 	if err := w.connect(p, s); err != nil {
@@ -139,7 +137,7 @@ func Start(s Spec) (*Process, error) {
 	return p, nil
 }
 
-// live is the life of a process after its start: exit, output, sweep, reap.
+// live follows a process after its start: exit, output, sweep, reap.
 func (p *Process) live(copies []copying) {
 	if p.brief(copies) {
 		p.awaitExit()
@@ -149,7 +147,7 @@ func (p *Process) live(copies []copying) {
 		}
 		p.awaitExit()
 		if f, ok := p.Stdin.(*os.File); ok {
-			_ = f.Close() // nobody of ours reads it any more; a writer must not hang
+			_ = f.Close() // this process reads it no more; a writer must not hang
 		}
 		p.settle()
 	}
@@ -158,8 +156,8 @@ func (p *Process) live(copies []copying) {
 	close(p.swept)
 }
 
-// settle takes what is left of the output into memory. It gives up on output that
-// others hold open after outputGrace, or at once when the process was killed.
+// settle takes the remaining output into memory. It gives up on output that other processes hold
+// open after outputGrace, or at once if the process was killed.
 func (p *Process) settle() {
 	deadline := time.Now().Add(outputGrace)
 	select {
@@ -173,22 +171,21 @@ func (p *Process) settle() {
 	p.copies.Wait()
 }
 
-// Pid is the process id, and on unix the number of its process group.
+// Pid returns the process id, which on unix is also the number of its process group.
 func (p *Process) Pid() int { return p.pid }
 
-// Done closes when the process itself has exited and all it wrote was read or is
-// held in memory for Stdout. It does not depend on a reader of Stdout; a
-// descendant that holds the output open delays it by 250 ms at most.
+// Done returns a channel that closes when the process itself has exited and all its output was
+// read or is held in memory for Stdout. It does not depend on a reader of Stdout. A descendant
+// that holds the output open delays it by at most 250 ms.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Terminate asks the group to end: SIGTERM on unix, CTRL_BREAK on Windows (and the
-// end of the job where there is no console). It returns os.ErrProcessDone when the
-// process is gone.
+// Terminate asks the group to end: SIGTERM on unix, CTRL_BREAK on Windows (or the end of the job
+// if there is no console). It returns os.ErrProcessDone if the process is gone.
 func (p *Process) Terminate() error { return p.signal(p.terminate) }
 
-// Kill ends the group at once: SIGKILL on unix, the end of the job on Windows. It
-// returns os.ErrProcessDone when the process is gone. What left the group is ended
-// by the sweep that follows.
+// Kill ends the group at once: SIGKILL on unix, the end of the job on Windows. It returns
+// os.ErrProcessDone if the process is gone. The sweep that follows ends the processes that left
+// the group.
 func (p *Process) Kill() error {
 	return p.signal(func() error {
 		select {
@@ -209,8 +206,8 @@ func (p *Process) signal(send func() error) error {
 	return send()
 }
 
-// Wait waits for the end of the process and for the sweep of what it left, and
-// tells how it went. It may be called often and from several goroutines.
+// Wait waits for the end of the process and for the sweep of its leftovers, and returns its Exit.
+// It may be called several times and is safe for concurrent use.
 func (p *Process) Wait() Exit {
 	<-p.swept
 	return p.exit
@@ -230,8 +227,8 @@ func marked(env []string, mark string) []string {
 	return append(out, AttemptVar+"="+mark)
 }
 
-// lookPath finds a program the way Spec.Argv says. Relative entries of PATH are
-// passed over: what an agent wrote into its directory must not become a command.
+// lookPath finds a program by the rules of Spec.Argv. It skips relative entries of PATH, because
+// a file that an agent wrote into its directory must not become a command.
 func lookPath(name, dir string, env []string) (string, error) {
 	if name == "" {
 		return "", exec.ErrNotFound
@@ -240,7 +237,7 @@ func lookPath(name, dir string, env []string) (string, error) {
 		if !filepath.IsAbs(name) {
 			name = filepath.Join(dir, name)
 		} else if runtime.GOOS == "linux" {
-			return name, nil // the system's own answer is as good
+			return name, nil // the system reports the error as well
 		}
 		return found(exec.LookPath(name))
 	}
@@ -263,7 +260,7 @@ func lookPath(name, dir string, env []string) (string, error) {
 	return "", exec.ErrNotFound
 }
 
-// found strips the *exec.Error, whose program StartError names already.
+// found unwraps the *exec.Error, because StartError names the program already.
 func found(path string, err error) (string, error) {
 	if e, ok := err.(*exec.Error); ok {
 		return "", e.Err

@@ -90,8 +90,8 @@ type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errors.New("full") }
 
-// TestLastOutput proves that nothing a process wrote is lost, whenever its reader
-// comes and whoever else holds its output.
+// TestLastOutput shows that no output of a process is lost, even with a late reader or with other
+// processes that hold the output.
 func TestLastOutput(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -185,7 +185,7 @@ func TestStartErrors(t *testing.T) {
 		{nil, dir, exec.ErrNotFound},
 		{[]string{""}, dir, exec.ErrNotFound},
 		{[]string{"no-such-program"}, dir, exec.ErrNotFound},
-		{[]string{"here"}, dir, exec.ErrNotFound}, // "." in PATH is passed over
+		{[]string{"here"}, dir, exec.ErrNotFound}, // "." in PATH is skipped
 		{[]string{"plain"}, dir, fs.ErrPermission},
 		{[]string{"./bin/plain"}, dir, fs.ErrPermission},
 		{[]string{"/no/such/program"}, dir, fs.ErrNotExist},
@@ -209,10 +209,11 @@ func TestStartErrors(t *testing.T) {
 	}
 }
 
-// TestStartedEnvironment proves that a child sees what Env says, the mark, and nothing else.
+// TestStartedEnvironment shows that a child sees the variables of Env, the mark, and nothing
+// else.
 func TestStartedEnvironment(t *testing.T) {
 	t.Parallel()
-	mark := mark("t") // nobody else's: what carries it is swept
+	mark := mark("t") // used by no other process, because every process that carries it is swept
 	env := []string{"GORACE=atexit_sleep_ms=0", "WAVEX_ATTEMPT=forged", "WAVEX_RUN=r"}
 	for _, c := range []struct {
 		mark string

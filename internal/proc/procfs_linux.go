@@ -9,17 +9,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// This file reads /proc. It decides nothing. A process that is gone, or whose files
-// may not be read, is reported as not there or as unmarked: never as an error.
+// This file reads /proc. It decides nothing. It reports a process that is gone, or whose files
+// may not be read, as missing or as unmarked, never as an error.
 
-// ident names a process for good: a pid may be given away again, but not within
-// the tick (10 ms) in which its owner started.
+// ident identifies a process for good: a pid may be reused, but not within the tick (10 ms) in
+// which its process started.
 type ident struct {
 	pid   int
 	start uint64 // ticks since boot
 }
 
-// stat is what /proc/PID/stat says.
+// stat holds the fields of /proc/PID/stat.
 type stat struct {
 	ident
 	ppid, pgrp, session int
@@ -28,13 +28,13 @@ type stat struct {
 
 func (s stat) dead() bool { return s.state == 'Z' || s.state == 'X' }
 
-// still tells whether the process cannot fork: dead, stopped, or traced.
+// still reports whether the process cannot fork: dead, stopped, or traced.
 func (s stat) still() bool { return s.dead() || s.state == 'T' || s.state == 't' }
 
 func procPath(pid int, file string) string { return "/proc/" + strconv.Itoa(pid) + "/" + file }
 
-// slurp reads a file of /proc into buf, which grows where needed. It does without
-// os.File, whose poller and finalizer cost more than the read.
+// slurp reads a file of /proc into buf, and grows buf if needed. It avoids os.File, whose poller
+// and finalizer cost more than the read.
 func slurp(path string, buf []byte) ([]byte, error) {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -69,8 +69,8 @@ func readStat(pid int) (stat, bool) {
 	return parseStat(pid, b)
 }
 
-// parseStat reads the fields after the command name, which may hold anything, even
-// blanks and brackets: it ends at the last ')'.
+// parseStat reads the fields after the command name. The name ends at the last ')', because it
+// may contain blanks and brackets.
 func parseStat(pid int, b []byte) (stat, bool) {
 	f := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])
 	if len(f) < 20 || len(f[0]) != 1 || f[0][0] < 'A' || f[0][0] > 'z' {
@@ -89,7 +89,7 @@ func parseStat(pid int, b []byte) (stat, bool) {
 	return s, err == nil
 }
 
-// readMarks reads the marks in the environment that a process was started with.
+// readMarks reads the marks in the environment with which a process was started.
 func readMarks(pid int) (run, attempt string) {
 	b, err := slurp(procPath(pid, "environ"), make([]byte, 16<<10))
 	if err != nil || !bytes.Contains(b, []byte("WAVEX_")) {
@@ -98,20 +98,20 @@ func readMarks(pid int) (run, attempt string) {
 	return marksOf(bytes.Split(b, []byte{0}))
 }
 
-// nascent tells whether a process is in the middle of an exec: its new memory is there
-// and its new environment is not yet, so that its marks cannot be read. That is a
-// matter of microseconds, or of milliseconds where processors are scarce.
+// nascent reports whether a process is in the middle of an exec: it has its new memory but not
+// yet its new environment, so its marks cannot be read. That takes microseconds, or milliseconds
+// on a busy machine.
 func nascent(pid int) bool {
 	var room [1024]byte
 	if b, err := slurp(procPath(pid, "environ"), room[:]); err != nil || len(b) > 0 {
-		return false // not ours to read, or there
+		return false // not readable for this user, or complete
 	}
 	b, err := slurp(procPath(pid, "stat"), room[:])
 	if err != nil {
 		return false
 	}
 	f := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])
-	const vsize, envEnd = 23 - 3, 51 - 3 // fields of proc(5); a thread of the kernel's has no memory
+	const vsize, envEnd = 23 - 3, 51 - 3 // fields of proc(5); a kernel thread has no memory
 	return len(f) > envEnd && string(f[vsize]) != "0" && string(f[envEnd]) == "0"
 }
 
@@ -130,10 +130,10 @@ func childrenOf(pid int) []int {
 	return out
 }
 
-// childrenOfThread reads one children file. While nobody in the list is reaped it is
-// exact; entries may be passed over when somebody is.
+// childrenOfThread reads one children file. It is exact unless a process in the list is reaped
+// meanwhile; then entries may be missing.
 func childrenOfThread(path string) []int {
-	var room [256]byte // small, because every process that ends looks here from a fresh stack
+	var room [256]byte // small, because every process that ends calls this from a fresh stack
 	b, err := slurp(path, room[:])
 	if err != nil {
 		return nil
@@ -155,7 +155,7 @@ func pidsIn(b []byte) []int {
 	return out
 }
 
-// allPids lists the processes there are.
+// allPids returns the pids of all processes.
 func allPids() ([]int, error) {
 	dir, err := os.Open("/proc")
 	if err != nil {
@@ -172,8 +172,8 @@ func allPids() ([]int, error) {
 	return out, err
 }
 
-// lastPid is the pid that was given away last, to a process or to a thread; 0 where the
-// kernel does not say.
+// lastPid returns the pid that was assigned last, to a process or to a thread; 0 if the kernel
+// does not tell.
 func lastPid() int {
 	var room [128]byte
 	b, err := slurp("/proc/loadavg", room[:])
@@ -185,7 +185,7 @@ func lastPid() int {
 	return n
 }
 
-// leads tells whether a pid that was not listed is a process, and no thread of one.
+// leads reports whether a pid that was not listed is a process and not a thread of one.
 func leads(pid int) bool {
 	var room [4096]byte
 	b, err := slurp(procPath(pid, "status"), room[:])
@@ -204,8 +204,8 @@ func commandOf(pid int) string {
 	return strings.TrimSpace(strings.ReplaceAll(string(b), "\x00", " "))
 }
 
-// bootTicks is the present as stat.start counts it. USER_HZ is 100 on every
-// architecture that Go has.
+// bootTicks returns the present time in the unit of stat.start. USER_HZ is 100 on every
+// architecture that Go supports.
 func bootTicks() uint64 {
 	var ts unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_BOOTTIME, &ts) != nil {

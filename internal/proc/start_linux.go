@@ -12,13 +12,13 @@ import (
 
 const fionread = unix.TIOCINQ
 
-// system is what a Process needs on Linux.
+// system holds the fields of a Process for Linux.
 type system struct {
 	ticks uint64 // when it was forked, as stat.start
 }
 
-// pinned runs f on a thread that it keeps until f returns, and that is not the first
-// one: see brood.
+// pinned runs f on a thread that is locked until f returns, and that is not the first one: see
+// brood.
 func pinned(f func()) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -34,10 +34,10 @@ func pinned(f func()) {
 	<-done
 }
 
-// begin forks: a group of its own, and SIGKILL from the kernel when wavex dies. That
-// signal is sent when the forking thread ends. The runtime ends the thread of a goroutine
-// that returns while locked to it and no other; no code of wavex does that, and none may.
-// A thread kept for each process would cost as much as the fork.
+// begin forks. The process gets its own group, and SIGKILL from the kernel when wavex dies. The
+// kernel sends that signal when the forking thread ends. The runtime ends a thread only if a
+// goroutine returns while locked to it; code of wavex must never do that. A locked thread for
+// each process would cost as much as the fork.
 func (p *Process) begin() error {
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if p.guard {
@@ -50,7 +50,7 @@ func (p *Process) begin() error {
 	return err
 }
 
-// awaitExit returns when the process has exited; it is not reaped yet.
+// awaitExit returns when the process has exited. It does not reap it.
 func (p *Process) awaitExit() {
 	if p.exited() || p.awaitPidfd() {
 		return
@@ -63,21 +63,20 @@ func (p *Process) awaitExit() {
 	}
 }
 
-// reapEvery is how often dead orphans are collected while a process lives. To whoever
-// asks by kill -0, as pg_ctl stop does, a daemon has not ended before that.
+// reapEvery is how often dead orphans are reaped while a process lives. Until then a program that
+// polls with kill -0, such as pg_ctl stop, sees an ended daemon as alive.
 const reapEvery = 100 * time.Millisecond
 
-// exited tells whether the process has exited.
+// exited reports whether the process has exited.
 func (p *Process) exited() bool {
 	var info unix.Siginfo
 	err := unix.Waitid(unix.P_PID, p.pid, &info, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG, nil)
 	return err == nil && info.Signo != 0
 }
 
-// awaitPidfd waits through Go's poller, so that no thread sits in a system call
-// and keeps a processor from others until the scheduler notices. It tells false where
-// the kernel has no such descriptors (before Linux 5.3). The pid is the process's until
-// it is reaped.
+// awaitPidfd waits through Go's poller, so that no thread blocks in a system call and keeps a
+// processor from others until the scheduler notices. It returns false if the kernel has no such
+// descriptors (before Linux 5.3). The pid is not reused until the process is reaped.
 func (p *Process) awaitPidfd() bool {
 	fd, err := unix.PidfdOpen(p.pid, 0)
 	if err != nil {

@@ -13,15 +13,15 @@ import (
 
 const fionread = 0x4004667f // FIONREAD of macOS and the BSDs; x/sys does not name it
 
-// system is what a Process needs here.
+// system holds the platform's fields of a Process.
 type system struct {
 	began int64 // when it was forked, as entry.start, in whole seconds
 }
 
-// begin forks, with a group of its own.
+// begin forks, with a new group for the process.
 func (p *Process) begin() error {
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: !p.guard, Setsid: p.guard}
-	p.began = time.Now().Unix() * 1e6 // ps knows no more than seconds
+	p.began = time.Now().Unix() * 1e6 // ps reports whole seconds only
 	if err := p.cmd.Start(); err != nil {
 		return err
 	}
@@ -30,7 +30,7 @@ func (p *Process) begin() error {
 	return nil
 }
 
-// awaitExit also reaps: there is no way here to wait without that.
+// awaitExit also reaps, because these systems cannot wait without reaping.
 func (p *Process) awaitExit() {
 	_ = p.cmd.Wait()
 	p.mu.Lock()

@@ -11,15 +11,15 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// system is what a Process needs on Windows: a job object, which holds the process and
-// everything that it starts, and ends them all when its last handle is closed, also by
-// the death of wavex.
+// system holds the fields of a Process for Windows: a job object, which contains the process and
+// everything that it starts, and ends them all when its last handle is closed, also by the death
+// of wavex.
 type system struct {
 	job windows.Handle
 }
 
-// begin creates the process suspended, puts it into its job and lets it run, so that
-// it cannot start anything outside of the job.
+// begin creates the process suspended, assigns it to its job and resumes it, so that it cannot
+// start a process outside the job.
 func (p *Process) begin() error {
 	if p.guard {
 		p.cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP | windows.DETACHED_PROCESS}
@@ -35,8 +35,8 @@ func (p *Process) begin() error {
 	}
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP | windows.CREATE_SUSPENDED}
 	if a := p.cmd.Args; len(a) == 5 && slices.Equal(a[:4], Shell("")[:4]) {
-		// cmd.exe does not read its line as other programs do: it takes what is between
-		// the outer quotes as it is.
+		// cmd.exe parses its line unlike other programs: it takes the text between the outer
+		// quotes literally.
 		p.cmd.SysProcAttr.CmdLine = strings.Join(a[:4], " ") + ` "` + a[4] + `"`
 	}
 	if err := p.cmd.Start(); err != nil {
@@ -119,10 +119,10 @@ func (p *Process) kill() error {
 	return os.NewSyscallError("TerminateJobObject", windows.TerminateJobObject(p.job, 1))
 }
 
-// giveUp ends whoever still holds the output: only then do reads return.
+// giveUp ends the processes that still hold the output; only then do reads return.
 func (p *Process) giveUp() { _ = p.kill() }
 
-// finish ends the job, if anything in it is left.
+// finish ends the job if it still has processes.
 func (p *Process) finish() Exit {
 	e := Exit{Code: p.cmd.ProcessState.ExitCode(), Contained: true}
 	e.CPU = p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime()
@@ -149,7 +149,7 @@ type accounting struct {
 	pageFaults, processes, active, terminatedByTime uint32
 }
 
-// active returns how many processes of the job are alive; -1 when that is unknown.
+// active returns the number of live processes of the job; -1 if unknown.
 func (p *Process) active() int {
 	var a accounting
 	err := windows.QueryInformationJobObject(p.job, windows.JobObjectBasicAccountingInformation,
@@ -160,7 +160,7 @@ func (p *Process) active() int {
 	return int(a.active)
 }
 
-// emptied waits until the ended job has no process.
+// emptied waits until the ended job has no processes.
 func (p *Process) emptied() bool {
 	deadline := time.Now().Add(sweepTime)
 	tick := time.NewTicker(2 * time.Millisecond)

@@ -7,13 +7,13 @@ import (
 	"errors"
 )
 
-// This file is the sweep as others call it. How processes are found and killed differs.
+// This file holds the exported sweep. The platforms differ in how they find and kill processes.
 
-// Sweep kills everything whose WAVEX_RUN or WAVEX_ATTEMPT is mark, or whose WAVEX_ATTEMPT
-// begins with mark and a slash, and all descendants
-// of that, on Linux until two looks in a row find none; it spares this process and its
-// ancestors. It is for what another wavex left, and for the end of a run. The error
-// wraps ErrLeft when something is still alive after 30 s, or cannot be killed, or ctx is done.
+// Sweep kills every process whose WAVEX_RUN or WAVEX_ATTEMPT is mark, or whose WAVEX_ATTEMPT
+// begins with mark and a slash, and all their descendants. On Linux it ends when two looks in a
+// row find none. It spares this process and its ancestors. It is for the leftovers of another
+// wavex, and for the end of a run. The error wraps ErrLeft if a process is still alive after 30
+// s, or cannot be killed, or ctx is done.
 func Sweep(ctx context.Context, mark string) (killed int, err error) {
 	killed, err = sweepMark(mark, ctx.Done())
 	if err != nil && ctx.Err() != nil {

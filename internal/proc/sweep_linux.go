@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sweep ends what p, which has exited and is not reaped, left alive.
+// sweep ends the processes that p, which has exited and is not reaped, left alive.
 func (b *brood) sweep(p *Process) (killed int, contained bool) {
 	deadline := time.Now().Add(sweepTime)
 	if !b.reaper.Load() {
@@ -27,10 +27,10 @@ func (b *brood) sweep(p *Process) (killed int, contained bool) {
 	return killed, clean && !unsure
 }
 
-// claim looks through the orphans: it reaps the dead, and returns the live ones that
-// are p's, and whether there are any that may be. The dead leave their children to us,
-// and what is in the middle of an exec shows no mark: after either it looks again, so
-// that a chain of which each process forks the next and dies does not slip through.
+// claim looks through the orphans: it reaps the dead, and returns the live ones of p, and whether
+// there are any that may be of p. Dead orphans leave their children to this process, and a
+// process in the middle of an exec shows no mark. After either claim looks again, so that it does
+// not miss a chain in which each process forks the next and dies.
 func (b *brood) claim(p *Process) (roots []stat, unsureLeft bool) {
 	b.orphans.Lock()
 	defer b.orphans.Unlock()
@@ -71,12 +71,12 @@ type orphanState int
 const (
 	orphanAlive   orphanState = iota
 	orphanGone                // dead and reaped, or read too late
-	orphanForeign             // no orphan: a child that other code in this process waits for
+	orphanForeign             // not an orphan: a child that other code in this process waits for
 )
 
-// orphan reads a stray child, and reaps it if it is dead. A child in our own process
-// group is no orphan: everything that Start starts has a group of its own, so some
-// other code in this process started it and waits for it. The caller holds orphans.
+// orphan reads a stray child, and reaps it if it is dead. A child in our own process group is not
+// an orphan: every process of Start has its own group, so other code in this process started this
+// one and waits for it. The caller must hold orphans.
 func (b *brood) orphan(pid int) (st stat, attempt string, state orphanState) {
 	st, ok := readStat(pid)
 	switch {
@@ -92,9 +92,9 @@ func (b *brood) orphan(pid int) (st stat, attempt string, state orphanState) {
 	return st, attempt, orphanAlive
 }
 
-// freeze stops processes and all their descendants, and returns the lot. What is
-// stopped cannot fork, so no descendant gets away and is orphaned while its
-// ancestors are killed: an orphan that hides its mark could no longer be attributed.
+// freeze stops processes and all their descendants, and returns all of them. A stopped process
+// cannot fork, so no descendant escapes and becomes an orphan while its ancestors are killed. An
+// orphan that hides its mark could no longer be attributed.
 func freeze(roots []stat) []ident {
 	var lot []ident
 	known := map[ident]bool{}
@@ -131,8 +131,8 @@ func freeze(roots []stat) []ident {
 	return lot
 }
 
-// sweepAll is the sweep without Subreaper: whatever in /proc is in p's group or
-// session or carries its mark, and the descendants of those.
+// sweepAll is the sweep without Subreaper: it ends every process in /proc that is in p's group or
+// session or carries its mark, and their descendants.
 func (b *brood) sweepAll(p *Process, deadline time.Time) (killed int, contained bool) {
 	return hunt(deadline, nil, func() []ident {
 		live, last, mark := b.others(p)
@@ -152,8 +152,8 @@ func (b *brood) sweepAll(p *Process, deadline time.Time) (killed int, contained 
 	})
 }
 
-// others returns the pids of the live processes but p, and whether p is the last that
-// has its mark.
+// others returns the pids of the live processes except p, and whether p is the last one with its
+// mark.
 func (b *brood) others(p *Process) (live map[int]bool, last bool, mark string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -167,18 +167,17 @@ func (b *brood) others(p *Process) (live map[int]bool, last bool, mark string) {
 	return live, last, mark
 }
 
-// seize stops a process that a scan has found.
+// seize stops a process as soon as a scan finds it.
 func seize(id ident) { _ = signalIdent(id, unix.SIGSTOP) }
 
-// headroom is how many of the latest pids a scan tries before it lists all.
+// headroom is the number of latest pids that a scan tries before it lists all.
 const headroom = 16
 
-// scan looks at every live process except this one and its ancestors, which it must
-// not kill even if they carry the mark: wavex may run inside of an attempt. hold, if not
-// nil, is called at once for each that matches. Of a chain of processes that live for a
-// millisecond each, the one that was found would be gone when thousands of others were
-// read; for the same reason the newest are read first, and the very newest before
-// the list is made.
+// scan returns the live processes that match, except this process and its ancestors: wavex may
+// run inside an attempt and must not kill these even if they carry the mark. If hold is not nil,
+// scan calls it at once for each match, because in a chain of processes that live for a
+// millisecond each, a match would be gone after thousands of others were read. For the same
+// reason it reads the newest first, and the very newest before it makes the list.
 func scan(hold func(ident), match func(st stat, attempt func() string) bool) []stat {
 	spared := ancestry()
 	var out []stat
@@ -211,7 +210,7 @@ func scan(hold func(ident), match func(st stat, attempt func() string) bool) []s
 	for _, pid := range slices.Backward(pids) {
 		try(pid, true)
 	}
-	slices.Reverse(out) // ancestors first, as freeze wants them
+	slices.Reverse(out) // ancestors first, as freeze requires
 	return out
 }
 
@@ -229,8 +228,8 @@ func ancestry() map[int]bool {
 	return line
 }
 
-// scanMarked returns the live processes that belong to mark, as scan does. unsure says
-// that there are others whose marks cannot be read yet.
+// scanMarked returns the live processes that belong to mark, found by scan. unsure reports
+// whether there are others whose marks cannot be read yet.
 func scanMarked(hold func(ident), mark string) (found []stat, unsure bool) {
 	found = scan(hold, func(st stat, _ func() string) bool {
 		run, attempt := readMarks(st.pid)
@@ -240,16 +239,16 @@ func scanMarked(hold func(ident), mark string) (found []stat, unsure bool) {
 	return found, unsure
 }
 
-// execPatience bounds the wait for processes in the middle of an exec, in looks a
-// millisecond apart. Most are none of ours, and one that hangs there has done nothing.
+// execPatience bounds the wait for processes in the middle of an exec, in looks a millisecond
+// apart. Most of them are not ours, and one that hangs there has done nothing.
 const execPatience = 500
 
-// leastLooks is how many looks must find nothing. One may miss a chain of processes of
-// which each forks the next and dies: it moves on between the list and the reading.
+// leastLooks is the number of looks that must find nothing. A single look may miss a chain in
+// which each process forks the next and dies: it moves on between the list and the reading.
 const leastLooks = 16
 
-// look scans until it finds something, and several times before it says that there is
-// nothing, longer where something is in the middle of an exec.
+// look scans until it finds something. It returns nothing only after several scans, and after
+// more if a process is in the middle of an exec.
 func look(scan func() (found []stat, unsure bool)) []stat {
 	found, unsure := scan()
 	for n := 0; len(found) == 0 && (n < leastLooks || unsure && n < execPatience); n++ {
@@ -261,8 +260,8 @@ func look(scan func() (found []stat, unsure bool)) []stat {
 	return found
 }
 
-// Find returns the live processes, of this user, that carry mark as Sweep says, without
-// this process and its ancestors. The error says that marks cannot be read here.
+// Find returns the live processes of this user that carry mark by the rules of Sweep, without
+// this process and its ancestors. It returns an error if marks cannot be read here.
 func Find(mark string) ([]Proc, error) {
 	if _, err := os.Stat("/proc/self/environ"); err != nil {
 		return nil, fmt.Errorf("looking for marked processes: %w", err)
@@ -290,7 +289,7 @@ func sweepMark(mark string, stop <-chan struct{}) (killed int, err error) {
 	return killed, nil
 }
 
-// reapStrays collects dead orphans.
+// reapStrays reaps dead orphans.
 func (b *brood) reapStrays() {
 	if !b.reaper.Load() || len(b.strays()) == 0 {
 		return

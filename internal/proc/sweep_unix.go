@@ -10,23 +10,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// entry is a line of the table of processes, as snapshot returns it.
+// entry is one process in the table that snapshot returns.
 type entry struct {
 	pid, ppid, pgrp int
 	start           int64 // microseconds since 1970
 	zombie          bool
 }
 
-// look is one look at the table of processes.
+// look is a snapshot of the table of processes.
 type look map[int]entry
 
-// Subreaper is Linux's. Here orphans go to the first process of the system, and are
-// found by group and mark.
+// Subreaper returns ErrUnsupported. Only Linux has it. Here orphans go to the first process of
+// the system, and are found by group and mark.
 func Subreaper() error { return ErrUnsupported }
 
-// sweep ends what p left alive: its group, what carries its mark if it is the last to
-// have it, and the descendants of those. It compares start times, because p is reaped
-// already and its number may have been given away.
+// sweep ends the processes that p left alive: its group, those with its mark if p is the last to
+// have it, and their descendants. It compares start times, because p is reaped already and its
+// pid may have been reused.
 func (p *Process) sweep() (killed int, contained bool) {
 	last := ours.leave(p)
 	killed, err := hunt(time.Now().Add(sweepTime), nil, func(e entry) bool {
@@ -45,8 +45,8 @@ func (p *Process) sweep() (killed int, contained bool) {
 	return killed, err == nil
 }
 
-// Find returns the live processes, of this user, that carry mark as Sweep says, without
-// this process and its ancestors. The error says that marks cannot be read here.
+// Find returns the live processes of this user that carry mark by the rules of Sweep, without
+// this process and its ancestors. It returns an error if marks cannot be read here.
 func Find(mark string) ([]Proc, error) {
 	table, err := snapshot()
 	if err != nil {
@@ -55,7 +55,7 @@ func Find(mark string) ([]Proc, error) {
 	var out []Proc
 	for pid := range table.choose(func(e entry) bool { return isMarked(mark, e) }) {
 		run, attempt := readMarks(pid)
-		if carries(mark, run, attempt) { // not a mere descendant
+		if carries(mark, run, attempt) { // not only a descendant
 			out = append(out, Proc{Pid: pid, Run: run, Attempt: attempt, Command: commandOf(pid)})
 		}
 	}
@@ -78,7 +78,8 @@ func isMarked(mark string, e entry) bool {
 	return carries(mark, run, attempt)
 }
 
-// hunt kills what match chooses, and its descendants, until a look finds none of it alive.
+// hunt kills the processes that match chooses, and their descendants, until a look finds none of
+// them alive.
 func hunt(deadline time.Time, stop <-chan struct{}, match func(entry) bool) (killed int, err error) {
 	seen := map[entry]bool{}
 	for {
@@ -109,8 +110,8 @@ func hunt(deadline time.Time, stop <-chan struct{}, match func(entry) bool) (kil
 	}
 }
 
-// choose returns the live processes that match, and their descendants. It passes over
-// this process, its ancestors and the other processes that Start started.
+// choose returns the live processes that match, and their descendants. It skips this process, its
+// ancestors and the other processes of Start.
 func (l look) choose(match func(entry) bool) map[int]entry {
 	spared := map[int]bool{}
 	for pid := os.Getpid(); pid > 0 && !spared[pid]; pid = l[pid].ppid {

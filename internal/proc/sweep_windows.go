@@ -2,15 +2,14 @@ package proc
 
 import "context"
 
-// Subreaper is Linux's. On Windows job objects do its work.
+// Subreaper returns ErrUnsupported. On Windows job objects do its work.
 func Subreaper() error { return ErrUnsupported }
 
-// Find cannot read the environment of other processes on Windows: it returns
-// ErrUnsupported.
+// Find returns ErrUnsupported: it cannot read the environment of other processes on Windows.
 func Find(mark string) ([]Proc, error) { return nil, ErrUnsupported }
 
-// Sweep has nothing to do on Windows: the processes of an attempt are in a job object
-// that ends them when the wavex that started them dies.
+// Sweep does nothing on Windows: the processes of an attempt are in a job object that ends them
+// when the wavex that started them dies.
 func Sweep(ctx context.Context, mark string) (killed int, err error) {
 	return sweepMark(mark, ctx.Done())
 }

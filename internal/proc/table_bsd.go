@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// snapshot reads the table of processes from ps, in the columns that POSIX has and lstart, which
-// the BSDs have.
+// snapshot reads the table of processes from ps, in the columns of POSIX and lstart, which the
+// BSDs have.
 func snapshot() (look, error) {
 	out, err := ps("-ax", "-o", "pid=,ppid=,pgid=,state=,lstart=")
 	if err != nil {
@@ -34,8 +34,8 @@ func snapshot() (look, error) {
 	return all, nil
 }
 
-// readMarks reads the marks from what ps shows of a process with its environment.
-// Arguments and variables are one text there: an argument that reads like a mark counts.
+// readMarks reads the marks from ps's text of a process with its environment. The text does not
+// separate arguments from variables: an argument that looks like a mark counts.
 func readMarks(pid int) (run, attempt string) {
 	out, err := ps("-eww", "-o", "command=", "-p", strconv.Itoa(pid))
 	if err != nil {

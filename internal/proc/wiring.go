@@ -6,10 +6,10 @@ import (
 	"sync"
 )
 
-// wiring connects the standard streams of a process that is about to start: it
-// knows which ends are the child's and which are ours.
+// wiring connects the standard streams of a process that is about to start. It holds the child's
+// ends and ours.
 type wiring struct {
-	child  []io.Closer // closed by us once the child has them
+	child  []io.Closer // closed in this process once the child has them
 	ours   []*os.File  // closed when the start fails
 	copies []copying
 }
@@ -19,7 +19,8 @@ type copying struct {
 	to   io.Writer
 }
 
-// run copies until the output ends or the writer fails; then the child sees a closed pipe.
+// run copies until the output ends or the writer fails. If the writer fails the child sees a
+// closed pipe.
 func (c copying) run() {
 	buf := buffers.Get().(*[]byte)
 	_, _ = io.CopyBuffer(c.to, c.from, *buf)
@@ -27,7 +28,7 @@ func (c copying) run() {
 	c.from.discard()
 }
 
-// buffers are for copying; most commands print less than a line.
+// buffers holds buffers for copying; most commands print less than a line.
 var buffers = sync.Pool{New: func() any { b := make([]byte, 32<<10); return &b }}
 
 func (w *wiring) connect(p *Process, s Spec) error {
@@ -62,8 +63,8 @@ func (w *wiring) connect(p *Process, s Spec) error {
 	return nil
 }
 
-// outlet returns what the child writes to: the writer itself when it is a file,
-// else a pipe. With a nil writer the outlet is for Process.Stdout.
+// outlet returns the file that the child writes to: the writer itself if it is a file, or else a
+// pipe. With a nil writer the outlet is for Process.Stdout.
 func (w *wiring) outlet(p *Process, to io.Writer) (io.Writer, *outlet, error) {
 	if f, ok := to.(*os.File); ok {
 		return f, nil, nil

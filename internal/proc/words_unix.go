@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Words takes a command line apart that means the same to a shell and to execve: plain
-// words, of which the first is no builtin, keyword or assignment. Starting it without a
-// shell saves the shell, as in make. ok is false where only a shell knows what is meant.
+// Words splits a command line that means the same to a shell and to execve: plain words, of which
+// the first is not a builtin, keyword or assignment. Starting it without a shell saves the shell,
+// as in make. ok is false if only a shell can interpret the line.
 func Words(command string) (argv []string, ok bool) {
 	for i := range len(command) {
 		if !plain(command[i]) {
@@ -23,13 +23,13 @@ func Words(command string) (argv []string, ok bool) {
 	return argv, true
 }
 
-// plain tells whether a byte means nothing to a shell but itself, or separates words.
+// plain reports whether a byte has no special meaning to a shell, or separates words.
 func plain(b byte) bool {
 	return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || strings.IndexByte(" \t_-./:=+@%,", b) >= 0
 }
 
-// builtins are the words that some /bin/sh (dash, bash, busybox, ksh) takes for itself
-// at the beginning of a command, and not for a program.
+// builtins are the words that some /bin/sh (dash, bash, busybox, ksh) interprets itself at the
+// start of a command, instead of starting a program.
 var builtins = strings.Fields(`. : alias bg bind break builtin caller case cd chdir command compgen
 	complete compopt continue coproc declare dirs disown do done echo elif else enable esac eval exec
 	exit export false fc fg fi for function getopts hash help history if in inlib jobs kill let local

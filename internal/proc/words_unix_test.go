@@ -34,8 +34,8 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// Whatever Words takes apart, a shell takes apart in the same way: a program that prints
-// its arguments gets the same ones from both.
+// Words splits a line in the same way as a shell: a program that prints its arguments gets the
+// same ones from both.
 func TestWordsAreAShells(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

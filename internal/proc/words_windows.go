@@ -1,4 +1,4 @@
 package proc
 
-// Words is unix's: cmd.exe has rules of its own for every line.
+// Words returns false: cmd.exe has its own rules for every line.
 func Words(string) (argv []string, ok bool) { return nil, false }

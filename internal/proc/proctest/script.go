@@ -1,4 +1,4 @@
-// Package proctest makes what tests start. It knows no process.
+// Package proctest makes programs for tests to start. It starts no process.
 package proctest
 
 import (
@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// Script writes an executable file, with its folder where that is missing. No process is
-// forked meanwhile: a child keeps what is open for writing until its own exec, and a
-// script that anybody has open so cannot be executed ("text file busy").
+// Script writes an executable file, and its folder if that is missing. No process is forked
+// meanwhile: a child holds files that are open for writing until its own exec, and a script that
+// is open for writing cannot be executed ("text file busy").
 func Script(t testing.TB, path, text string) {
 	t.Helper()
 	syscall.ForkLock.RLock()
