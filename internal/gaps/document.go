@@ -11,29 +11,29 @@ import (
 	"wavex/internal/lazy"
 )
 
-// This file writes and reads VERIFICATION.md: what was looked at, and the gaps between
-// <gaps> and </gaps>, one <gap> each. What it writes it reads back; documents of others
-// it reads as far as they go.
+// This file writes and reads VERIFICATION.md: the checks that were made, and the gaps between
+// <gaps> and </gaps>, one <gap> each. It reads back every document that it writes; of foreign
+// documents it reads the parts that it understands.
 
-// Document is one verification.
+// Document is the result of one verification.
 type Document struct {
 	Name   string // of the plan
 	At     time.Time
 	Checks []Looked
-	Open   []string // criteria in prose, which nothing was run for
-	Own    []string // checks, after their task, that are true at the task's own time only: not made
+	Open   []string // criteria in prose, without a command to run
+	Own    []string // checks, after their task, that hold only at the task's own time: not made
 	Gaps   []Gap
 }
 
 // Looked is one check that was made.
 type Looked struct {
-	Task   string `json:"task,omitempty"` // "": the plan's
+	Task   string `json:"task,omitempty"` // "" for a check of the plan
 	Check  string `json:"check"`
 	Passed bool   `json:"passed"`
 	Reason string `json:"reason,omitempty"`
 }
 
-// Status is "passed" or "gaps_found".
+// Status returns "passed" or "gaps_found".
 func (d *Document) Status() string {
 	if len(d.Gaps) > 0 {
 		return "gaps_found"
@@ -41,7 +41,7 @@ func (d *Document) Status() string {
 	return "passed"
 }
 
-// Passed counts the checks that passed.
+// Passed returns the number of checks that passed.
 func (d *Document) Passed() (n int) {
 	for _, c := range d.Checks {
 		if c.Passed {
@@ -51,8 +51,7 @@ func (d *Document) Passed() (n int) {
 	return n
 }
 
-// Markdown is the document as VERIFICATION.md. Texts are expected to be free of control
-// characters.
+// Markdown returns the document as VERIFICATION.md. Its texts must be free of control characters.
 func (d *Document) Markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "---\nstatus: %s\ngaps: %d\nchecks: %d\nchecks_passed: %d\nverified: %s\n---\n\n# Verification: %s\n",
@@ -96,8 +95,8 @@ func (d *Document) Markdown() string {
 	return b.String()
 }
 
-// Element is a gap as an element; iteration and most, when they are not "", say in which
-// round of how many it is to be closed (LEDGER S4-33).
+// Element returns the gap as an element. iteration and most, unless "", are the round that is to
+// close it and the number of rounds.
 func (g Gap) Element(iteration, most string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<gap type=%s", attr(g.Type))
@@ -122,7 +121,7 @@ func (g Gap) Element(iteration, most string) string {
 
 func escape(s string) string {
 	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(strings.ToValidUTF8(s, "\uFFFD"))) // a Builder takes everything
+	_ = xml.EscapeText(&b, []byte(strings.ToValidUTF8(s, "\uFFFD"))) // a Builder never fails
 	return strings.NewReplacer("&#xA;", "\n", "&#x9;", "\t", "&#xD;", "").Replace(b.String())
 }
 
@@ -136,9 +135,8 @@ var (
 	partRe = lazy.Regexp(`(?is)<(file|check|description|evidence)\s*>(.*?)</(file|check|description|evidence)\s*>`)
 )
 
-// Parse reads the gaps of a document: every <gap> element, with its file and words as
-// attributes, as elements within it, or as its plain text. A gap that says nothing at
-// all is left out.
+// Parse returns the gaps of a document: every <gap> element, with its file and words as
+// attributes, as child elements, or as plain text. It skips empty gaps.
 func Parse(text string) []Gap {
 	var out []Gap
 	for _, m := range gapRe().FindAllStringSubmatch(text, -1) {
@@ -151,7 +149,7 @@ func Parse(text string) []Gap {
 			case "file", "path":
 				g.File = value
 			case "line":
-				g.Line, _ = strconv.Atoi(value) // no number is no line
+				g.Line, _ = strconv.Atoi(value) // 0 if it is not a number
 				g.Line = max(g.Line, 0)
 			case "task":
 				g.Task = value

@@ -72,7 +72,7 @@ True at their task's own time only:
 	}
 }
 
-// Documents of others: attributes in any form, plain text, a type that nobody knows.
+// Foreign documents: attributes in any form, plain text, an unknown type.
 func TestParseOthers(t *testing.T) {
 	t.Parallel()
 	got := Parse(`# Verification

@@ -1,10 +1,9 @@
-// Package gaps finds what is missing in work that claims to be done: stubs, links and
-// imports that lead nowhere, names that are not exported, files that nobody uses. It
-// reads source text; it runs nothing, and knows neither plans nor runs.
+// Package gaps finds missing parts in work that claims to be done: stubs, links and imports
+// without a target, names that are not exported, unused files. It reads source text; it runs
+// nothing, and knows neither plans nor runs.
 //
-// It looks at the files it is told to and reports what can be seen in them with few
-// false alarms. What it does not understand it leaves to the project's own checks: no
-// gap found is no proof.
+// It looks only at the given files and prefers missed gaps to false alarms. It leaves the code
+// that it does not understand to the project's own checks: an empty result proves nothing.
 package gaps
 
 import (
@@ -15,35 +14,35 @@ import (
 	"strings"
 )
 
-// The types of gaps (LEDGER S4-30). Any other type is treated as a plain one.
+// The types of gaps. Any other type is treated as a plain one.
 const (
-	Orphan        = "orphan"         // a new file that nothing uses
-	BrokenLink    = "broken_link"    // a reference to a file that is not there
-	Stub          = "stub"           // a function that only says that it is not implemented
-	MissingExport = "missing_export" // a name is imported that its file does not export
-	WrongImport   = "wrong_import"   // an import path that leads nowhere
-	CIFailure     = "ci_failure"     // a command that has to pass fails
-	CheckFailure  = "check_failure"  // a file is not what it has to be
+	Orphan        = "orphan"         // a new file without users
+	BrokenLink    = "broken_link"    // a reference to a missing file
+	Stub          = "stub"           // a function that only reports that it is not implemented
+	MissingExport = "missing_export" // an imported name that the file does not export
+	WrongImport   = "wrong_import"   // an import path without a target
+	CIFailure     = "ci_failure"     // a command that must pass fails
+	CheckFailure  = "check_failure"  // a file fails a check of its content
 )
 
-// Gap is one thing that is missing.
+// Gap is one missing part.
 type Gap struct {
 	Type        string `json:"type"`
 	File        string `json:"file,omitempty"` // slash-separated, relative to the project
-	Line        int    `json:"line,omitempty"` // from 1; 0: the whole file
-	Task        string `json:"task,omitempty"` // whose check or file it is; "": the plan's, or nobody's
+	Line        int    `json:"line,omitempty"` // from 1; 0 means the whole file
+	Task        string `json:"task,omitempty"` // the owner of the check or file; "" for the plan or no task
 	Check       string `json:"check,omitempty"`
 	Description string `json:"description"`
 	Evidence    string `json:"evidence,omitempty"`
 }
 
-// Key tells gaps apart from one look to the next: lines move, outputs differ, and it does
-// not matter how many tasks ask for the same.
+// Key identifies a gap across verifications. It leaves out lines and outputs, which change, and
+// the number of tasks that ask for the same.
 func (g Gap) Key() string {
 	return strings.Join([]string{g.Type, g.File, g.Check, g.Description}, "\x00")
 }
 
-// Strategy is how a gap of this kind is closed, in a sentence for whoever closes it.
+// Strategy returns a sentence that says how to close a gap of this kind.
 func (g Gap) Strategy() string {
 	switch g.Type {
 	case Orphan:
@@ -64,15 +63,15 @@ func (g Gap) Strategy() string {
 	return "Close the gap."
 }
 
-// maxFiles bounds how much of a project is looked through for uses of a file.
+// maxFiles bounds the files of a project that are searched for uses of a file.
 const maxFiles = 20_000
 
-// maxText bounds, in bytes, the files that are read.
+// maxText bounds the size of the files that are read, in bytes.
 const maxText = 1 << 20
 
-// Scan looks at files of a project, slash-separated and relative to its root; created are
-// those among them that are new, which alone can be orphans. A file that cannot be read
-// or parsed gives no gap. The result is sorted.
+// Scan looks at files of a project, slash-separated and relative to its root. created are the new
+// ones among them; only these can be orphans. A file that cannot be read or parsed yields no gap.
+// The result is sorted.
 func Scan(root fs.FS, files, created []string) []Gap {
 	p := &project{root: root}
 	var out []Gap

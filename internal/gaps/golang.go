@@ -11,18 +11,18 @@ import (
 )
 
 // This file looks at Go. It parses and does not type-check: it knows the packages of the
-// project's own modules by their top-level names, and no others.
+// project's own modules by their top-level names, and no other packages.
 
 type module struct {
-	dir, path string // of go.mod, and what it calls itself
+	dir, path string // the directory of go.mod, and its module path
 }
 
-// goNames are the top-level names of a package.
+// goNames holds the top-level names of a package.
 type goNames struct {
 	name  string // of the package
 	names map[string]bool
 	files int
-	torn  bool // one of them cannot be parsed, and may have any name
+	torn  bool // one of its files cannot be parsed and may declare any name
 }
 
 func (n *goNames) add(d ast.Decl) {
@@ -47,12 +47,12 @@ func (n *goNames) add(d ast.Decl) {
 
 func (p *project) golang(name, text string, isNew bool) []Gap {
 	if strings.Contains("/"+name, "/testdata/") {
-		return nil // not built with the rest
+		return nil // not built with the others
 	}
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, name, text, parser.ParseComments)
 	if err != nil || ast.IsGenerated(f) {
-		return nil // the compiler says it better
+		return nil // the compiler's message is better
 	}
 	var out []Gap
 	test := strings.HasSuffix(name, "_test.go")
@@ -70,8 +70,7 @@ func (p *project) golang(name, text string, isNew bool) []Gap {
 	return out
 }
 
-// goStubs are functions whose body is nothing but a statement that they are not
-// implemented.
+// goStubs returns the functions whose body only reports that they are not implemented.
 func goStubs(fset *token.FileSet, f *ast.File, name string) []Gap {
 	var out []Gap
 	for _, d := range f.Decls {
@@ -98,7 +97,7 @@ func goStubs(fset *token.FileSet, f *ast.File, name string) []Gap {
 	return out
 }
 
-// excuse is the text with which panic, errors.New or fmt.Errorf says that something is
+// excuse returns the text with which panic, errors.New or fmt.Errorf reports that something is
 // not implemented; "" for any other expression.
 func excuse(e ast.Expr) string {
 	call, ok := e.(*ast.CallExpr)
@@ -131,7 +130,7 @@ func excuse(e ast.Expr) string {
 	return text
 }
 
-// unfinished tells whether a message says that something is still to be done.
+// unfinished reports whether a message says that work remains to be done.
 func unfinished(text string) bool {
 	t := strings.ToLower(text)
 	for _, words := range []string{"not implemented", "not yet implemented", "unimplemented", "implement me"} {
@@ -142,11 +141,11 @@ func unfinished(text string) bool {
 	return strings.HasPrefix(t, "todo")
 }
 
-// goImports looks where imports of the project's own packages lead, and whether the names
-// that are used of them are there.
+// goImports checks the targets of imports of the project's own packages, and that the names used
+// of them exist.
 func (p *project) goImports(fset *token.FileSet, f *ast.File, mod *module, name string) []Gap {
 	var out []Gap
-	of := map[string]*goNames{} // by the name that the file uses
+	of := map[string]*goNames{} // by the name in the file
 	for _, spec := range f.Imports {
 		imp, err := strconv.Unquote(spec.Path.Value)
 		if err != nil {
@@ -160,7 +159,7 @@ func (p *project) goImports(fset *token.FileSet, f *ast.File, mod *module, name 
 		if other := p.moduleOf(dir); other != nil && *other != *mod {
 			continue // a module within the module
 		}
-		// What a package's own tests see: export_test.go may have more.
+		// A package's own tests see more names: export_test.go may add some.
 		names := p.namesOf(dir, dir == path.Dir(name))
 		if names.files == 0 {
 			out = append(out, Gap{Type: WrongImport, File: name, Line: fset.Position(spec.Pos()).Line,
@@ -193,8 +192,8 @@ func (p *project) goImports(fset *token.FileSet, f *ast.File, mod *module, name 
 	return out
 }
 
-// goOrphan is a new package below internal that nobody imports: others' modules cannot,
-// so nothing uses it.
+// goOrphan reports a new package below internal without importers. Other modules cannot import
+// it, so it is unused.
 func (p *project) goOrphan(mod *module, name string) []Gap {
 	dir := path.Dir(name)
 	if dir != "internal" && !strings.Contains("/"+dir+"/", "/internal/") {
@@ -220,13 +219,13 @@ func (p *project) goOrphan(mod *module, name string) []Gap {
 		p.lone = map[string]bool{}
 	}
 	if p.lone[own] {
-		return nil // its first file stands for all of them
+		return nil // reported once, with its first file
 	}
 	p.lone[own] = true
 	return []Gap{{Type: Orphan, File: name, Description: fmt.Sprintf("no package imports %s", own)}}
 }
 
-// moduleOf finds the go.mod above a folder; nil when there is none.
+// moduleOf returns the module of the go.mod above a folder; nil if there is none.
 func (p *project) moduleOf(dir string) *module {
 	if p.modules == nil {
 		p.modules = map[string]*module{}
@@ -260,8 +259,8 @@ func modulePath(text string) string {
 	return ""
 }
 
-// namesOf reads the top-level names of a package, whatever its files are built for; with
-// tests, those of its test files too.
+// namesOf returns the top-level names of a package, from files for any platform; with tests,
+// those of its test files too.
 func (p *project) namesOf(dir string, tests bool) *goNames {
 	if p.packages == nil {
 		p.packages = map[string]*goNames{}

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Link is a connection that somebody asked for: one of two files is to name the other.
+// Link is a required connection: one of two files must name the other.
 type Link struct{ From, To, Why string }
 
-// Links looks whether files are connected. A link whose files are not there, or which are
-// not read as text, is passed over where neither can tell.
+// Links checks that files are connected. It skips a link if neither of its files can be read as
+// text.
 func Links(root fs.FS, links []Link) []Gap {
 	p := &project{root: root}
 	var out []Gap
@@ -35,8 +35,8 @@ func Links(root fs.FS, links []Link) []Gap {
 	return out
 }
 
-// names tells whether a text has the name of a file, or, as imports do, its path without the
-// extension at the end of a string.
+// names reports whether a text contains the name of a file or, as in imports, its path without
+// the extension at the end of a string.
 func names(text, file string) bool {
 	base := path.Base(path.Clean(file))
 	stem := strings.TrimSuffix(base, path.Ext(base))

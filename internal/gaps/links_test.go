@@ -14,10 +14,10 @@ func TestLinks(t *testing.T) {
 	}
 	for _, c := range []struct {
 		link Link
-		want string // "": connected
+		want string // "" if connected
 	}{
 		{Link{"hooks/hooks.json", "hooks/stop.sh", ""}, ""},
-		{Link{"hooks/stop.sh", "STATE.md", ""}, ""}, // it is named; whether it is there is a task's check
+		{Link{"hooks/stop.sh", "STATE.md", ""}, ""}, // the name is enough; that the file exists is a task's check
 		{Link{"config.md", "execute.md", "the other names it"}, ""},
 		{Link{"a.js", "lib/b.js", ""}, ""},
 		{Link{"lonely.md", "execute.md", "loops"}, "it is to be connected with execute.md, and neither names the other"},

@@ -9,8 +9,8 @@ import (
 	"wavex/internal/lazy"
 )
 
-// This file looks at links of Markdown: those to files of the project. It knows inline
-// links and definitions, and passes over code, other sites and anchors.
+// This file looks at Markdown links to files of the project. It knows inline links and
+// definitions, and skips code, links to other sites, and anchors.
 
 var (
 	linkRe = lazy.Regexp(`!?\[[^\]\n]*\]\(\s*<?([^)>\s]+)>?(?:\s+["'(][^)\n]*)?\s*\)`)
@@ -32,23 +32,23 @@ func (p *project) markdown(name, text string) []Gap {
 	return out
 }
 
-// broken tells whether a link means a file of the project that is not there.
+// broken reports whether a link names a file of the project that is missing.
 func (p *project) broken(name, link string) bool {
 	u, err := url.Parse(link)
 	if err != nil || u.Scheme != "" || u.Host != "" || u.Path == "" || strings.ContainsAny(link, "{}$*|") {
 		return false
 	}
 	if path.IsAbs(u.Path) {
-		return false // of a site
+		return false // of a web site
 	}
 	if path.Ext(u.Path) == "" {
-		return false // a page of a site that is made of these files, or a folder
+		return false // a page of a site that is built from these files, or a folder
 	}
 	target, ok := inside(name, u.Path)
 	return ok && p.is(target) == ""
 }
 
-// withoutCode blanks fenced and inline code.
+// withoutCode replaces fenced and inline code with blanks.
 func withoutCode(text string) string {
 	var b strings.Builder
 	fence := ""

@@ -7,25 +7,25 @@ import (
 	"strings"
 )
 
-// This file reads a project: what is where. It knows which folders are not the
-// project's own work, nothing of languages.
+// This file reads the files of a project. It knows which folders hold foreign work, and nothing
+// of languages.
 
 type project struct {
 	root fs.FS
-	all  []string // every file of the project; see files
+	all  []string // all files of the project; see files
 	seen bool
 
 	modules  map[string]*module  // by directory of go.mod
-	packages map[string]*goNames // by directory; with /_test, as its own tests see it
+	packages map[string]*goNames // by directory; with /_test, as seen by its own tests
 	lone     map[string]bool     // packages that are orphans
 }
 
-// read gives a text file of at most maxText bytes.
+// read returns the content of a text file of at most maxText bytes.
 func (p *project) read(name string) (string, bool) {
 	if !fs.ValidPath(name) {
 		return "", false
 	}
-	// Opening a named pipe would wait for somebody who writes to it.
+	// Opening a named pipe would block until another process writes to it.
 	if st, err := fs.Stat(p.root, name); err != nil || !st.Mode().IsRegular() || st.Size() > maxText {
 		return "", false
 	}
@@ -41,7 +41,7 @@ func (p *project) read(name string) (string, bool) {
 	return string(text), true
 }
 
-// is tells what a path is: "file", "dir", or "" for nothing.
+// is returns the kind of a path: "file", "dir", or "" if it does not exist.
 func (p *project) is(name string) string {
 	if !fs.ValidPath(name) {
 		return ""
@@ -56,18 +56,18 @@ func (p *project) is(name string) string {
 	return "file"
 }
 
-// foreign are folders of others' or of generated work.
+// foreign holds the names of folders of foreign or generated work.
 var foreign = map[string]bool{"node_modules": true, "vendor": true, "dist": true, "build": true, "out": true,
 	"target": true, "coverage": true, "__pycache__": true}
 
-// files lists the project's files, the first maxFiles; whole is false when there are more.
+// files returns the project's files, at most maxFiles; whole is false if there are more.
 func (p *project) files() (names []string, whole bool) {
 	if !p.seen {
 		p.seen = true
 		_ = fs.WalkDir(p.root, ".", func(name string, d fs.DirEntry, err error) error {
 			switch {
 			case err != nil && d != nil && d.IsDir():
-				return fs.SkipDir // what cannot be read is not looked at
+				return fs.SkipDir // skip what cannot be read
 			case err != nil:
 				return nil
 			case d.IsDir() && name != "." && (foreign[d.Name()] || strings.HasPrefix(d.Name(), ".")):
@@ -84,12 +84,12 @@ func (p *project) files() (names []string, whole bool) {
 	return p.all, len(p.all) <= maxFiles
 }
 
-// inside joins a path that is relative to a file with the file's folder; ok is false when
-// it leaves the project.
+// inside joins rel, a path relative to a file, with the file's folder. ok is false if the result
+// is outside the project.
 func inside(file, rel string) (string, bool) {
 	joined := path.Join(path.Dir(file), rel)
 	return joined, joined != ".." && !strings.HasPrefix(joined, "../") && !path.IsAbs(joined)
 }
 
-// lineOf is the line of a byte of a text, from 1.
+// lineOf returns the line of the byte at index at, from 1.
 func lineOf(text string, at int) int { return 1 + strings.Count(text[:at], "\n") }

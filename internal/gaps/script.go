@@ -9,24 +9,24 @@ import (
 	"wavex/internal/lazy"
 )
 
-// This file looks at JavaScript and TypeScript, by text: comments and strings are told
-// apart from code, nothing is parsed. Only relative imports are followed; packages,
-// aliases and bundlers' own schemes are not.
+// This file looks at JavaScript and TypeScript as text: it separates comments and strings from
+// code and parses nothing. It follows only relative imports, not packages, aliases or the schemes
+// of bundlers.
 
 var scriptExts = []string{".ts", ".tsx", ".d.ts", ".js", ".jsx", ".mjs", ".cjs", ".mts", ".cts", ".json"}
 
 var (
-	// fromRe is an import or re-export with a source: what it takes, and from where.
+	// fromRe matches an import or re-export with a source: its names and the source.
 	fromRe = lazy.Regexp(`(?m)(?:^|[;\s}])(import|export)\s+(type\s+)?([^;'"()]*?)\s*from\s*(['"])([^'"\n]+)['"]`)
-	// bareRe is an import for its effects, a dynamic one, or a require.
+	// bareRe matches an import for its effects, a dynamic one, or a require.
 	bareRe = lazy.Regexp(`(?m)(?:(?:^|[;\s])import\s*|\b(?:import|require)\s*\(\s*)(['"])([^'"\n]+)['"]`)
-	// stubRe is a function whose whole body throws that it is not implemented.
+	// stubRe matches a function whose whole body throws that it is not implemented.
 	stubRe = lazy.Regexp(`\{\s*throw\s+new\s+\w*Error\s*\(\s*(['"])([^'"\n]*)['"]\s*\)\s*;?\s*\}`)
 	nameRe = lazy.Regexp(`^[A-Za-z_$][\w$]*$`)
 
 	exportListRe = lazy.Regexp(`\bexport\s+(?:type\s+)?\{([^}]*)\}`)
 	exportDeclRe = lazy.Regexp(`\bexport\s+(?:declare\s+)?(?:abstract\s+)?(?:async\s+)?(?:function\s*\*?|class|const\s+enum|const|let|var|interface|type|enum|namespace)\s+([A-Za-z_$][\w$]*)`)
-	// openRe is an export whose names cannot be seen here: another module's, CommonJS's,
+	// openRe matches an export whose names are not visible as text: another module's, CommonJS's,
 	// or destructured ones.
 	openRe    = lazy.Regexp(`\bexport\s*\*|\bmodule\.exports\b|\bexports\.|\bexport\s+(?:const|let|var)\s*[\[{]|\bexport\s*=|\bexport\s+as\b`)
 	severalRe = lazy.Regexp(`,\s*[A-Za-z_$][\w$]*\s*=[^=>]`)
@@ -69,8 +69,8 @@ func (p *project) script(name, text string, isNew bool) []Gap {
 	return out
 }
 
-// follow resolves a relative import; target is "" for what is not a script, not relative,
-// or not there.
+// follow resolves a relative import. target is "" if it is not a script, not relative, or
+// missing.
 func (p *project) follow(name, from string, line int) (target string, gap *Gap) {
 	if !strings.HasPrefix(from, "./") && !strings.HasPrefix(from, "../") && from != "." && from != ".." {
 		return "", nil
@@ -80,7 +80,7 @@ func (p *project) follow(name, from string, line int) (target string, gap *Gap) 
 	}
 	base, ok := inside(name, from)
 	if !ok {
-		return "", nil // outside of the project
+		return "", nil // outside the project
 	}
 	if found := p.resolve(base); found != "" {
 		if ext := path.Ext(found); ext == ".json" || !slices.Contains(scriptExts, ext) {
@@ -94,7 +94,7 @@ func (p *project) follow(name, from string, line int) (target string, gap *Gap) 
 	return "", &Gap{Type: WrongImport, File: name, Line: line, Description: fmt.Sprintf("the import %q leads to no file", from)}
 }
 
-// resolve finds the file that a script means, with the extensions that are left out.
+// resolve returns the file that an import names, with omitted extensions added.
 func (p *project) resolve(base string) string {
 	if p.is(base) == "file" {
 		return base
@@ -104,7 +104,7 @@ func (p *project) resolve(base string) string {
 			return base + ext
 		}
 	}
-	// TypeScript names the file that will be made of it.
+	// TypeScript names the file that the compiler makes of it.
 	for js, list := range map[string][]string{".js": {".ts", ".tsx", ".d.ts"}, ".jsx": {".tsx"}, ".mjs": {".mts", ".d.mts"}, ".cjs": {".cts", ".d.cts"}} {
 		if stem, ok := strings.CutSuffix(base, js); ok {
 			for _, ts := range list {
@@ -127,7 +127,7 @@ func (p *project) resolve(base string) string {
 	return ""
 }
 
-// generated tells whether a path is in a folder that a build makes.
+// generated reports whether a path is in a folder that a build makes.
 func (p *project) generated(name string) bool {
 	for _, part := range strings.Split(name, "/") {
 		if foreign[part] || strings.HasPrefix(part, ".") || strings.Contains(part, "generated") {
@@ -137,7 +137,7 @@ func (p *project) generated(name string) bool {
 	return false
 }
 
-// wanted are the names in the braces of an import, as the source has them.
+// wanted returns the names in the braces of an import, as in the source.
 func wanted(clause string) []string {
 	_, list, ok := strings.Cut(clause, "{")
 	list, _, closed := strings.Cut(list, "}")
@@ -157,7 +157,7 @@ func wanted(clause string) []string {
 	return out
 }
 
-// exports are the names a script exports; known is false where they cannot be seen by
+// exports returns the names that a script exports; known is false if they are not visible as
 // text.
 func (p *project) exports(name string) (names map[string]bool, known bool) {
 	text, ok := p.read(name)
@@ -171,7 +171,7 @@ func (p *project) exports(name string) (names map[string]bool, known bool) {
 	names = map[string]bool{}
 	for _, m := range exportDeclRe().FindAllStringSubmatchIndex(code, -1) {
 		names[code[m[2]:m[3]]] = true
-		// "export const a = 1, b = 2": the others cannot be told from the values.
+		// In "export const a = 1, b = 2" the other names cannot be distinguished from the values.
 		rest, _, _ := strings.Cut(code[m[3]:], "\n")
 		if severalRe().MatchString(rest) || strings.HasSuffix(strings.TrimSpace(rest), ",") {
 			return nil, false
@@ -187,11 +187,11 @@ func (p *project) exports(name string) (names map[string]bool, known bool) {
 	return names, true
 }
 
-// entry matches files that something else than an import uses: tests, settings, entry
-// points, and the folders whose files a framework finds by itself.
+// entry matches files that have other users than imports: tests, settings, entry points, and the
+// folders whose files a framework finds by itself.
 var entry = lazy.Regexp(`(?:^|/)\.[^/]*$|rc\.\w+$|(?:^|/)(?:index|main|app|server|cli|middleware|instrumentation|setup[\w-]*)\.\w+$|\.(?:test|spec|stories|config|setup|d)\.\w+$|(?:^|/)(?:tests?|__tests__|__mocks__|e2e|bin|scripts|pages|app|routes|api|public|migrations|stories|workers?|functions|commands|plugins)/`)
 
-// scriptOrphan is a new module that no file of the project names.
+// scriptOrphan reports a new module that no file of the project names.
 func (p *project) scriptOrphan(name string) []Gap {
 	if entry().MatchString(name) {
 		return nil
@@ -207,7 +207,7 @@ func (p *project) scriptOrphan(name string) []Gap {
 		}
 		switch path.Ext(other) {
 		case ".md", ".markdown", ".txt", ".lock", ".map", ".svg":
-			continue // words about it are no use of it
+			continue // documentation is not a use
 		}
 		if text, ok := p.read(other); ok && mentions(text, stem) {
 			return nil
@@ -216,8 +216,8 @@ func (p *project) scriptOrphan(name string) []Gap {
 	return []Gap{{Type: Orphan, File: name, Description: "no file of the project imports or names it"}}
 }
 
-// mentions tells whether a text has a file's name as the end of a path: behind a slash or
-// a quote, and followed by an extension or a quote.
+// mentions reports whether a text has a file's name as the end of a path: after a slash or a
+// quote, and before an extension or a quote.
 func mentions(text, stem string) bool {
 	for rest := text; ; {
 		i := strings.Index(rest, stem)
@@ -232,8 +232,8 @@ func mentions(text, stem string) bool {
 	}
 }
 
-// uncommented blanks comments and template literals (which may hold code of their own),
-// and leaves every byte else where it is.
+// uncommented replaces comments and template literals (which may contain code of their own) with
+// blanks, and keeps every other byte at its index.
 func uncommented(text string) string {
 	b := []byte(text)
 	blank := func(from, to int) {
