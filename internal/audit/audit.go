@@ -1,6 +1,6 @@
-// Package audit verifies the work of a plan from outside of a session: it makes every
-// check now, looks through the work for gaps, puts on record what that means for the run,
-// and turns gaps into tasks of it. It runs no agent; what a gap is, package gaps knows.
+// Package audit verifies the work of a plan from outside a session: it makes every check, scans
+// the work for gaps, records the consequences for the run, and turns gaps into tasks of it. It
+// runs no agent; package gaps defines the gaps.
 package audit
 
 import (
@@ -19,23 +19,23 @@ import (
 	"wavex/scheduler"
 )
 
-// Audit is the plan, and the run where there is one, that are looked at.
+// Audit holds the plan to verify, and its run if there is one.
 type Audit struct {
 	Plan    *plan.Plan
-	State   *scheduler.State // nil: there was no run
+	State   *scheduler.State // nil if there was no run
 	Events  []scheduler.Event
 	Dir     string     // of the project, absolute
-	Known   []gaps.Gap // found elsewhere, and taken up as well
+	Known   []gaps.Gap // found elsewhere, and included in the result
 	Secrets *secret.Redactor
-	Warn    io.Writer // told what people should know, a line each
+	Warn    io.Writer // receives messages for people, one per line
 
-	at    string                     // Dir, or a directory in its place that holds the run's work
-	asked map[string]plan.Check      // the check that a gap is of, by the gap's key
-	shown map[string]verify.Evidence // what checks of criteria showed, by the criterion's id
+	at    string                     // Dir, or another directory that holds the run's work
+	asked map[string]plan.Check      // the check of a gap, by the gap's key
+	shown map[string]verify.Evidence // the evidence for criteria, by the criterion's id
 }
 
-// Make looks, keeps what it finds, and does what else is to be done while no run can
-// begin; then may be nil. The error is a *journal.LockedError while a run is under way.
+// Make verifies the work, keeps the result, and calls then, unless it is nil, while no run can
+// begin. The error is a *journal.LockedError if a run is under way.
 func (a *Audit) Make(ctx context.Context, then func(*gaps.Document) error) (*gaps.Document, error) {
 	unlock, err := a.lock()
 	if err != nil {
@@ -60,10 +60,10 @@ func (a *Audit) Make(ctx context.Context, then func(*gaps.Document) error) (*gap
 	return doc, err
 }
 
-// Loop is the .loop directory, which need not be there.
+// Loop returns the path of the .loop directory, which may be missing.
 func (a *Audit) Loop() string { return filepath.Join(a.Dir, ".loop") }
 
-// lock keeps a run away while checks are made in its directory.
+// lock prevents runs while checks are made in the directory.
 func (a *Audit) lock() (func(), error) {
 	if st, err := os.Stat(a.Loop()); err != nil || !st.IsDir() {
 		return func() {}, nil
@@ -75,7 +75,7 @@ func (a *Audit) lock() (func(), error) {
 	return func() { _ = lock.Unlock() }, nil
 }
 
-// keep writes VERIFICATION.md where there is a .loop.
+// keep writes VERIFICATION.md if there is a .loop.
 func (a *Audit) keep(doc *gaps.Document) error {
 	if st, err := os.Stat(a.Loop()); err != nil || !st.IsDir() {
 		return nil

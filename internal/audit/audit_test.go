@@ -23,15 +23,15 @@ import (
 
 func TestMain(m *testing.M) { roomtest.Main(m) }
 
-// planned is a verification of a plan without a run.
+// planned returns a verification of a plan without a run.
 func planned(t *testing.T, dir, text string) (*Audit, *bytes.Buffer) {
 	t.Helper()
 	var warn bytes.Buffer
 	return &Audit{Plan: roomtest.Plan(t, dir, text), Dir: dir, Secrets: secret.New([]string{"API_KEY=a-very-secret-value"}), Warn: &warn}, &warn
 }
 
-// ran is a verification of a plan of which a run has completed tasks, and ended so; "" for
-// one that has not ended.
+// ran returns a verification of a plan whose run has completed tasks, with end as its status; ""
+// for a run that has not ended.
 func ran(t *testing.T, dir, text string, completed []string, end string) *Audit {
 	t.Helper()
 	a, _ := planned(t, dir, text)
@@ -64,7 +64,7 @@ const many = `{"name":"all","criteria":[{"text":"it is named","verify":{"file":"
 	"tasks":[{"id":"T-1","subject":"a","dir":"sub","verify":["test -e here",{"file":"doc.md","contains":"hello"}],"criteria":[{"text":"it runs","verify":"test -e here"},"it is kind"]},
 	{"id":"b","subject":"b","verify":["echo a-very-secret-value; false"]}]}`
 
-// Every check is made where it is to be made, and what fails is a gap.
+// Every check is made in its own place, and a failed one is a gap.
 func TestMake(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -93,7 +93,7 @@ func TestMake(t *testing.T) {
 	}
 }
 
-// The same check in the same place is made once, however many ask for it.
+// The same check in the same place is made once, even if several tasks ask for it.
 func TestChecksAreMadeOnce(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -110,7 +110,7 @@ func TestChecksAreMadeOnce(t *testing.T) {
 	}
 }
 
-// With a .loop the document is kept in it, for its owner alone and without secrets.
+// With a .loop the document is kept in it, readable by its owner only and without secrets.
 func TestKeep(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -147,7 +147,7 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// While a run is under way no check is made.
+// No check is made while a run is under way.
 func TestLocked(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -165,7 +165,7 @@ func TestLocked(t *testing.T) {
 	}
 }
 
-// A look that is cut short is none: nothing is kept, and nobody is called.
+// A cancelled verification keeps nothing and does not call then.
 func TestCutShort(t *testing.T) {
 	t.Parallel()
 	a := ran(t, t.TempDir(), many, []string{"T-1", "b"}, "complete")
@@ -185,7 +185,7 @@ func TestCutShort(t *testing.T) {
 
 const stub = "package a\n\nfunc A() { panic(\"not implemented\") }\n"
 
-// Files of completed tasks are scanned, and told of by whose they are.
+// Files of completed tasks are scanned, and their gaps name the task.
 func TestScan(t *testing.T) {
 	t.Parallel()
 	const text = `{"links":[{"from":"x.md","to":"y.md"}],"tasks":[{"id":"a","subject":"a","dir":"sub","files":["a.go","both.go"]},{"id":"b","subject":"b","files":["b.go","sub/both.go",{"path":"read.go","action":"read"},{"path":"away.go","action":"delete"}]}]}`
@@ -203,7 +203,7 @@ func TestScan(t *testing.T) {
 			t.Errorf("%s: %q, %v", name, told(doc), err)
 		}
 	}
-	// A link that an agent left leads nowhere outside of the project.
+	// A link that an agent left must not lead outside the project.
 	roomtest.Files{"b.go": stub}.Write(t, outside)
 	roomtest.Must(t, os.Remove(filepath.Join(dir, "b.go")))
 	roomtest.Must(t, os.Symlink(filepath.Join(outside, "b.go"), filepath.Join(dir, "b.go")))
@@ -213,7 +213,7 @@ func TestScan(t *testing.T) {
 	}
 }
 
-// What was found elsewhere is taken up, once.
+// A gap that was found elsewhere is included, once.
 func TestKnown(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -225,7 +225,8 @@ func TestKnown(t *testing.T) {
 	}
 }
 
-// A task for each gap: one for what several tasks ask for, two for a command in two places.
+// Mend adds a task for each gap: one if several tasks ask for the same, two for a command in two
+// places.
 func TestMend(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -269,7 +270,7 @@ func TestMend(t *testing.T) {
 	}
 }
 
-// What does not hold any more is on record, and a complete run of it is not complete.
+// A criterion that no longer holds is recorded, and a run that was complete no longer is.
 func TestSettle(t *testing.T) {
 	t.Parallel()
 	const text = `{"criteria":[{"text":"it is there","verify":{"file":"there"}},"it is nice"],"tasks":[{"id":"a","subject":"a","verify":["true"]}]}`

@@ -9,7 +9,7 @@ import (
 	"wavex/internal/roomtest"
 )
 
-// A named pipe where a file was declared keeps nobody waiting.
+// A named pipe in place of a declared file does not block.
 func TestPipe(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

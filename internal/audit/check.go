@@ -13,7 +13,7 @@ import (
 	"wavex/internal/verify"
 )
 
-// This file makes the checks of a plan, each once, and tells what they showed.
+// This file makes the checks of a plan, each once, and collects their evidence.
 
 // checking is one round of checks.
 type checking struct {
@@ -22,7 +22,7 @@ type checking struct {
 	made map[string]verify.Evidence // by directory and check
 }
 
-// check makes every check of the plan. The error is the cause of ctx's end.
+// check makes every check of the plan. The error is the cause of ctx.
 func (a *Audit) check(ctx context.Context, doc *gaps.Document) error {
 	a.asked, a.shown = map[string]plan.Check{}, map[string]verify.Evidence{}
 	c := &checking{a, doc, map[string]verify.Evidence{}}
@@ -63,7 +63,7 @@ func (c *checking) task(ctx context.Context, t *plan.Task) error {
 	return nil
 }
 
-// criterion makes the check of a criterion; one in prose stays open.
+// criterion makes the check of a criterion; a criterion in prose stays open.
 func (c *checking) criterion(ctx context.Context, task, id, dir string, one plan.Condition) error {
 	if one.Check == nil {
 		text := one.Text
@@ -76,7 +76,7 @@ func (c *checking) criterion(ctx context.Context, task, id, dir string, one plan
 	return c.must(ctx, task, id, dir, "not true: "+one.Text, *one.Check)
 }
 
-// mustNot makes the check of what must not be true.
+// mustNot makes the check of a condition that must not be true.
 func (c *checking) mustNot(ctx context.Context, one plan.Condition) error {
 	if one.Check == nil {
 		c.doc.Open = append(c.doc.Open, "must not: "+one.Text)
@@ -93,8 +93,8 @@ func (c *checking) mustNot(ctx context.Context, one plan.Condition) error {
 	return nil
 }
 
-// must makes a check that has to pass; where it does not there is a gap. id is the
-// criterion that it is of, "" for a task's own check.
+// must makes a check that has to pass; if it fails it adds a gap. id is the check's criterion, ""
+// for a task's own check.
 func (c *checking) must(ctx context.Context, task, id, dir, words string, one plan.Check) error {
 	e, err := c.evidence(ctx, task, dir, one)
 	if err != nil {
@@ -120,13 +120,13 @@ func (c *checking) must(ctx context.Context, task, id, dir, words string, one pl
 	return nil
 }
 
-// evidence makes a check, or gives what it showed before.
+// evidence makes a check, or returns its evidence from before.
 func (c *checking) evidence(ctx context.Context, task, dir string, one plan.Check) (verify.Evidence, error) {
 	key := fmt.Sprintf("%s\x00%+v", dir, one)
 	if e, ok := c.made[key]; ok {
 		return e, nil
 	}
-	// Nobody else's mark: with it goes whatever a check has left.
+	// The mark must be unique, because the processes that a check leaves are swept by it.
 	mark := fmt.Sprintf("verify-%d", os.Getpid())
 	env := proc.Environ(os.Environ(), map[string]string{proc.RunVar: mark, proc.AttemptVar: fmt.Sprintf("%s/%s/%d", mark, task, len(c.made)+1)})
 	got, err := verify.Run(ctx, dir, env, []plan.Check{one})

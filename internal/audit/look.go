@@ -12,8 +12,8 @@ import (
 	"wavex/scheduler"
 )
 
-// This file looks at the work of a plan: it has the checks made, and scans the files that
-// tasks declare. It writes nothing.
+// This file makes the checks of a plan, and scans the files that its tasks declare. It writes
+// nothing.
 
 // look makes all checks and scans the work.
 func (a *Audit) look(ctx context.Context) (*gaps.Document, error) {
@@ -37,8 +37,8 @@ func (a *Audit) look(ctx context.Context) (*gaps.Document, error) {
 	return doc, nil
 }
 
-// scan looks through the files of the work, and at what is to be connected. It follows no
-// link that leads out of the project.
+// scan looks for gaps in the files of the work and at the links between them. It follows no
+// symbolic link out of the project.
 func (a *Audit) scan(doc *gaps.Document) error {
 	root, err := os.OpenRoot(a.at)
 	if err != nil {
@@ -51,7 +51,7 @@ func (a *Audit) scan(doc *gaps.Document) error {
 	return nil
 }
 
-// place is a file of a check, relative to the project.
+// place returns a file of a check, relative to the project.
 func (a *Audit) place(dir, file string) string {
 	rel, err := filepath.Rel(a.at, filepath.Join(dir, filepath.FromSlash(file)))
 	if err != nil {
@@ -60,8 +60,8 @@ func (a *Audit) place(dir, file string) string {
 	return filepath.ToSlash(rel)
 }
 
-// files lists what tasks declare to write, relative to the project, and what of it they
-// declare to create. Tasks that a run has not completed are left out.
+// files returns the files that tasks declare to write, relative to the project, and those among
+// them that they declare to create. It omits tasks that a run has not completed.
 func (a *Audit) files() (all, created []string) {
 	for i := range a.Plan.Tasks {
 		if a.State != nil && a.State.Tasks[i].Status != scheduler.Completed {
@@ -81,8 +81,8 @@ func (a *Audit) files() (all, created []string) {
 	return all, created
 }
 
-// links are the plan's key links; of a run only when all tasks are completed, for before
-// that the files are not there yet.
+// links returns the plan's key links. With a run it returns them only if all tasks are completed,
+// because the files do not exist before.
 func (a *Audit) links() []gaps.Link {
 	if a.State != nil && a.State.Counts.Completed < len(a.State.Tasks) {
 		return nil
@@ -94,7 +94,7 @@ func (a *Audit) links() []gaps.Link {
 	return out
 }
 
-// attribute names the task that declared a gap's file, where there is one alone.
+// attribute sets the task of each gap whose file exactly one task declared.
 func (a *Audit) attribute(list []gaps.Gap) {
 	owner := map[string]string{}
 	for i := range a.Plan.Tasks {

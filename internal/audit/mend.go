@@ -14,7 +14,7 @@ import (
 
 // This file turns gaps into tasks of the run.
 
-// Mend adds a task for each gap. What several tasks ask for is one gap.
+// Mend adds a task for each gap. A gap that several tasks share is one gap.
 func (a *Audit) Mend(doc *gaps.Document, round, rounds int) error {
 	var list []scheduler.Mending
 	seen := map[string]bool{}
@@ -25,7 +25,8 @@ func (a *Audit) Mend(doc *gaps.Document, round, rounds int) error {
 			if i, ok := a.Plan.Lookup(g.Task); ok && g.Task != "" && a.Plan.Tasks[i].Settings != nil {
 				dir = a.Plan.Tasks[i].Settings.Dir
 			}
-			// Whatever it is asked for; but a command is another one elsewhere.
+			// The same check is one gap for all its tasks, but a command is another gap in
+			// another directory.
 			alike = strings.Join([]string{g.Type, g.File, g.Check, dir}, "\x00")
 		}
 		if seen[alike] {
@@ -38,7 +39,7 @@ func (a *Audit) Mend(doc *gaps.Document, round, rounds int) error {
 		if asked {
 			m.Checks, m.Dir = []plan.Check{c}, dir
 		} else if g.Type == gaps.Stub {
-			m.Files = []string{g.File} // any other gap can be closed in another file
+			m.Files = []string{g.File} // other gaps may have to be closed in other files
 		}
 		list = append(list, m)
 	}

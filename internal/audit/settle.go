@@ -14,11 +14,11 @@ import (
 	"wavex/scheduler"
 )
 
-// This file is what a verification outside of a session has to do with the run: where the
-// run's work is, and what it means for the run that some of it does not hold any more.
+// This file connects a verification outside a session with the run: it finds the run's work, and
+// records in the run that some of it no longer holds.
 
-// within calls look where the run's work is: in the project's directory, or, while the work
-// of an isolated run is not part of the project's checkout, in a tree that holds it.
+// within calls look with the directory of the run's work: the project's directory, or, while the
+// work of an isolated run is not part of the project's checkout, a tree that holds it.
 func (a *Audit) within(ctx context.Context, look func() error) (err error) {
 	s := a.State
 	if s == nil || s.Config.Isolation != scheduler.Isolated || !workspace.Known(s.Config.Loop, s.Config.Run) {
@@ -44,9 +44,9 @@ func (a *Audit) within(ctx context.Context, look func() error) (err error) {
 	})
 }
 
-// settle puts on record which criteria are met now, where that is not what the run knows.
-// A run that is complete and of which anything does not hold any more is not: its exit
-// signal is taken back, and a resume goes on with it.
+// settle records which criteria are met now, if that differs from the run's state. If any no
+// longer holds, a complete run is no longer complete: settle removes its exit signal, and a
+// resume continues it.
 func (a *Audit) settle(doc *gaps.Document) error {
 	if a.State == nil {
 		return nil
@@ -57,7 +57,12 @@ func (a *Audit) settle(doc *gaps.Document) error {
 		ev.Round = max(ev.Round, c.Round+1)
 		if e, ok := a.shown[c.ID]; ok && e.Passed != c.Met {
 			changed = true
-			c.Met, c.Verification, c.Check, c.ExitCode, c.Duration, c.Digest = e.Passed, e.Kind, e.Check, e.ExitCode, e.Duration, e.Digest
+			c.Met = e.Passed
+			c.Verification = e.Kind
+			c.Check = e.Check
+			c.ExitCode = e.ExitCode
+			c.Duration = e.Duration
+			c.Digest = e.Digest
 			c.Evidence, c.Files = strings.TrimSpace(e.Output+"\n"+e.Reason), nil
 		}
 		ev.Criteria = append(ev.Criteria, c)
