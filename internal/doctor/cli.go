@@ -18,20 +18,21 @@ import (
 	"wavex/internal/proc"
 )
 
-// Oldest is the oldest CLI that wavex works with. Everything wavex relies on was
-// observed on 2.1.197; the flags it passes exist since 2.1.
+// Oldest is the oldest supported CLI. The CLI's behaviour that wavex depends on was observed on
+// 2.1.197; the flags that it passes exist since 2.1.
 var Oldest = statement.Version{Major: 2, Minor: 1}
 
-// Install says how a person gets the CLI.
+// Install is the command that installs the CLI.
 const Install = "npm install -g @anthropic-ai/claude-code"
 
-// CLI looks for the file behind the links of a path, and asks it for its version; env is the environment
-// that attempts would have. It fails when the program cannot be started, does not answer within
-// wait, or is too old. A program whose answer does not name Claude Code may be a wrapper: it fails
-// unless it speaks the CLI's protocol.
+// CLI resolves the links of a path and asks the program for its version. env is the environment
+// of attempts. It fails if the program cannot be started, does not answer within wait, or is too
+// old. A program whose answer does not name Claude Code may be a wrapper: it fails unless it
+// speaks the CLI's protocol.
 //
-// Version managers have links to a program of their own, which does what the link's name says
-// (mise, volta): where the file behind the links is no CLI and the link is, the link is the program.
+// Version managers (mise, volta) install links to their own program, which acts by the link's
+// name. If the file behind the links is not a CLI but the link acts as one, the link is the
+// program.
 func CLI(ctx context.Context, path string, env []string, wait time.Duration) (known.Program, Check) {
 	ask := func(path string) (string, error) {
 		return output(ctx, question{argv: []string{path, "--version"}, env: env}, wait)
@@ -43,7 +44,8 @@ func CLI(ctx context.Context, path string, env []string, wait time.Duration) (kn
 	said, err := ask(p.Path)
 	if p.Path != path && (err != nil || !statement.Named(said)) {
 		if again, err2 := ask(path); err2 == nil {
-			p.Path, p.Link, said, err = path, true, again, nil
+			p.Path, p.Link = path, true
+			said, err = again, nil
 		}
 	}
 	if err != nil {
@@ -67,7 +69,7 @@ func CLI(ctx context.Context, path string, env []string, wait time.Duration) (kn
 
 const cliCheck = "cli"
 
-// silent says why a program did not tell its version.
+// silent returns the check of a program that did not report its version.
 func silent(program, said string, err error, wait time.Duration) Check {
 	const name = cliCheck
 	var start *proc.StartError
@@ -87,7 +89,7 @@ func silent(program, said string, err error, wait time.Duration) Check {
 }
 
 // speaks reports whether a program answers a control request of the CLI's protocol before any
-// prompt. The CLI makes no request to the API for that (observed on claude 2.1.197 and 2.1.330).
+// prompt. The CLI makes no API request for that (observed on claude 2.1.197 and 2.1.330).
 func speaks(ctx context.Context, argv, env []string, wait time.Duration) bool {
 	said, err := output(ctx, question{env: env,
 		argv:  with(argv, "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"),
@@ -96,22 +98,22 @@ func speaks(ctx context.Context, argv, env []string, wait time.Duration) bool {
 	return err == nil && strings.Contains(said, `"control_response"`) && strings.Contains(said, `"wavex-hello"`)
 }
 
-// with returns a program's arguments with more behind them.
+// with returns argv with more arguments appended.
 func with(argv []string, more ...string) []string { return append(slices.Clone(argv), more...) }
 
-// question is a program to run, and what it gets to read.
+// question is a program to run, with its environment and input.
 type question struct {
 	argv  []string
-	dir   string   // absolute; "": the current one
+	dir   string   // absolute; "" means the current one
 	env   []string // complete
-	input string   // at most as much as a pipe holds, 4 KB
+	input string   // at most the capacity of a pipe, 4 KB
 }
 
-// errSilent says that a program did not end in its time.
+// errSilent means that a program did not end in time.
 var errSilent = errors.New("no answer in time")
 
-// output runs a program to its end and gives what it printed, both streams, at most
-// maxOutput bytes.
+// output runs a program to its end and returns at most maxOutput bytes of stdout and stderr
+// together.
 func output(ctx context.Context, q question, wait time.Duration) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, wait, errSilent)
 	defer cancel()
@@ -143,7 +145,7 @@ func output(ctx context.Context, q question, wait time.Duration) (string, error)
 
 const maxOutput = 64 << 10
 
-// head keeps the first maxOutput bytes and takes the rest without keeping them.
+// head keeps the first maxOutput bytes and discards the rest.
 type head struct{ bytes.Buffer }
 
 func (h *head) Write(p []byte) (int, error) {
@@ -151,7 +153,7 @@ func (h *head) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// first is the first line of a text, bounded.
+// first returns the first line of a text, bounded.
 func first(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	if len(line) > 200 {

@@ -1,33 +1,32 @@
-// Package doctor looks at what a run will need, before it is needed: the CLI, its
-// login, permissions, the project's folder, memory, the run lock. Each check is a
-// plain function of what it is told; it changes nothing, writes nothing and reads no
-// secret. What a plan says of itself is package plan's business, and which exit code
-// follows is the command line's.
+// Package doctor checks the requirements of a run before it starts: the CLI, its login,
+// permissions, the project's folder, memory, the run lock. Each check is a function of its
+// arguments; it changes nothing, writes nothing and reads no secret. Package plan checks the plan
+// itself, and the command line chooses the exit code.
 package doctor
 
-// Status is how a check came out.
+// Status is the outcome of a check.
 type Status string
 
-// The statuses. Only Fail keeps a run from being worth starting.
+// The statuses. Only Fail means that a run is not worth starting.
 const (
 	OK   Status = "ok"
 	Warn Status = "warn"
 	Fail Status = "fail"
 )
 
-// Check is what one look showed.
+// Check is the result of one check.
 type Check struct {
 	Name   string `json:"name"`
 	Status Status `json:"status"`
 	Text   string `json:"text"`
-	Fix    string `json:"fix,omitempty"` // what a person can do; "" when there is nothing to do
+	Fix    string `json:"fix,omitempty"` // advice for a person; "" if there is nothing to do
 }
 
 func ok(name, text string) Check         { return Check{Name: name, Status: OK, Text: text} }
 func warn(name, text, fix string) Check  { return Check{name, Warn, text, fix} }
 func wrong(name, text, fix string) Check { return Check{name, Fail, text, fix} }
 
-// Worst is the worst status among checks; OK when there are none.
+// Worst returns the worst status among checks, OK if there are none.
 func Worst(checks []Check) Status {
 	worst := OK
 	for _, c := range checks {

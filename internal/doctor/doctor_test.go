@@ -14,7 +14,7 @@ import (
 
 const long = time.Minute
 
-// is compares a check with the status and a part of its words.
+// is compares a check with a status and a part of its words.
 func is(t *testing.T, c Check, status Status, words string) {
 	t.Helper()
 	if c.Status != status || !strings.Contains(c.Text, words) {
@@ -76,7 +76,7 @@ func TestCLI(t *testing.T) {
 	}
 }
 
-// A link is followed to the CLI, but for one whose name tells a version manager what to do.
+// A link is followed to the CLI, except one whose name selects the tool of a version manager.
 func TestCLIBehindLinks(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -257,7 +257,7 @@ func TestLock(t *testing.T) {
 	if err := l.Unlock(); err != nil {
 		t.Fatal(err)
 	}
-	is(t, Lock(dir), OK, "no other") // a holder that is gone holds nothing
+	is(t, Lock(dir), OK, "no other") // an ended holder has released the lock
 }
 
 func TestGit(t *testing.T) {
@@ -283,7 +283,7 @@ func TestGit(t *testing.T) {
 		is(t, Git(t.Context(), repo, env, long), Warn, words)
 	}
 	entries, err := os.ReadDir(repo)
-	if err != nil || len(entries) != 3 { // .git and the two files: the check left nothing
+	if err != nil || len(entries) != 3 { // .git and the two files: the check left no file
 		t.Errorf("%v, %v", entries, err)
 	}
 }

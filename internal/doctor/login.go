@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// logins are the variables that log the CLI in, with what each stands for. Only
-// whether they are set is looked at.
+// logins lists the variables that log the CLI in, with their meaning. Login checks only whether
+// they are set.
 var logins = []struct{ name, what string }{
 	{"ANTHROPIC_API_KEY", "an API key"},
 	{"ANTHROPIC_AUTH_TOKEN", "a gateway's token"},
@@ -22,8 +22,8 @@ var logins = []struct{ name, what string }{
 	{"CLAUDE_CODE_USE_FOUNDRY", "Microsoft Foundry"},
 }
 
-// ConfigDir is where the CLI keeps its own files, by the environment its attempts
-// would have; "" when neither CLAUDE_CONFIG_DIR nor a home directory is known.
+// ConfigDir returns the folder of the CLI's own files in the environment of attempts; "" if
+// neither CLAUDE_CONFIG_DIR nor a home directory is known.
 func ConfigDir(env []string) string {
 	if d := lookup(env, "CLAUDE_CONFIG_DIR"); d != "" {
 		return d
@@ -36,10 +36,9 @@ func ConfigDir(env []string) string {
 	return ""
 }
 
-// Login tells how the CLI is logged in, as far as that shows without reading a secret:
-// which variables are set in the environment of attempts, and whether a credentials file
-// is there. keychain says that this system keeps credentials where they cannot be
-// seen (macOS).
+// Login reports how the CLI is logged in, as far as that is visible without reading a secret: the
+// variables set in the environment of attempts, and whether a credentials file exists. keychain
+// means that this system keeps credentials where they are not visible (macOS).
 func Login(env []string, keychain bool) Check {
 	const name = "login"
 	var found []string
@@ -64,9 +63,10 @@ func Login(env []string, keychain bool) Check {
 	return wrong(name, "the CLI is not logged in: no variable is set and there is no credentials file", fix)
 }
 
-// LoggedOut reports whether the CLI itself says that it has no login: it asks `claude auth status` in
-// dir, which knows helpers, settings, keychains and providers, and makes no request (observed on claude
-// 2.1.197 and 2.1.330). No answer within wait, or another answer, is false.
+// LoggedOut reports whether the CLI itself says that it has no login. It runs `claude auth
+// status` in dir, which knows helpers, settings, keychains and providers, and makes no request
+// (observed on claude 2.1.197 and 2.1.330). It returns false if there is no answer within wait,
+// or another answer.
 func LoggedOut(ctx context.Context, argv, env []string, dir string, wait time.Duration) bool {
 	said, _ := output(ctx, question{argv: with(argv, "auth", "status"), dir: dir, env: env}, wait) // exit code 1 without a login
 	_, object, found := strings.Cut(said, "{")
@@ -77,8 +77,8 @@ func LoggedOut(ctx context.Context, argv, env []string, dir string, wait time.Du
 	return found && err == nil && status.LoggedIn != nil && !*status.LoggedIn
 }
 
-// Bypass tells whether attempts may bypass permissions: the CLI refuses that as root
-// outside of a sandbox (observed on 2.1.197). tasks are those that ask for it.
+// Bypass reports whether attempts may bypass permissions: the CLI refuses that as root outside a
+// sandbox (observed on 2.1.197). tasks are the tasks that ask for it.
 func Bypass(tasks []string, root bool, env []string) Check {
 	const name = "permissions"
 	switch {
@@ -91,7 +91,7 @@ func Bypass(tasks []string, root bool, env []string) Check {
 	return warn(name, "permissions are bypassed by "+some(tasks), "keep that to sandboxes; acceptEdits with allowedTools says what an agent may do")
 }
 
-// some lists the first few of many names.
+// some returns the first few of many names.
 func some(names []string) string {
 	const most = 5
 	if len(names) <= most {
@@ -100,7 +100,7 @@ func some(names []string) string {
 	return strings.Join(names[:most], ", ") + " and others"
 }
 
-// lookup is the last value of a variable, as a child would see it.
+// lookup returns the last value of a variable, as a child would see it.
 func lookup(env []string, name string) string {
 	for i := len(env) - 1; i >= 0; i-- {
 		if k, v, found := strings.Cut(env[i], "="); found && k == name {
@@ -115,7 +115,7 @@ func isFile(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// TaskList tells whether Claude Code's task lists could be kept in the CLI's folder.
+// TaskList reports whether Claude Code's task lists can be kept in the CLI's folder.
 func TaskList(env []string) Check {
 	const name = "task list"
 	dir := ConfigDir(env)
@@ -135,7 +135,7 @@ func TaskList(env []string) Check {
 	return ok(name, dir+" can be made")
 }
 
-// nearest is the path itself or the closest folder above it that is there.
+// nearest returns the path itself or the closest existing folder above it.
 func nearest(path string) (string, error) {
 	for {
 		info, err := os.Stat(path)

@@ -10,7 +10,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// The test binary plays the CLI: it says what FAKE tells it and ends so.
+// The test binary plays the CLI: it prints the text in FAKE and exits as FAKE says.
 func TestMain(m *testing.M) {
 	if say, fake := os.LookupEnv("FAKE"); fake {
 		args := strings.Join(os.Args[1:], " ")

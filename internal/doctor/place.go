@@ -17,7 +17,7 @@ const (
 	tightDisk = 1 << 30
 )
 
-// Disk tells whether the project directory can be written and has room.
+// Disk reports whether the project directory can be written and has space.
 func Disk(dir string) Check {
 	const name = "disk"
 	if !writable(dir) {
@@ -40,12 +40,12 @@ func disk(free uint64, known bool) Check {
 	return ok(name, bytesText(free)+" free")
 }
 
-// eachProcess is what a CLI process takes, in bytes (observed on claude 2.1.197:
-// about 195 MB), without the commands it runs.
+// eachProcess is the memory of a CLI process in bytes (observed on claude 2.1.197: about 195 MB),
+// without the commands that it runs.
 const eachProcess = 200 << 20
 
-// Memory tells whether so many CLI processes fit side by side. free is what may be
-// used, in bytes; 0: unknown.
+// Memory reports whether parallel CLI processes fit into memory. free is the available memory in
+// bytes; 0 means unknown.
 func Memory(free int64, parallel int) Check {
 	const name = "memory"
 	need := int64(parallel) * eachProcess
@@ -66,7 +66,7 @@ func bytesText(n uint64) string {
 	return fmt.Sprintf("%d MB", n>>20)
 }
 
-// Lock tells whether a run could start in a run folder, or who works there.
+// Lock reports whether a run could start in a run folder, or which run holds it.
 func Lock(loop string) Check {
 	const name = "lock"
 	err := journal.Free(loop)
@@ -80,8 +80,8 @@ func Lock(loop string) Check {
 	return ok(name, "no other wavex works here")
 }
 
-// Git tells the state of the repository that a directory is in. None of it keeps a
-// run from starting; it says what can be seen, and taken back, afterwards.
+// Git reports the state of the repository that a directory is in. It never prevents a run; it
+// tells which changes can be seen and undone afterwards.
 func Git(ctx context.Context, dir string, env []string, wait time.Duration) Check {
 	const name = "git"
 	const fix = "commit or set them aside first, so that the agents' work can be told from yours"

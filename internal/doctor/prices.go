@@ -6,15 +6,16 @@ import (
 	"strings"
 )
 
-// aliases are names that the CLI replaces by a model; `--help` of 2.1.330 names fable, opus and sonnet.
+// aliases are names that the CLI replaces with a model. `--help` of 2.1.330 names fable, opus and
+// sonnet.
 var aliases = []string{"default", "best", "fable", "opus", "sonnet", "haiku", "opusplan"}
 
-// alias reports whether a model is named by an alias, also with the suffix for a long context.
+// alias reports whether model is an alias, with or without the suffix for a long context.
 func alias(model string) bool { return slices.Contains(aliases, strings.TrimSuffix(model, "[1m]")) }
 
-// Prices tells which of the models have no price. The ledger takes the CLI's own figure for an
-// attempt that ends; without a price, one that dies counts at its cap, and nothing contradicts a
-// figure of the CLI that is too low.
+// Prices reports the models without a price. For an attempt that ends, the ledger uses the CLI's
+// own figure. Without a price, an attempt that dies counts at its cap, and a figure of the CLI
+// that is too low cannot be detected.
 func Prices(models []string, known func(model string) bool) Check {
 	const name = "prices"
 	var missing []string

@@ -8,8 +8,8 @@ import (
 	"wavex/internal/claude/statement"
 )
 
-// Statements says whether what wavex relies on holds on the CLI. It fails when the CLI may not be
-// used; a fallback that is taken is a warning.
+// Statements reports whether the CLI behaves as wavex requires. It fails if the CLI must not be
+// used, and warns if wavex uses a fallback.
 func Statements(c known.CLI) Check {
 	const name = "statements"
 	if why, advice := c.Refusal(); why != "" {

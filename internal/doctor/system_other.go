@@ -2,8 +2,8 @@
 
 package doctor
 
-// freeDisk is not known here.
+// freeDisk returns false: the value is not known on this platform.
 func freeDisk(string) (uint64, bool) { return 0, false }
 
-// writable is not known here without writing.
+// writable returns true: the answer is not known here without writing.
 func writable(string) bool { return true }

@@ -4,7 +4,7 @@ package doctor
 
 import "golang.org/x/sys/unix"
 
-// freeDisk is what a plain user may still write below a path, in bytes.
+// freeDisk returns the bytes that an unprivileged user can still write below path.
 func freeDisk(path string) (uint64, bool) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(path, &st); err != nil {
@@ -13,5 +13,5 @@ func freeDisk(path string) (uint64, bool) {
 	return st.Bavail * uint64(st.Bsize), true
 }
 
-// writable tells whether we may write in a folder.
+// writable reports whether this process may write in a folder.
 func writable(dir string) bool { return unix.Access(dir, unix.W_OK|unix.X_OK) == nil }

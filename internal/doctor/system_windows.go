@@ -2,7 +2,7 @@ package doctor
 
 import "golang.org/x/sys/windows"
 
-// freeDisk is what this user may still write below a path, in bytes.
+// freeDisk returns the bytes that this user can still write below path.
 func freeDisk(path string) (uint64, bool) {
 	p, err := windows.UTF16PtrFromString(path)
 	if err != nil {
@@ -15,5 +15,5 @@ func freeDisk(path string) (uint64, bool) {
 	return free, true
 }
 
-// writable cannot be told on Windows without writing: access lists decide it.
+// writable returns true: access lists decide it on Windows, so only writing would tell.
 func writable(string) bool { return true }
