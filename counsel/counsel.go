@@ -98,10 +98,10 @@ type Verdict struct {
 	Fix         string     `json:"fix,omitempty"`      // for <suggested_fix>
 	Action      Action     `json:"action,omitempty"`
 	Confidence  float64    `json:"confidence,omitempty"`
-	Agreement   float64    `json:"agreement,omitempty"` // 0 to 1: share of the answers that support this action and a similar approach
+	Agreement   float64    `json:"agreement,omitempty"` // 0 to 1: share of the answers with this action and approach
 	Tradeoff    bool       `json:"tradeoff,omitempty"`  // a genuine split: the dissent is as strong as the advice
 	Dissent     []string   `json:"dissent,omitempty"`
 	Opinions    []Opinion  `json:"opinions,omitempty"` // in the order the experts were chosen
 	Chair       *Opinion   `json:"chair,omitempty"`    // the chair's ruling, if a chair was called
-	Cost        budget.USD `json:"cost"`               // micro-dollars of all experts and the chair, including failed calls
+	Cost        budget.USD `json:"cost"`               // micro-dollars of all calls, including failed ones
 }

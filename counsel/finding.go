@@ -49,7 +49,7 @@ type Review struct {
 	Experts  []string       `json:"experts,omitempty"` // that answered
 	Silent   []string       `json:"silent,omitempty"`  // that did not answer, each with the reason
 	Findings []Finding      `json:"findings,omitempty"`
-	Nothing  string         `json:"nothing,omitempty"` // the reason why there was nothing to review; then no expert was asked
+	Nothing  string         `json:"nothing,omitempty"` // why there was nothing to review
 	Error    string         `json:"error,omitempty"`
 	Failure  runner.Outcome `json:"failure,omitempty"` // with Error: the outcome of the calls, if all had the same
 	Cost     budget.USD     `json:"cost"`              // micro-dollars of all calls, including failed ones
