@@ -94,7 +94,7 @@ func (b *brood) reap(p *Process) Exit {
 // strays returns the children of the first thread: orphans, and processes that other code in this
 // process started there. Usually there are none, and reading this small file is the only cost of
 // a sweep. An empty result is exact; of several children some may be missing unless orphans is
-// held. Without Subreaper the result is always empty.
+// held. It must be called only after Subreaper.
 func (b *brood) strays() []int {
 	var room [256]byte
 	n, err := unix.Pread(b.listed, room[:], 0)
