@@ -14,8 +14,9 @@ import (
 	"wavex/runner"
 )
 
-// Runner gives every attempt of inner its place: in shared mode a turn in the user's
-// directory, else a worktree, whose work becomes a commit when the attempt is done.
+// Runner returns a Runner that gives every attempt of inner a directory to work in. In shared mode
+// that is the user's directory, entered by turns. In worktree mode it is a worktree, and finished
+// work becomes a commit.
 func (m *Manager) Runner(inner Runner) Runner {
 	if m.s.Mode == Worktree {
 		return &apart{m, inner}
@@ -23,8 +24,8 @@ func (m *Manager) Runner(inner Runner) Runner {
 	return &together{m, inner}
 }
 
-// together runs attempts in the user's directory: agents beside each other, checks
-// only while no agent works.
+// together runs attempts in the user's directory. Agents may run side by side; checks run only
+// while no agent works.
 type together struct {
 	m     *Manager
 	inner Runner
@@ -95,7 +96,7 @@ func (r *apart) Attempt(ctx context.Context, req runner.Request) runner.Result {
 	return res
 }
 
-// inside moves a request from the project into a worktree.
+// inside rewrites a request for the project so that it refers to the worktree t.
 func (m *Manager) inside(t *tree, req runner.Request) (runner.Request, error) {
 	from := req.Dir
 	dir, err := m.mapped(t, from)
@@ -106,7 +107,7 @@ func (m *Manager) inside(t *tree, req runner.Request) (runner.Request, error) {
 		return req, err
 	}
 	req.Dir = dir
-	if req.Base != "" { // digests of another commit's files say nothing of this one's
+	if req.Base != "" { // digests of another commit's files do not apply here
 		req.Base = strings.TrimSuffix(req.Base, ".json") + "." + short(t.Base) + ".json"
 	}
 	req.Files, req.Checks = slices.Clone(req.Files), slices.Clone(req.Checks)
@@ -118,7 +119,7 @@ func (m *Manager) inside(t *tree, req runner.Request) (runner.Request, error) {
 	return req, nil
 }
 
-// mapped is where a directory of the project is in a worktree.
+// mapped returns the directory of the worktree t that corresponds to dir in the project.
 func (m *Manager) mapped(t *tree, dir string) (string, error) {
 	rel, err := filepath.Rel(resolved(m.c.top), resolved(dir))
 	if err != nil || !filepath.IsLocal(rel) {
@@ -127,8 +128,8 @@ func (m *Manager) mapped(t *tree, dir string) (string, error) {
 	return filepath.Join(m.path(t), rel), nil
 }
 
-// relative makes an absolute path in the repository relative to a directory of it, so
-// that it means the worktree's file there.
+// relative makes an absolute path in the repository relative to dir, so that in a worktree it
+// refers to the worktree's file.
 func (m *Manager) relative(dir, path string) string {
 	abs := filepath.FromSlash(path)
 	if !filepath.IsAbs(abs) {
@@ -154,8 +155,8 @@ func (m *Manager) relativeChecks(dir string, checks []plan.Check) []plan.Check {
 	return checks
 }
 
-// settle makes the work of a good attempt a commit. What cannot be committed is wrong
-// after all, and res says so. It returns what the tree's Done is to be.
+// settle commits the work of a successful attempt. If the work cannot be committed, settle changes
+// the outcome in res and says why. It returns the new value of the tree's Done.
 func (m *Manager) settle(ctx context.Context, t *tree, req runner.Request, res *runner.Result) string {
 	id, err := m.commit(ctx, t, req, res.Changed)
 	if err == nil {

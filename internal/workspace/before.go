@@ -12,27 +12,27 @@ import (
 	"wavex/internal/wary"
 )
 
-// This file remembers what a directory that tasks share looked like before a run: an index
-// with the user's uncommitted changes, and their contents, in a folder of wavex's own. It
-// makes no commit and no ref, and touches neither the user's index nor their objects.
+// This file records the contents of a shared directory before a run: an index with the user's
+// uncommitted changes, and the file contents, in a folder of wavex's own. It makes no commit and no
+// ref, and does not touch the user's index or object store.
 
 const (
-	untrackedMax  = 1 << 20 // bytes; what is larger is known by name only
+	untrackedMax  = 1 << 20 // bytes; of a larger file only the name is kept
 	untrackedMost = 10_000  // files
 )
 
-// Before is what was there before a run, in a folder that Remember filled.
+// Before describes the project directory as it was before a run. Remember fills its folder.
 type Before struct {
-	// Env lets git compare the directory with it: `git diff` tells what has changed since,
-	// `git ls-files --others` what is new.
+	// Env makes git compare the directory with the recorded index: `git diff` shows the changes
+	// since, `git ls-files --others` the new files.
 	Env map[string]string
-	// Large are the untracked files that were there, but whose contents are not kept;
-	// relative to the project, slash-separated.
+	// Large lists the untracked files that existed and whose contents were not kept; paths are
+	// relative to the project, with slashes.
 	Large []string
 }
 
-// Remember keeps in a folder what a project directory in a git repository looks like now.
-// An *Error says why there is nothing to compare with.
+// Remember records in the folder at the current contents of a project directory in a git
+// repository. An *Error says why no comparison will be possible.
 func Remember(ctx context.Context, project, at string, env []string) error {
 	g := newGit(project, env)
 	if _, err := look(ctx, g, project); err != nil {
@@ -51,11 +51,12 @@ func Remember(ctx context.Context, project, at string, env []string) error {
 	}
 	text, err := wary.Read(absolute(project, index), maxIndex)
 	switch {
-	case errors.Is(err, fs.ErrNotExist): // nothing was ever added
+	case errors.Is(err, fs.ErrNotExist): // no file was ever added
 	case err != nil:
 		return err
 	default:
-		// Renamed when it is whole: a folder without it remembers nothing.
+		// Rename the folder into place when it is complete. Remembered ignores a folder without an
+		// index.
 		if err := os.WriteFile(filepath.Join(at, "new"), text, 0o600); err != nil {
 			return err
 		}
@@ -73,7 +74,7 @@ func Remember(ctx context.Context, project, at string, env []string) error {
 	for i, f := range fields(list) {
 		st, err := os.Lstat(filepath.Join(project, filepath.FromSlash(f)))
 		switch {
-		case err != nil: // gone already
+		case err != nil: // already deleted
 		case i >= untrackedMost, st.IsDir(), st.Mode().IsRegular() && st.Size() > untrackedMax:
 			large.WriteString(f + "\x00")
 		default:
@@ -89,13 +90,13 @@ func Remember(ctx context.Context, project, at string, env []string) error {
 		return err
 	}
 	err = os.Rename(filepath.Join(at, "new"), filepath.Join(at, "index"))
-	if errors.Is(err, fs.ErrNotExist) { // there was nothing at all
+	if errors.Is(err, fs.ErrNotExist) { // the checkout was empty
 		return g.with("GIT_INDEX_FILE="+filepath.Join(at, "index")).run(ctx, "read-tree", "--empty")
 	}
 	return err
 }
 
-// Remembered gives what a folder remembers; ok is false where it remembers nothing.
+// Remembered returns the record in the folder at; ok is false if there is none.
 func Remembered(at string) (b Before, ok bool) {
 	if _, err := os.Stat(filepath.Join(at, "index")); err != nil {
 		return b, false

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// since is what git tells against what is remembered: changed files, then new ones.
+// since returns the output of git against the record: changed files, then new ones.
 func (r *repo) since(at string) string {
 	r.t.Helper()
 	b, ok := Remembered(at)
@@ -29,8 +29,8 @@ func (r *repo) since(at string) string {
 	return strings.Join(changed, " ")
 }
 
-// What is there before counts as before, staged, unstaged, untracked, conflicted and gone
-// alike; what comes later is told; and the repository has nothing of it.
+// Uncommitted files of every kind (staged, unstaged, untracked, conflicted, deleted) count as
+// before the run; later changes are reported; and the repository holds no trace of the record.
 func TestRemember(t *testing.T) {
 	t.Parallel()
 	for name, content := range map[string]files{
@@ -68,8 +68,7 @@ func TestRemember(t *testing.T) {
 	}
 }
 
-// A folder that was cut off while it was filled remembers nothing; where there is no
-// repository the error says so.
+// A folder whose filling was interrupted holds no record. Without a repository the error says so.
 func TestRememberNot(t *testing.T) {
 	t.Parallel()
 	at := t.TempDir()

@@ -8,11 +8,12 @@ import (
 	"strings"
 )
 
-// This file tells what changed between the sessions of a run from what the run did: people
-// work on the files meanwhile, and a later rollback must not take that for the run's.
+// This file distinguishes the run's own changes from those that people make between the sessions of
+// a run, so that a later rollback does not undo the latter.
 
-// Begin keeps what is there when a session begins beside what was there when the one before
-// ended. For the first session, and after one that was cut off, there is nothing to keep.
+// Begin is called when a session begins. It keeps two commits: the checkout at the end of the
+// previous session and the checkout now. It keeps nothing for the first session, and nothing if the
+// previous session was cut off.
 func (p *Points) Begin(ctx context.Context) error {
 	refs, err := p.Commits(ctx)
 	if err != nil {
@@ -27,16 +28,18 @@ func (p *Points) Begin(ctx context.Context) error {
 		return err
 	}
 	n := gapsIn(p.run, refs) + 1
-	// Without an end of this session it cannot be told what came after it.
+	// Remove the old end, so that a session that is cut off has none: later changes could not be
+	// told from its own.
 	return p.g.setRefs(ctx, gapRef(p.run, n, "from"), end, gapRef(p.run, n, "to"), now, endRef(p.run), "")
 }
 
-// gapRef names a side of the time before session n+1: "from" or "to".
+// gapRef returns the ref of one side, "from" or "to", of the time between session n and session
+// n+1.
 func gapRef(run string, n int, side string) string {
 	return fmt.Sprintf("%sbetween/%d/%s", pointPrefix(run), n, side)
 }
 
-// gapsIn counts the times between sessions.
+// gapsIn returns the number of gaps between sessions.
 func gapsIn(run string, refs map[string]string) int {
 	n := 0
 	for refs[gapRef(run, n+1, "to")] != "" {
@@ -45,10 +48,11 @@ func gapsIn(run string, refs map[string]string) int {
 	return n
 }
 
-// gapTrailer says in a checkpoint after how many times between sessions it was made.
+// gapTrailer is the trailer of a checkpoint's commit that gives the number of gaps before it.
 const gapTrailer = "Wavex-Between: "
 
-// gapsBefore reads that; a checkpoint of a wavex that did not say so was made before all.
+// gapsBefore returns the number of gaps before a checkpoint. It returns 0 for a checkpoint of an
+// older wavex, which has no trailer.
 func (p *Points) gapsBefore(ctx context.Context, commit string) (int, error) {
 	text, err := p.g.out(ctx, "show", "-s", "--format=%B", commit)
 	if err != nil {
@@ -64,8 +68,8 @@ func (p *Points) gapsBefore(ctx context.Context, commit string) (int, error) {
 	return 0, nil
 }
 
-// parted is what changed from one checkpoint to a later one: ours in the run's sessions,
-// theirs between them.
+// parted returns the changes between two checkpoints: ours were made in the run's sessions, theirs
+// between sessions.
 func (p *Points) parted(ctx context.Context, from, to string, refs map[string]string) (ours, theirs map[string]diffed, err error) {
 	ours, theirs = map[string]diffed{}, map[string]diffed{}
 	first, err := p.gapsBefore(ctx, from)

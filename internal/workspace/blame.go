@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// This file finds who spoiled a wave. It is pure: it asks whether a set of tasks is
-// green together, and knows neither tasks nor checks.
+// This file finds the tasks that make a wave fail. It is pure: it only asks whether a set of tasks
+// is green together, and knows neither tasks nor checks.
 
 // blamed is a task to leave out, and the smallest set found that is red with it.
 type blamed struct {
@@ -15,13 +15,13 @@ type blamed struct {
 	core []int
 }
 
-// blame finds tasks to leave out of 0..n-1 so that the rest is green. The whole is known
-// to be red, the empty set to be green. It halves rather than counts: for one culprit
-// among n it asks about log n times for itself, and once for each whom it is red with.
+// blame returns tasks to leave out of 0..n-1 so that the rest is green. The caller knows that the
+// whole set is red; the empty set counts as green. blame bisects: one culprit among n costs about
+// log n questions, plus one for each task that it is red with.
 //
-// Where a smallest red set has several tasks, the one is left out without whom all the
-// others are green; where there is a choice, the last in the order of the plan: who came
-// first is right.
+// If a smallest red set has several tasks, blame leaves out the one without which all the others
+// are green. If several would do, it takes the last in plan order, so that earlier tasks have
+// precedence.
 func blame(n int, green func([]int) (bool, error)) ([]blamed, error) {
 	known := map[string]bool{}
 	ask := func(set []int) (bool, error) {
@@ -60,7 +60,7 @@ func blame(n int, green func([]int) (bool, error)) ([]blamed, error) {
 	}
 }
 
-// choose finds the one of a red set to leave out.
+// choose returns the task of a red set to leave out.
 func choose(rest, core []int, ask func([]int) (bool, error)) (int, error) {
 	for _, who := range slices.Backward(core) {
 		if len(core) == 1 {
@@ -73,13 +73,13 @@ func choose(rest, core []int, ask func([]int) (bool, error)) (int, error) {
 	return core[len(core)-1], nil
 }
 
-// smallest finds a red set, in order, of which nobody can be left out, provided that
-// more tasks never make a red set green. Its last task ends the first red prefix.
+// smallest returns a minimal red set, in order: removing any task makes it green, provided that
+// adding tasks never makes a red set green. Its last task ends the shortest red prefix.
 func smallest(red []int, ask func([]int) (bool, error)) ([]int, error) {
-	var core []int // in reverse
+	var core []int // in reverse order
 	before := red
 	for {
-		// The shortest prefix of before that is red together with core.
+		// Find the shortest prefix of before that is red together with core.
 		low, high := 0, len(before) // low is green, high is red
 		if len(core) > 0 {
 			if ok, err := ask(backwards(core)); err != nil {
@@ -100,7 +100,7 @@ func smallest(red []int, ask func([]int) (bool, error)) ([]int, error) {
 				high = mid
 			}
 		}
-		if high == 0 { // checks that come and go: what is found must do
+		if high == 0 { // an unsteady check: return the set found so far
 			return backwards(core), nil
 		}
 		core = append(core, before[high-1])

@@ -46,8 +46,8 @@ func spoiled(set []int, red [][]int) bool {
 	})
 }
 
-// Whatever spoils a wave, the rest is green, nobody is left out who is in no red set,
-// every core is red and smallest, and few questions are asked.
+// For any red sets: the rest is green, every blamed task is in a red set, every core is red and
+// minimal, and few questions are asked.
 func TestBlameProperty(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -93,7 +93,7 @@ func TestBlameProperty(t *testing.T) {
 	})
 }
 
-// Checks that come and go, and errors, end it all the same.
+// blame also ends with unsteady checks and with errors.
 func TestBlameUnsteady(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -128,7 +128,7 @@ func FuzzComponent(f *testing.F) {
 	})
 }
 
-// refPart follows git-check-ref-format(1).
+// refPart reports whether s is a valid component by git-check-ref-format(1).
 func refPart(s string) bool {
 	if s == "" || s[0] == '.' || s[len(s)-1] == '.' || len(s) > math.MaxUint8-20 || len(s) >= 5 && s[len(s)-5:] == ".lock" {
 		return false

@@ -13,12 +13,12 @@ import (
 	"wavex/internal/proc"
 )
 
-// This file looks at the user's checkout and never changes it.
+// This file reads the user's checkout and never changes it.
 
-// oldest is the first git that has all of worktree add --no-track, lock and repair.
+// oldest is the first version of git that has all of worktree add --no-track, lock and repair.
 var oldest = [2]int{2, 30}
 
-// checkout is what is known of the repository that the project is in.
+// checkout describes the repository that the project is in.
 type checkout struct {
 	top     string // of the checkout, links resolved
 	common  string // the repository's own directory, shared by its worktrees
@@ -27,13 +27,12 @@ type checkout struct {
 
 	head     string   // commit; "" when there is none yet
 	branch   string   // refs/heads/...; "" when detached
-	dirty    []string // what is not committed, at most a few
-	modules  bool     // submodules are checked out
-	underway string   // "merge", "rebase": something is half done
+	dirty    []string // uncommitted paths, at most a few
+	modules  bool     // there are checked out submodules
+	underway string   // operation in progress: "merge", "rebase"
 }
 
-// look finds the repository of a project. The error is an *Error when there is none
-// that can be used.
+// look finds the repository of a project. It returns an *Error if there is none that wavex can use.
 func look(ctx context.Context, g git, project string) (checkout, error) {
 	var c checkout
 	out, err := g.out(ctx, "rev-parse", "--is-inside-work-tree", "--show-toplevel", "--git-common-dir", "--show-prefix")
@@ -68,7 +67,7 @@ func look(ctx context.Context, g git, project string) (checkout, error) {
 	return c, c.where(ctx, g)
 }
 
-// where finds the branch that the checkout is on.
+// where finds the branch that the checkout is on, and its commit.
 func (c *checkout) where(ctx context.Context, g git) error {
 	out, err := g.out(ctx, "symbolic-ref", "--quiet", "HEAD")
 	if exitCode(err) > 0 {
@@ -79,7 +78,7 @@ func (c *checkout) where(ctx context.Context, g git) error {
 	return err
 }
 
-// inspect looks at what is not committed. own does not count.
+// inspect collects the uncommitted changes. Paths in own do not count.
 func (c *checkout) inspect(ctx context.Context, g git, own []string) error {
 	g = g.at(c.top)
 	out, err := g.out(ctx, "status", "--porcelain", "-z", "--no-renames", "--untracked-files=normal", "--ignore-submodules=none")
@@ -104,8 +103,8 @@ func (c *checkout) inspect(ctx context.Context, g git, own []string) error {
 	return err
 }
 
-// submodules tells whether submodules are checked out: worktrees would lack them, and
-// what is committed in them is not in this repository.
+// submodules reports whether the checkout has checked out submodules. Worktrees would lack them,
+// and their commits are not in this repository.
 func submodules(ctx context.Context, g git) (bool, error) {
 	if _, err := os.Stat(filepath.Join(g.dir, ".gitmodules")); err != nil {
 		return false, nil
@@ -124,12 +123,12 @@ func submodules(ctx context.Context, g git) (bool, error) {
 	return false, nil
 }
 
-// usual are what projects need that git ignores, so that a worktree without it is none to
-// work in.
+// usual lists directories and files that projects often need and git often ignores. A worktree
+// would lack them.
 var usual = []string{"node_modules", ".venv", "venv", ".env"}
 
-// beyond says what of the project's work git ignores: the project itself, what tasks are to
-// write, and what every check needs; "" when it is nothing.
+// beyond says which part of the project's work git ignores: the project's directory, paths that
+// tasks write, or files that most checks need. It returns "" if there is none.
 func (m *Manager) beyond(ctx context.Context) (why string, err error) {
 	if out, err := m.ignored(ctx, []string{m.c.prefix}); err != nil || len(out) > 0 {
 		return "git ignores the project's directory", err
@@ -159,21 +158,21 @@ func (m *Manager) beyond(ctx context.Context) (why string, err error) {
 	return "", nil
 }
 
-// ignored are those of the repository's paths that git ignores and does not track.
+// ignored returns those of paths that git ignores and does not track.
 func (m *Manager) ignored(ctx context.Context, paths []string) ([]string, error) {
 	paths = slices.DeleteFunc(slices.Clone(paths), func(p string) bool { return p == "" || p == "." })
 	if len(paths) == 0 {
 		return nil, nil
 	}
 	out, err := m.g.feed(ctx, strings.Join(paths, "\x00"), "check-ignore", "-z", "--stdin")
-	if code := exitCode(err); code == 1 || code == 128 { // none; a path beyond a link or outside
+	if code := exitCode(err); code == 1 || code == 128 { // 1: none; 128: a path beyond a link or outside
 		return nil, nil
 	}
 	return fields(out), err
 }
 
-// covers tells whether path is one of the list, or holds nothing else: git shows a new
-// directory by its name alone.
+// covers reports whether path is in the list, or is a directory with nothing but a listed path: git
+// shows a new directory by its name alone.
 func covers(list []string, path string) bool {
 	path = resolved(path)
 	for _, own := range list {
@@ -188,7 +187,7 @@ func covers(list []string, path string) bool {
 	return false
 }
 
-// alone tells whether a directory holds one file and nothing beside it.
+// alone reports whether dir contains file and nothing else.
 func alone(dir, file string) bool {
 	for d := filepath.Dir(file); ; d = filepath.Dir(d) {
 		names, err := os.ReadDir(d)
@@ -201,7 +200,7 @@ func alone(dir, file string) bool {
 	}
 }
 
-// resolved follows the links of a path as far as it exists.
+// resolved resolves the links of the part of a path that exists.
 func resolved(path string) string {
 	path = filepath.Clean(path)
 	if real, err := filepath.EvalSymlinks(path); err == nil {
@@ -228,7 +227,7 @@ func parseVersion(said string) (v [2]int) {
 	return v
 }
 
-// some names the first of a list.
+// some joins the first names of a list.
 func some(list []string) string {
 	if len(list) <= 3 {
 		return strings.Join(list, ", ")

@@ -9,12 +9,11 @@ import (
 	"wavex/internal/verify"
 )
 
-// This file decides who of a wave stays: who deletes no more than they said, goes together
-// with the others, and leaves the checks of the whole green. How the whole is checked is
-// combined.go's, who is to blame blame.go's; nothing is moved or recorded here.
+// This file decides which tasks of a wave are integrated: those that delete no more than they
+// declared, do not conflict with the others, and leave the checks of the combined tree green.
+// combined.go runs the checks and blame.go finds the culprits. Nothing is moved or recorded here.
 
-// combine decides which candidates stay. What it returns as good is, in order, what
-// the commit consists of.
+// combine decides which candidates are integrated. The commit consists of good, in that order.
 func (m *Manager) combine(ctx context.Context, rec *record, cs []candidate) (in Integration, good []candidate, err error) {
 	earlier := m.integrated()
 	for _, c := range cs {
@@ -54,7 +53,7 @@ func (m *Manager) combine(ctx context.Context, rec *record, cs []candidate) (in 
 			}
 		}
 		if len(rest) == len(good) {
-			break // only checks that were red before: noted
+			break // only checks that were red before; they are noted
 		}
 		good = rest
 	}
@@ -67,8 +66,8 @@ func (m *Manager) combine(ctx context.Context, rec *record, cs []candidate) (in 
 	return in, good, err
 }
 
-// examine finds what a candidate changes. A commit that is integrated, or that is none,
-// changes nothing.
+// examine finds the changes of a candidate. It finds none if the commit is integrated already or
+// the candidate has no commit.
 func (m *Manager) examine(ctx context.Context, tip string, earlier map[string]string, c *candidate) error {
 	if c.commit == "" {
 		return nil
@@ -89,7 +88,7 @@ func (m *Manager) examine(ctx context.Context, tip string, earlier map[string]st
 	return err
 }
 
-// tooMany tells whether so many deletions must be looked at by a person.
+// tooMany reports whether a person must confirm n deletions.
 func (m *Manager) tooMany(ctx context.Context, tip string, n int) bool {
 	if n > m.o.MaxDeletes {
 		return true
@@ -101,7 +100,7 @@ func (m *Manager) tooMany(ctx context.Context, tip string, n int) bool {
 	return err != nil || 2*n > len(fields(out))
 }
 
-// compatible leaves out who conflicts with the tip or with candidates before.
+// compatible leaves out candidates that conflict with the tip or with an earlier candidate.
 func (m *Manager) compatible(ctx context.Context, tip string, cs []candidate, in *Integration) (good []candidate, err error) {
 	top := tip
 	for _, c := range cs {
@@ -133,11 +132,11 @@ func (m *Manager) compatible(ctx context.Context, tip string, cs []candidate, in
 	return good, nil
 }
 
-// earlierWork tells the next attempt where its work of before is.
+// earlierWork returns the text that tells the next attempt which commit holds the work of this one.
 func earlierWork(c candidate) string {
 	return fmt.Sprintf("Your directory now has the integrated work of the others, without yours. Yours is kept as commit %s: see git show %s.",
 		c.commit, short(c.commit))
 }
 
-// detailMax bounds a Detail, in bytes.
+// detailMax is the maximum length of a Detail, in bytes.
 const detailMax = 4 << 10

@@ -11,12 +11,13 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// This file removes what runs leave behind, after it has made sure that git keeps the
-// work elsewhere. The refs below refs/wavex stay.
+// This file removes the worktrees, branches and folders of past runs, after it has checked that git
+// holds the work elsewhere. The refs below refs/wavex are not removed.
 
-// Clean lists, and unless dry removes, the worktrees, branches and folders of one run
-// of a project, or (run "") of all runs that are not running. A branch wavex/RUN stays
-// until its work is in another branch. What is left in a worktree is kept first.
+// Clean lists the worktrees, branches and folders of one run of a project, or with run "" of all
+// runs that are not running, and removes them unless dry is set. It keeps a branch wavex/RUN until
+// another branch contains its work. It commits the contents of a worktree below refs/wavex before
+// it removes the worktree.
 func Clean(ctx context.Context, project, run string, dry bool) ([]Item, error) {
 	loop := filepath.Join(project, ".loop")
 	states, err := filepath.Glob(filepath.Join(globbed(worktrees(loop)), "*.json"))
@@ -38,7 +39,7 @@ func Clean(ctx context.Context, project, run string, dry bool) ([]Item, error) {
 	return items, nil
 }
 
-// globbed is a path whose letters mean themselves in a pattern.
+// globbed escapes a path for use in a glob pattern.
 func globbed(path string) string {
 	return strings.NewReplacer(`*`, `[*]`, `?`, `[?]`, `[`, `[[]`).Replace(path)
 }
@@ -128,7 +129,8 @@ func (m *Manager) cleanTrees(ctx context.Context, dry bool) ([]Item, error) {
 	if !dry {
 		m.s.Trees = stay
 	}
-	// What an add that was cut off left; and repositories that agents made, which stay.
+	// Other folders are left by an interrupted add, or are repositories that agents made. The
+	// latter are not removed.
 	all, err := os.ReadDir(worktrees(m.o.Loop))
 	if err != nil {
 		return items, err
@@ -162,7 +164,7 @@ func (m *Manager) drop(ctx context.Context, path string) error {
 	return m.forget(ctx, path)
 }
 
-// cleanBranches removes branches whose commits another ref keeps.
+// cleanBranches removes branches whose commits another ref contains.
 func (m *Manager) cleanBranches(ctx context.Context, dry bool) ([]Item, error) {
 	out, err := m.g.out(ctx, "for-each-ref", "--format=%(objectname) %(refname)", runBranch(m.o.Run), runBranch(m.o.Run)+".tasks/")
 	if err != nil {
@@ -209,7 +211,7 @@ func (m *Manager) cleanBranches(ctx context.Context, dry bool) ([]Item, error) {
 	return items, nil
 }
 
-// keeper is a ref that reaches a commit and is no branch of wavex; "" when there is none.
+// keeper returns a ref that reaches a commit and is not a branch of wavex, or "" if there is none.
 func (m *Manager) keeper(ctx context.Context, id string, where []string) (string, error) {
 	out, err := m.g.out(ctx, append([]string{"for-each-ref", "--format=%(refname)", "--contains", id}, where...)...)
 	for _, ref := range lines(out) {

@@ -12,35 +12,36 @@ import (
 	"wavex/internal/verify"
 )
 
-// This file checks combined trees, in a worktree that no task has. It does not decide
-// what follows from a failure.
+// This file checks combined trees in the worktree of integrations, which belongs to no task. It
+// does not decide what follows from a failure.
 
-// jury checks sets of candidates for one integration.
+// jury runs the checks on sets of candidates during one integration.
 type jury struct {
 	m      *Manager
 	rec    *record
-	fixed  []Done                     // of the same wave, integrated before
-	common []duty                     // the plan's
+	fixed  []Done                     // tasks of the same wave that are integrated already
+	common []duty                     // the plan's own
 	seen   map[string]verify.Evidence // by commit and check
 	notes  []string
-	why    map[string][]failure // of red sets, by their tasks
+	why    map[string][]failure // failures of red sets, by set of tasks
 }
 
-// duty is a check and where it runs; several tasks may ask for the same.
+// duty is a check and the directory it runs in. Several tasks may have the same duty.
 type duty struct {
 	dir   string
 	check plan.Check
-	of    string // the first task that asks for it; "": the plan
-	not   bool   // it must not pass
+	of    string // the first task that has it; "": the plan
+	not   bool   // the check must fail
 }
 
 func (d duty) key() string {
-	b, _ := json.Marshal(d.check) // strings and a number: it cannot fail
+	b, _ := json.Marshal(d.check) // strings and a number: no error is possible
 	return fmt.Sprint(d.dir, "\x00", d.not, string(b))
 }
 
-// Expect says what must hold of combined trees beyond the checks of their tasks: criteria,
-// and what must not be true. What does not hold before a wave either blames nobody.
+// Expect sets the conditions that combined trees must meet beyond the checks of their tasks:
+// criteria must pass, mustNot must fail. A condition that was already false before the wave is not
+// blamed on any task.
 func (m *Manager) Expect(criteria, mustNot []plan.Check) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -53,13 +54,13 @@ func (m *Manager) Expect(criteria, mustNot []plan.Check) {
 	}
 }
 
-// failure is a duty that is red.
+// failure is a duty that is not met.
 type failure struct {
 	duty
 	evidence verify.Evidence
 }
 
-// duties lists the checks of tasks, each once.
+// duties returns the checks of the plan and the tasks, each once.
 func (j *jury) duties(cs []candidate) []duty {
 	var out []duty
 	have := map[string]bool{}
@@ -87,8 +88,8 @@ func (j *jury) duties(cs []candidate) []duty {
 	return out
 }
 
-// verdict runs the checks of a set on its combined tree: those in only, or all. What is
-// red is run once more before it counts. It returns what stays red.
+// verdict runs the checks of a set on its combined tree: those of only, or all if only is nil. It
+// runs a red check a second time before it counts. It returns the failures that remain.
 func (j *jury) verdict(ctx context.Context, cs []candidate, only []failure) ([]failure, error) {
 	commit, _, at, clash, err := j.m.stack(ctx, j.rec.From, cs)
 	if err != nil {
@@ -135,8 +136,7 @@ func (j *jury) note(s string) {
 	}
 }
 
-// run obtains evidence on a commit, from memory where it was obtained already, and
-// returns what is red.
+// run returns the duties that fail on a commit. It reuses evidence that it already has.
 func (j *jury) run(ctx context.Context, commit string, duties []duty) (red []failure, err error) {
 	var t *tree
 	for _, d := range duties {
@@ -183,7 +183,7 @@ func (j *jury) obtain(ctx context.Context, t *tree, d duty) (verify.Evidence, er
 	return e, nil
 }
 
-// bench brings the worktree of integrations to a commit.
+// bench resets the worktree of integrations to a commit.
 func (m *Manager) bench(ctx context.Context, commit string) (*tree, error) {
 	m.mu.Lock()
 	held := m.held(0)
@@ -203,8 +203,8 @@ func (m *Manager) bench(ctx context.Context, commit string) (*tree, error) {
 	return &t, err
 }
 
-// blame finds the candidates to leave out, given what is red with all of them. Checks of
-// tasks that are integrated already and are red without any candidate blame nobody.
+// blame returns the candidates to leave out, given the failures with all of them. A check of an
+// integrated task that fails without any candidate is not blamed on a candidate.
 func (j *jury) blame(ctx context.Context, cs []candidate, red []failure) ([]blamed, error) {
 	var before []duty
 	for _, d := range j.duties(nil) {
@@ -219,7 +219,7 @@ func (j *jury) blame(ctx context.Context, cs []candidate, red []failure) ([]blam
 	for _, f := range old {
 		if f.of == "" {
 			red = slices.DeleteFunc(slices.Clone(red), func(g failure) bool { return g.key() == f.key() })
-			continue // it has not come true yet
+			continue // it is not true yet: no candidate broke it
 		}
 		j.note(fmt.Sprintf("%s is red on what was integrated before, too", verify.OneLine(f.evidence.Check, 100)))
 		own := func(g failure) bool { return g.key() == f.key() }
@@ -251,7 +251,7 @@ func pickOf(cs []candidate, set []int) []candidate {
 	return out
 }
 
-// accuse says why a candidate is left out.
+// accuse returns the Culprit for a candidate that is left out.
 func (j *jury) accuse(cs []candidate, b blamed) Culprit {
 	c := cs[b.task]
 	var others []string
@@ -274,7 +274,7 @@ func (j *jury) accuse(cs []candidate, b blamed) Culprit {
 	}
 	reason, detail := describe(whose+" on the combined tree", fails)
 	switch {
-	case whose != "check failed" && len(others) == 0: // its own work breaks what is others'
+	case whose != "check failed" && len(others) == 0: // its own work breaks a check of another task
 	case len(others) > 0:
 		reason += "; together with " + strings.Join(others, ", ")
 	case c.commit == "":
@@ -288,7 +288,7 @@ func (j *jury) accuse(cs []candidate, b blamed) Culprit {
 	return Culprit{c.Task, Red, verify.OneLine(reason, 400), verify.Shorten(detail, detailMax)}
 }
 
-// describe puts the first failure in a line and all of them in a text.
+// describe returns the first failure in one line and all failures as a text.
 func describe(what string, red []failure) (reason, detail string) {
 	var b strings.Builder
 	for i, f := range red {

@@ -12,25 +12,25 @@ import (
 	"wavex/runner"
 )
 
-// This file makes the work in a worktree one commit, whatever the agent committed or
-// left. It knows the task's declared files and nothing of its checks.
+// This file makes the work in a worktree one commit, including the commits of the agent. It knows
+// the task's declared files and not its checks.
 
-// hookTimeout bounds a commit, most of which is the repository's hooks.
+// hookTimeout limits one commit. Most of that time goes to the repository's hooks.
 const hookTimeout = 10 * time.Minute
 
 var errHooks = errors.New("the repository's hooks took too long")
 
-// none is the Done of a success without work.
+// none is the value of Done for a success without changes.
 const none = "none"
 
-// refusal says why work is wrong that passed its checks.
+// refusal says why work that passed its checks cannot be accepted.
 type refusal struct{ reason, detail string }
 
 func (e *refusal) Error() string { return e.reason }
 
-// commit makes the difference between the files in a worktree and the commit that the
-// task began on one commit on top of that, on the task's branch and ref. What the agent
-// did to HEAD, index and branches does not matter to it.
+// commit makes one commit of the difference between the files in a worktree and the commit that the
+// task began on. The new commit's parent is that commit, and the task's branch and ref point to it.
+// Changes that the agent made to HEAD, index and branches have no effect.
 func (m *Manager) commit(ctx context.Context, t *tree, req runner.Request, changed []string) (string, error) {
 	if err := m.heal(ctx, t); errors.Is(err, errGone) {
 		return "", &refusal{reason: "the directory that it worked in is gone: " + m.path(t)}
@@ -78,7 +78,7 @@ func (m *Manager) commit(ctx context.Context, t *tree, req runner.Request, chang
 	return id, m.g.setRefs(ctx, taskRef(m.o.Run, req.Task), id)
 }
 
-// commitIndex runs git commit, which runs the hooks.
+// commitIndex runs git commit, which runs the repository's hooks.
 func (m *Manager) commitIndex(ctx context.Context, g git, req runner.Request) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, hookTimeout, errHooks)
 	defer cancel()
@@ -107,8 +107,8 @@ func (m *Manager) commitIndex(ctx context.Context, g git, req runner.Request) (s
 	return g.resolve(ctx, "HEAD")
 }
 
-// refuseIgnored finds declared files that were written and that git ignores: they
-// would not be in the commit, and so not in the delivery.
+// refuseIgnored refuses declared files that were written and that git ignores: the commit, and
+// therefore the delivery, would lack them.
 func (m *Manager) refuseIgnored(ctx context.Context, g git, req runner.Request, changed []string) error {
 	var lost []string
 	for _, path := range changed {

@@ -13,14 +13,20 @@ import (
 	"wavex/internal/proc"
 )
 
-// This file brings what is integrated to the user. Only here does wavex write to the
-// user's checkout, and only by a fast-forward of a clean one.
+// This file delivers the integrated work to the user. It is the only place where wavex writes to
+// the user's checkout, and it only fast-forwards a clean one.
 
-// Deliver brings the work to where it was asked for. How is "auto" or "": fast-forward the
-// branch that the run began on when the run is complete and nothing stands in the way,
-// else leave it on the branch wavex/RUN; "branch"; "ff"; "pr"; or "patch FILE", relative
-// to the project. Delivered again it finds the work delivered. An *Error says why what
-// was asked for by name cannot be.
+// Deliver delivers the integrated work. how is one of:
+//
+//	"", "auto"     fast-forward the branch that the run began on if the run is complete
+//	               and nothing prevents it, else like "branch"
+//	"branch"       leave the work on the branch wavex/RUN
+//	"ff"           fast-forward, or return an error
+//	"pr"           push the branch and open a pull request
+//	"patch FILE"   write a patch; FILE is relative to the project
+//
+// A second call finds the work delivered. Deliver returns an *Error if an explicitly requested
+// delivery is not possible.
 func (m *Manager) Deliver(ctx context.Context, how string, complete bool) (Delivery, error) {
 	if m.s.Mode != Worktree {
 		return Delivery{How: "shared", Why: "the work is in the project's directory"}, nil
@@ -43,7 +49,7 @@ func (m *Manager) Deliver(ctx context.Context, how string, complete bool) (Deliv
 	if err != nil {
 		return d, err
 	}
-	if why != "" { // the tip has a name of its own
+	if why != "" { // the branch could not be moved: name the tip's ref
 		d.Ref, d.Why = tipRef(m.o.Run), why
 	}
 	switch how {
@@ -63,7 +69,7 @@ func (m *Manager) Deliver(ctx context.Context, how string, complete bool) (Deliv
 	return d, &Error{BadMode, fmt.Sprintf("there is no delivery %q", how), "it is auto, branch, ff, pr, or patch FILE"}
 }
 
-// now looks at the user's checkout as it is now.
+// now reads the current state of the user's checkout.
 func (m *Manager) now(ctx context.Context) (checkout, error) {
 	c, err := look(ctx, m.g.at(m.o.Project), m.o.Project)
 	if err == nil {
@@ -72,7 +78,7 @@ func (m *Manager) now(ctx context.Context) (checkout, error) {
 	return c, err
 }
 
-// forward fast-forwards the user's branch, or says what is in the way.
+// forward fast-forwards the user's branch. If that is not possible it says why.
 func (m *Manager) forward(ctx context.Context, d Delivery, asked, complete bool) (Delivery, error) {
 	c, err := m.now(ctx)
 	if err != nil {
@@ -100,7 +106,7 @@ func (m *Manager) forward(ctx context.Context, d Delivery, asked, complete bool)
 		if exitCode(err) < 0 {
 			return d, err
 		}
-		obstacle = &Error{Problem: NotForward, Text: err.Error()} // git looked closer than we did
+		obstacle = &Error{Problem: NotForward, Text: err.Error()} // git refused although our checks passed
 	}
 	if err := m.leave(ctx, &d, c, obstacle); err != nil || !asked {
 		return d, err
@@ -109,7 +115,7 @@ func (m *Manager) forward(ctx context.Context, d Delivery, asked, complete bool)
 	return d, obstacle
 }
 
-// obstacle says why the checkout must not be fast-forwarded; nil when it may be.
+// obstacle returns the reason why the checkout must not be fast-forwarded, or nil.
 func (m *Manager) obstacle(ctx context.Context, c checkout, tip string, asked, complete bool) (*Error, error) {
 	is := func(problem, format string, args ...any) (*Error, error) {
 		return &Error{Problem: problem, Text: fmt.Sprintf(format, args...)}, nil
@@ -141,7 +147,7 @@ func orDetached(ref string) string {
 	return branchName(ref)
 }
 
-// leave names the command that brings the branch to the user.
+// leave leaves the work on its branch and sets the command that merges it.
 func (m *Manager) leave(ctx context.Context, d *Delivery, c checkout, obstacle *Error) error {
 	if obstacle != nil {
 		d.Why = strings.TrimPrefix(d.Why+"; "+obstacle.Text, "; ")
@@ -154,7 +160,7 @@ func (m *Manager) leave(ctx context.Context, d *Delivery, c checkout, obstacle *
 	case straight:
 		d.Command = "git merge --ff-only " + quoted(d.Ref)
 	case c.branch != "" && d.Ref == branchName(runBranch(m.o.Run)):
-		// The user went on meanwhile: the run's commits go on top of theirs.
+		// The user has new commits meanwhile: rebase the run's commits on them.
 		on := quoted(branchName(c.branch))
 		d.Command = fmt.Sprintf("git rebase %s %s && git switch %s && git merge --ff-only %s", on, quoted(d.Ref), on, quoted(d.Ref))
 	default:
@@ -163,7 +169,7 @@ func (m *Manager) leave(ctx context.Context, d *Delivery, c checkout, obstacle *
 	return nil
 }
 
-// quoted is a word for a shell.
+// quoted quotes s as one word for a shell.
 func quoted(s string) string {
 	if strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+@=") == "" && s != "" {
 		return s
@@ -171,7 +177,7 @@ func quoted(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// patch writes the commits as mails, for git am.
+// patch writes the commits as a mailbox for git am.
 func (m *Manager) patch(ctx context.Context, d Delivery, file string) (Delivery, error) {
 	if file == "" {
 		return d, &Error{BadMode, "the delivery patch needs a file", "for example: patch work.patch"}
@@ -220,7 +226,8 @@ func (m *Manager) request(ctx context.Context, d Delivery) (Delivery, error) {
 	gh.program = "gh"
 	gh.env = append(gh.env, passed(m.o.Env, "GH_", "GITHUB_")...)
 	if url, err := gh.out(ctx, "pr", "view", head, "--json", "url", "--jq", ".url"); err == nil && url != "" {
-		d.How, d.Ref, d.Command, d.Why = "pr", url, "", "the pull request was there already and has the new commits"
+		d.How, d.Ref, d.Command = "pr", url, ""
+		d.Why = "the pull request was there already and has the new commits"
 		return d, nil
 	}
 	args := []string{"pr", "create", "--head", head, "--title", m.o.Title}
@@ -253,7 +260,7 @@ func (m *Manager) request(ctx context.Context, d Delivery) (Delivery, error) {
 	return d, nil
 }
 
-// polite keeps ssh from asking where nobody answers, unless the user says how ssh is run.
+// polite returns a git whose ssh does not prompt, unless the user sets the ssh command.
 func (m *Manager) polite(ctx context.Context) git {
 	if len(passed(m.o.Env, "GIT_SSH_COMMAND=")) > 0 {
 		return m.g
@@ -264,7 +271,7 @@ func (m *Manager) polite(ctx context.Context) git {
 	return m.g.with("GIT_SSH_COMMAND=ssh -o BatchMode=yes")
 }
 
-// remote is where the branch that the run began on is pushed to.
+// remote returns the remote that the branch of the run's start is pushed to.
 func (m *Manager) remote(ctx context.Context) (string, error) {
 	for _, key := range []string{"branch." + branchName(m.s.Branch) + ".pushRemote", "remote.pushDefault", "branch." + branchName(m.s.Branch) + ".remote"} {
 		name, err := m.g.out(ctx, "config", "--get", key)
@@ -285,7 +292,7 @@ func (m *Manager) remote(ctx context.Context) (string, error) {
 	return "", err
 }
 
-// passed gives the variables of an environment that begin with one of the prefixes.
+// passed returns the variables of an environment that begin with one of the prefixes.
 func passed(env []string, prefixes ...string) (out []string) {
 	for _, kv := range env {
 		for _, p := range prefixes {

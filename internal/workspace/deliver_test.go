@@ -10,7 +10,7 @@ import (
 	"wavex/runner"
 )
 
-// delivery is a run of one task that waits for its delivery.
+// delivery returns a run with one integrated task, ready for its delivery.
 func delivery(t *testing.T, change func(o *Options)) (*repo, *Manager) {
 	t.Helper()
 	r := newRepo(t, files{"a": "1\n2\n3\n"})
@@ -58,7 +58,7 @@ func TestDeliveryStaysAway(t *testing.T) {
 				t.Errorf("asked for, it says %v", err)
 			}
 			r.untouched(before)
-			if name == "from a moved branch" { // the command does what it says
+			if name == "from a moved branch" { // the suggested command must work
 				for _, args := range strings.Split(d.Command, " && git ") {
 					r.git(strings.Fields(strings.TrimPrefix(args, "git "))...)
 				}
@@ -119,7 +119,7 @@ func TestPullRequest(t *testing.T) {
 	t.Parallel()
 	bin, remote := t.TempDir(), filepath.Join(t.TempDir(), "remote.git")
 	log := filepath.Join(bin, "log")
-	// A gh that knows no pull request until it has made one.
+	// This gh knows no pull request until it has made one.
 	proctest.Script(t, filepath.Join(bin, "gh"), "#!/bin/sh\necho \"$GH_TOKEN|$*\" >>"+log+"\nif [ $2 = view ]; then test -e "+log+".made || exit 1; else touch "+log+".made; echo creating; fi\necho https://example.com/pull/7\n")
 	r, m := delivery(t, func(o *Options) {
 		o.Env = append([]string{"GH_TOKEN=t", "PATH=" + bin + ":" + os.Getenv("PATH")}, o.Env[1:]...)
@@ -141,7 +141,7 @@ func TestPullRequest(t *testing.T) {
 	}
 }
 
-// Somebody works on the branch of the run: it is left alone, and nothing is lost.
+// The user works on the run's branch: wavex leaves it alone, and nothing is lost.
 func TestBranchInOtherHands(t *testing.T) {
 	t.Parallel()
 	r, m := delivery(t, nil)
@@ -196,7 +196,7 @@ func TestClean(t *testing.T) {
 	if len(left) != 1 || r.tree(left[0])["left"] != "1\n" {
 		t.Errorf("of the failed task is kept %v", left)
 	}
-	// It can be delivered later all the same, and then the branch may go.
+	// The work can still be delivered later, and then the branch may be removed.
 	m = r.open(r.options("r1"))
 	equal(t, "delivery", r.deliver(m, "ff").How, "ff")
 	must(t, m.Close(t.Context()))

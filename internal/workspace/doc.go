@@ -1,28 +1,29 @@
-// Package workspace is where the attempts of a run work: the user's directory, shared,
-// or a git worktree for each task. It makes the work a commit, puts the commits of a
-// wave together, verifies the whole, finds who spoiled it, and delivers. It decides
-// nothing about what runs when, and starts no agent.
+// Package workspace provides the directories in which the attempts of a run work: the user's
+// directory, shared, or a git worktree for each task. It commits the work of a task, combines the
+// commits of a wave, checks the combined tree, finds the tasks that make it fail, and delivers the
+// result. It does not schedule tasks and starts no agent.
 //
 // # Names
 //
-// A run owns these names in the repository and no others; another run never meets them:
+// A run uses these names in the repository and no others. Two runs never share a name:
 //
-//	wavex/RUN                     branch: what is integrated; the delivery
+//	wavex/RUN                     branch: the integrated work; the delivery
 //	wavex/RUN.tasks/TASK          branch that a task's worktree is on
 //	refs/wavex/RUN/TASK           the task's last commit
-//	refs/wavex/RUN.kept/TASK/ID   what a task left behind: earlier tries, an agent's own commits
-//	refs/wavex/RUN.run/base, tip  where the run began, and what is integrated
-//	refs/wavex/RUN.run/wave-KEY   what an integration made
-//	refs/wavex/RUN.points/...     checkpoints of the shared directory, and what a rollback replaced
+//	refs/wavex/RUN.kept/TASK/ID   other work of a task: earlier tries, an agent's own commits
+//	refs/wavex/RUN.run/base, tip  the commit where the run began, and the integrated work
+//	refs/wavex/RUN.run/wave-KEY   the result of one integration
+//	refs/wavex/RUN.points/...     checkpoints of the shared directory, and backups of rollbacks
 //
-// (A branch wavex/RUN/TASK cannot be: git keeps no branch below another branch.)
+// The branches of tasks are not named wavex/RUN/TASK because git allows no branch below another
+// branch.
 //
-// # What is kept
+// # Durability
 //
-// Nothing is reset or removed before what git would keep of it (everything that is not
-// ignored) is a commit below refs/wavex. The tip moves only after the record of its
-// integration is on disk; an integration that was cut off is made again, from the same
-// commits, with the same dates, and so gives the same commit.
+// Before wavex resets or removes a worktree, everything in it that git does not ignore is in a
+// commit below refs/wavex. The tip moves only after the record of its integration is on disk. An
+// interrupted integration is repeated from the same commits with the same dates, and therefore
+// produces the same commit.
 //
-// The user's checkout is only read, with optional locks off, until Deliver.
+// Until Deliver the user's checkout is only read, with optional locks off.
 package workspace

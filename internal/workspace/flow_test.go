@@ -28,7 +28,7 @@ func TestWave(t *testing.T) {
 		"Do y|r1|y\nDo x|r1|x")
 	r.untouched(before)
 
-	// The next wave begins on what is integrated.
+	// The next wave begins on the integrated work.
 	r.attempt(m, "z", func(dir string, _ runner.Request) error {
 		if data, _ := os.ReadFile(filepath.Join(dir, "new")); string(data) != "n\n" {
 			t.Errorf("new has %q", data)
@@ -193,8 +193,8 @@ func asProblem(err error) *Error {
 	return nil
 }
 
-// What the plan says of the whole holds for combined trees, also where each task by itself
-// keeps to it; what did not hold before blames nobody.
+// The plan's criteria hold for combined trees, even if each task alone meets them. A criterion that
+// was false before is not blamed on a task.
 func TestExpected(t *testing.T) {
 	t.Parallel()
 	run := func(command string) []plan.Check { return []plan.Check{{Run: command}} }
@@ -231,7 +231,7 @@ func TestExpected(t *testing.T) {
 	}
 }
 
-// Who breaks a check of another task is told whose.
+// The reason names the task whose check another task breaks.
 func TestWhoseCheck(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t, files{"a": "1\n"})

@@ -16,27 +16,27 @@ import (
 	"wavex/internal/verify"
 )
 
-// This file runs git. It knows how git is kept from asking, paging, locking what it
-// only reads and starting daemons, and how long a lock of somebody else's is waited
-// for; it knows nothing of what is done with git.
+// This file runs git. It prevents git from prompting, paging, starting daemons and locking where it
+// only reads, and waits for locks that other processes hold. It does not know the purpose of a
+// command.
 
 const (
-	lockWait = 20 * time.Second // for somebody else's lock
-	stopWait = 3 * time.Second  // between the request to end and the kill
+	lockWait = 20 * time.Second // for a lock that another process holds
+	stopWait = 3 * time.Second  // from the request to terminate to the kill
 )
 
-// git runs git in one directory. It is a value: with and at give changed copies.
+// git runs git in one directory. It is a value: with and at return changed copies.
 type git struct {
 	program string // "": git
 	dir     string
 	env     []string
-	mark    string // of the attempt whose hooks may run
+	mark    string // marks the hooks' processes as the attempt's
 }
 
-// newGit chooses git's environment: the user's configuration counts, nothing prompts,
-// and messages are in English, because the waiting for locks must read them. It does not
-// carry the run's mark: the guard of a killed wavex would end the git of the one that
-// resumes. What the repository's hooks start is marked as the attempt's.
+// newGit chooses git's environment. The user's configuration applies, prompts are off, and messages
+// are in English because locked reads them. The environment does not contain the run's mark:
+// otherwise the guard of a killed wavex would kill the git processes of the wavex that resumes the
+// run. Processes that the repository's hooks start carry the attempt's mark.
 func newGit(dir string, parent []string) git {
 	return git{dir: dir, env: proc.Environ(parent, map[string]string{
 		"GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": ":", "GIT_SEQUENCE_EDITOR": ":",
@@ -50,7 +50,7 @@ func newGit(dir string, parent []string) git {
 		"GIT_CONFIG_KEY_4=commit.gpgSign", "GIT_CONFIG_VALUE_4=false")
 }
 
-// with gives a git whose environment has more; what is named again is replaced.
+// with returns a copy of g with more environment variables. A variable that exists is replaced.
 func (g git) with(kvs ...string) git {
 	env := slices.Clone(g.env)
 	for _, kv := range kvs {
@@ -64,7 +64,7 @@ func (g git) with(kvs ...string) git {
 
 func (g git) at(dir string) git { g.dir = dir; return g }
 
-// gitError is a git command that did not end well.
+// gitError is a git command that failed.
 type gitError struct {
 	program string
 	args    []string
@@ -85,7 +85,8 @@ func (e *gitError) Error() string {
 	return fmt.Sprintf("%s %s: %s", e.program, e.args[0], verify.OneLine(said, 600))
 }
 
-// exitCode is that of a git command that failed; -1 for other errors, 0 for none.
+// exitCode returns the exit code of a git command that failed, 0 for a nil error, and -1 for other
+// errors.
 func exitCode(err error) int {
 	var e *gitError
 	switch {
@@ -97,8 +98,8 @@ func exitCode(err error) int {
 	return -1
 }
 
-// out runs git and returns what it printed, without the last newline. The error is a
-// *gitError, a *proc.StartError, or the cause of ctx's end.
+// out runs git and returns its output without the last newline. The error is a *gitError, a
+// *proc.StartError, or the cause of ctx's end.
 func (g git) out(ctx context.Context, args ...string) (string, error) {
 	return g.feed(ctx, "", args...)
 }
@@ -113,8 +114,8 @@ func (g git) quiet(ctx context.Context, args ...string) error {
 	return g.run(ctx, append([]string{"-c", "core.hooksPath=" + os.DevNull}, args...)...)
 }
 
-// feed runs git with text on its standard input. A lock that somebody else holds is
-// waited for.
+// feed runs git with text on its standard input. If another process holds a lock, feed tries again
+// until lockWait is over.
 func (g git) feed(ctx context.Context, in string, args ...string) (string, error) {
 	deadline := time.Now().Add(lockWait)
 	pause := 5 * time.Millisecond
@@ -134,8 +135,8 @@ func (g git) feed(ctx context.Context, in string, args ...string) (string, error
 	}
 }
 
-// locked tells whether git failed for a lock file that exists. Git has one exit code
-// for everything, so its words must do.
+// locked reports whether git failed because a lock file exists. It matches the message because git
+// uses one exit code for all errors.
 func locked(err error) bool {
 	var e *gitError
 	if !errors.As(err, &e) {
@@ -143,7 +144,7 @@ func locked(err error) bool {
 	}
 	return strings.Contains(e.said, ".lock': File exists") ||
 		strings.Contains(e.said, "could not lock config file") && strings.Contains(e.said, "File exists") ||
-		// Two that add worktrees at once can see each other's half made.
+		// A git that adds a worktree may see another one that is half made.
 		strings.Contains(e.said, "commondir") && strings.Contains(e.said, "failed to read")
 }
 
@@ -163,12 +164,12 @@ func (g git) once(ctx context.Context, in string, args []string) (string, error)
 	}
 	ios := make(chan struct{}, 2)
 	go func() {
-		_, _ = io.Copy(&stdout, p.Stdout) // an error is the end of it: the exit code tells
+		_, _ = io.Copy(&stdout, p.Stdout) // the exit code reports a failure
 		ios <- struct{}{}
 	}()
 	go func() {
 		if in != "" {
-			_, _ = io.WriteString(p.Stdin, in) // a git that does not read says so itself
+			_, _ = io.WriteString(p.Stdin, in) // a git that does not read it reports that itself
 			_ = p.Stdin.Close()
 		}
 		ios <- struct{}{}
@@ -195,7 +196,7 @@ func (g git) once(ctx context.Context, in string, args []string) (string, error)
 	return stdout.String(), &gitError{program: program, args: args, code: exit.Code, signal: exit.Signal, said: stderr.String(), out: stdout.String()}
 }
 
-// end asks a process to end, so that git removes its locks, and then makes it.
+// end asks a process to terminate, so that git removes its locks, and kills it after stopWait.
 func end(p *proc.Process) {
 	_ = p.Terminate()
 	t := time.NewTimer(stopWait)
@@ -207,7 +208,7 @@ func end(p *proc.Process) {
 	}
 }
 
-// resolve gives the id of a commit, or "" when there is none.
+// resolve returns the id of a commit, or "" if it does not exist.
 func (g git) resolve(ctx context.Context, rev string) (string, error) {
 	id, err := g.out(ctx, "rev-parse", "--verify", "--quiet", rev+"^{commit}")
 	if exitCode(err) > 0 {
@@ -216,7 +217,7 @@ func (g git) resolve(ctx context.Context, rev string) (string, error) {
 	return id, err
 }
 
-// setRefs points refs at commits, all or none. An id of "" deletes.
+// setRefs sets refs to commits in one transaction. The id "" deletes a ref.
 func (g git) setRefs(ctx context.Context, pairs ...string) error {
 	var b strings.Builder
 	for i := 0; i < len(pairs); i += 2 {
@@ -230,7 +231,7 @@ func (g git) setRefs(ctx context.Context, pairs ...string) error {
 	return err
 }
 
-// lines splits output; there is no line in "".
+// lines splits output into lines. It returns nil for "".
 func lines(s string) []string {
 	if s == "" {
 		return nil

@@ -10,14 +10,14 @@ import (
 	"slices"
 )
 
-// This file puts a wave together: it makes the commit of it durable, records it, and moves
-// tip and branch, so that it can be cut off at any moment. What of the wave stays is
-// choose.go's, how trees are merged merge.go's.
+// This file integrates a wave: it makes the wave's commit durable, records it, and moves tip and
+// branch, in an order that survives an interruption at any moment. choose.go decides which tasks
+// are integrated, and merge.go merges trees.
 
-// Integrate puts the commits of tasks on the tip, in the order given, checks the whole,
-// and leaves out who spoils it. Called again with the same tasks and commits it returns what it
-// returned before, also when it was cut off at any moment. In shared mode there is nothing
-// to put together. The error says what could not be done; the call can be made again.
+// Integrate puts the commits of tasks on the tip, in the given order, checks the combined tree, and
+// leaves out the tasks that make it fail. A second call with the same tasks and commits returns the
+// same result, also if the first call was interrupted. In shared mode it does nothing. After an
+// error the call may be repeated.
 func (m *Manager) Integrate(ctx context.Context, wave int, done []Done) (Integration, error) {
 	m.integrating.Lock()
 	defer m.integrating.Unlock()
@@ -55,7 +55,7 @@ func (m *Manager) Integrate(ctx context.Context, wave int, done []Done) (Integra
 		rec.Checks = append(rec.Checks, c.Done)
 	}
 	rec.Result = in
-	// The commit is reachable, then it is on record, then it is the tip.
+	// First make the commit reachable, then record it, then move the tip.
 	if err := m.g.setRefs(ctx, waveRef(m.o.Run, key), in.Commit); err != nil {
 		return Integration{}, err
 	}
@@ -74,7 +74,7 @@ func (m *Manager) Integrate(ctx context.Context, wave int, done []Done) (Integra
 	return in, m.free(ctx, in.Integrated)
 }
 
-// candidates finds the work of the tasks, and the key of this integration.
+// candidates returns the work of the tasks, and the key of this integration.
 func (m *Manager) candidates(ctx context.Context, wave int, done []Done) ([]candidate, string, error) {
 	h := sha256.New()
 	fmt.Fprintln(h, wave)
@@ -94,7 +94,7 @@ func (m *Manager) candidates(ctx context.Context, wave int, done []Done) ([]cand
 	return cs, hex.EncodeToString(h.Sum(nil)[:8]), nil
 }
 
-// catchUp brings tip and branch to the last record.
+// catchUp moves tip and branch to the commit of the last record.
 func (m *Manager) catchUp(ctx context.Context) error {
 	m.mu.Lock()
 	commit := m.s.Base
@@ -118,8 +118,8 @@ func (m *Manager) catchUp(ctx context.Context) error {
 	return err
 }
 
-// moveBranch brings the branch wavex/RUN to a commit, unless somebody works on it: then
-// it says so.
+// moveBranch moves the branch wavex/RUN to a commit. If the branch has other commits or is checked
+// out, moveBranch leaves it and returns the reason.
 func (m *Manager) moveBranch(ctx context.Context, commit string) (why string, err error) {
 	ref := runBranch(m.o.Run)
 	now, err := m.g.resolve(ctx, ref)

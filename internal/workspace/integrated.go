@@ -2,9 +2,9 @@ package workspace
 
 import "slices"
 
-// This file tells what is integrated, by the record of the waves.
+// This file answers questions about the integrated work from the records of the waves.
 
-// recorded is what an integration made that is done already.
+// recorded returns the result of a finished integration, or nil.
 func (m *Manager) recorded(key string) *Integration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -16,7 +16,7 @@ func (m *Manager) recorded(key string) *Integration {
 	return nil
 }
 
-// integrated maps tasks to the commits of theirs that are integrated.
+// integrated returns the commits of integrated tasks, by task.
 func (m *Manager) integrated() map[string]string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -31,7 +31,7 @@ func (m *Manager) integrated() map[string]string {
 	return out
 }
 
-// Integrated tells which tasks are integrated, also those that changed nothing.
+// Integrated returns the integrated tasks, including those without changes.
 func (m *Manager) Integrated() map[string]bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -44,8 +44,7 @@ func (m *Manager) Integrated() map[string]bool {
 	return out
 }
 
-// checkedBefore lists the tasks of the same wave that are integrated already: their
-// checks are part of what must hold.
+// checkedBefore returns the integrated tasks of the same wave: their checks must hold as well.
 func (m *Manager) checkedBefore(wave int, now []candidate) []Done {
 	m.mu.Lock()
 	defer m.mu.Unlock()

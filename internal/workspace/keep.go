@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// This file sees to it that work is a commit below refs/wavex before anything happens
-// to the place where it is. It does not judge the work.
+// This file commits the contents of a worktree below refs/wavex before the worktree is changed. It
+// does not judge the work.
 
-// keep makes everything in a worktree reachable: the commit that its HEAD is on, and
-// what is not committed. It returns the newest commit of that, "" when there is nothing.
+// keep makes everything in a worktree reachable: the commit that its HEAD is on, and the
+// uncommitted changes. It returns the newest of those commits, or "" if there is nothing to keep.
 func (m *Manager) keep(ctx context.Context, t *tree) (string, error) {
 	if !t.Used || t.Admin == "" {
 		return "", nil
@@ -59,7 +59,7 @@ func (m *Manager) keep(ctx context.Context, t *tree) (string, error) {
 	return id, g.setRefs(ctx, keptRef(m.o.Run, t.Task, id), id)
 }
 
-// keepHead keeps the commit that the worktree is on, when it is not one of ours.
+// keepHead makes the commit of the worktree's HEAD reachable, unless it is one of wavex's own.
 func (m *Manager) keepHead(ctx context.Context, t *tree) (string, error) {
 	g := m.in(t)
 	head, err := g.resolve(ctx, "HEAD")
@@ -69,7 +69,7 @@ func (m *Manager) keepHead(ctx context.Context, t *tree) (string, error) {
 	return head, g.setRefs(ctx, keptRef(m.o.Run, t.Task, head), head)
 }
 
-// keepTask keeps the task's commit under a name of its own before another takes its place.
+// keepTask gives the task's commit a ref of its own before another commit replaces it.
 func (m *Manager) keepTask(ctx context.Context, task string) error {
 	old, err := m.g.resolve(ctx, taskRef(m.o.Run, task))
 	if err != nil || old == "" {
@@ -78,8 +78,8 @@ func (m *Manager) keepTask(ctx context.Context, task string) error {
 	return m.g.setRefs(ctx, keptRef(m.o.Run, task, old), old)
 }
 
-// flatten makes plain files of repositories inside a worktree, and keeps the
-// repositories beside it: git would remember only the name of their commit.
+// flatten turns repositories inside a worktree into plain files, and keeps each repository beside
+// it. Git would store only the id of its commit.
 func (m *Manager) flatten(ctx context.Context, t *tree, nested []string) error {
 	path := m.path(t)
 	for _, n := range nested {
@@ -97,7 +97,7 @@ func (m *Manager) flatten(ctx context.Context, t *tree, nested []string) error {
 	return err
 }
 
-// modules lists the changes that are commits of other repositories.
+// modules returns the paths that are commits of other repositories.
 func modules(diff []change) []string {
 	var out []string
 	for _, c := range diff {
@@ -108,14 +108,14 @@ func modules(diff []change) []string {
 	return out
 }
 
-// message is that of a commit.
+// message returns a commit message.
 func message(subject, run, task string) string {
 	subject = strings.Join(strings.Fields(subject), " ")
 	return fmt.Sprintf("%s\n\nWavex-Run: %s\nWavex-Task: %s\n", subject, run, task)
 }
 
-// unstash takes what agents stashed off the stash, which all worktrees share, and keeps
-// it. The user's own entries stay as they are.
+// unstash removes the entries of agents from the stash, which all worktrees share, and keeps them
+// as refs. The user's own entries do not change.
 func (m *Manager) unstash(ctx context.Context) error {
 	out, err := m.g.out(ctx, "stash", "list", "--format=%H %gs")
 	if err != nil || out == "" {
@@ -131,7 +131,7 @@ func (m *Manager) unstash(ctx context.Context) error {
 	}
 	all := lines(out)
 	mark := "n " + branchName(runBranch(m.o.Run)) + ".tasks/" // "WIP on BRANCH: ", "On BRANCH: "
-	for i := len(all) - 1; i >= 0; i-- {                      // from the oldest: dropping moves the newer ones down
+	for i := len(all) - 1; i >= 0; i-- {                      // oldest first: dropping an entry moves the newer ones down
 		id, said, _ := strings.Cut(all[i], " ")
 		_, at, ours := strings.Cut(said, mark)
 		if !ours || strings.Contains(strings.TrimSuffix(said, at), ":") {

@@ -17,17 +17,17 @@ import (
 	"wavex/internal/proc/proctest"
 )
 
-// kills says how often TestKilled kills an integration: before or after one of its git
-// commands, of which there are about a hundred. At 200 and more that is each of them.
+// kills is the number of times that TestKilled kills an integration, before or after one of its git
+// commands, of which there are about a hundred. From 200 on, every point is covered.
 var kills = flag.Int("kills", 6, "how often TestKilled kills")
 
-// killedWave is what TestKilled integrates: a conflict, and two that are red together.
+// killedWave returns the wave that TestKilled integrates: a conflict, and two tasks that are red
+// together.
 func killedWave() []Done {
 	return dones("x: ", "conflicts: ", "y: true", "z: test ! -e y -o ! -e z")
 }
 
-// helper is a wavex that integrates: "integrate PROJECT RUN PATH HOME" prints the
-// Integration.
+// helper is a process that integrates: "integrate PROJECT RUN PATH HOME" prints the Integration.
 func helper(name string, args []string) int {
 	if name != "integrate" || len(args) != 4 {
 		return 2
@@ -52,8 +52,8 @@ func helper(name string, args []string) int {
 	return 0
 }
 
-// Killed before or after any of its git commands, with the locks that a killed git leaves, an
-// integration that is made again gives the same commit and the same culprits.
+// An integration that was killed before or after any of its git commands, with git's lock files
+// left behind, gives the same commit and the same culprits when it is repeated.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t, files{"a": "1\n"})
@@ -70,7 +70,7 @@ func TestKilled(t *testing.T) {
 	git, err := exec.LookPath("git")
 	must(t, err)
 	bin := t.TempDir()
-	// A git for each run, that counts its calls beside it and kills its parent at one of them.
+	// This git counts its calls in a file beside it and kills its parent at a chosen one.
 	wrapper := `#!/bin/sh
 read -r at <"$0.at"
 n=0
@@ -111,11 +111,12 @@ exec ` + git + ` "$@"
 	calls, err := strconv.Atoi(strings.TrimSpace(string(data)))
 	must(t, err)
 	t.Logf("an integration takes %d git commands", calls)
-	// Runs differ in the trailers of their commits, and so in their commits' ids.
+	// The ids of commits differ between runs, because their trailers do: compare trees.
 	tree := r.git("rev-parse", in.Commit+"^{tree}")
 
 	for i := range *kills {
-		// Evenly, both before and after; whoever asks for more kills the resumed one again.
+		// Spread the points evenly, both before and after calls. With more kills than points the
+		// resumed integration is killed again.
 		round, point := i/(2*calls), i%(2*calls)
 		if *kills < 2*calls {
 			point = i * 2 * calls / *kills

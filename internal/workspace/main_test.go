@@ -21,17 +21,17 @@ import (
 	"wavex/runner"
 )
 
-// TestMain is also the process that TestKilled kills: "helper NAME ARG...". Like the
-// command line it collects orphans, or the sweep after each git looks at all of /proc.
+// TestMain is also the process that TestKilled kills: "helper NAME ARG...". Like the command it is
+// a subreaper; otherwise the sweep after each git would scan all of /proc.
 func TestMain(m *testing.M) {
-	_ = proc.Subreaper() // elsewhere than on Linux it cannot
+	_ = proc.Subreaper() // fails except on Linux
 	if len(os.Args) > 2 && os.Args[1] == "helper" {
 		os.Exit(helper(os.Args[2], os.Args[3:]))
 	}
 	goleak.VerifyTestMain(m)
 }
 
-// files are the contents of a repository by path.
+// files has the contents of a repository by path.
 type files map[string]string
 
 // repo is a user's checkout.
@@ -41,12 +41,12 @@ type repo struct {
 	env []string
 }
 
-// testEnv is an environment with a git configuration of its own.
+// testEnv returns an environment with a git configuration of its own.
 func testEnv(home string) []string {
 	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "GIT_CONFIG_GLOBAL=" + filepath.Join(home, "gitconfig"), "GIT_CONFIG_NOSYSTEM=1", "LANG=C"}
 }
 
-// newRepo makes a repository with one commit; with nil files it has none.
+// newRepo makes a repository with one commit, or with none if content is nil.
 func newRepo(t testing.TB, content files) *repo {
 	t.Helper()
 	return newRepoAt(t, filepath.Join(t.TempDir(), "project"), content)
@@ -92,7 +92,7 @@ func (r *repo) try(dir string, args ...string) (string, error) {
 	return strings.TrimSuffix(string(out), "\n"), err
 }
 
-// write makes files; "" removes one.
+// write makes files; the content "" removes one.
 func (r *repo) write(dir string, content files) {
 	r.t.Helper()
 	for _, name := range slices.Sorted(maps.Keys(content)) {
@@ -106,7 +106,7 @@ func (r *repo) write(dir string, content files) {
 	}
 }
 
-// tree reads the files of a commit.
+// tree returns the files of a commit.
 func (r *repo) tree(rev string) files {
 	r.t.Helper()
 	got := files{}
@@ -116,7 +116,7 @@ func (r *repo) tree(rev string) files {
 	return got
 }
 
-// options are those of a run that uses worktrees.
+// options returns the options of a run that uses worktrees.
 func (r *repo) options(run string) Options {
 	return Options{Project: r.dir, Loop: filepath.Join(r.dir, ".loop"), Run: run, Mode: Worktree, Width: 4, Env: r.env}
 }
@@ -135,8 +135,8 @@ func (r *repo) open(o Options) *Manager {
 	return m
 }
 
-// mine is a fingerprint of all that is the user's: files, index, HEAD, stash, branches,
-// configuration. Two are equal when no byte differs.
+// mine returns a fingerprint of everything that is the user's: files, index, HEAD, stash, branches,
+// configuration. Two fingerprints are equal if no byte differs.
 func (r *repo) mine() map[string]string {
 	r.t.Helper()
 	out := map[string]string{}
@@ -164,7 +164,7 @@ func (r *repo) mine() map[string]string {
 	return out
 }
 
-// untouched fails the test when what is the user's differs from before.
+// untouched fails the test if the user's files or repository differ from before.
 func (r *repo) untouched(before map[string]string) {
 	r.t.Helper()
 	now := r.mine()
@@ -179,8 +179,8 @@ func (r *repo) untouched(before map[string]string) {
 	}
 }
 
-// agent is an attempt played by a function in the directory that it is given. It checks
-// the work as the real runner does.
+// agent plays an attempt in the directory that it is given. Its work is checked as by the real
+// runner.
 type agent func(dir string, req runner.Request) error
 
 func (a agent) Attempt(ctx context.Context, req runner.Request) runner.Result {
@@ -204,7 +204,7 @@ func (a agent) Attempt(ctx context.Context, req runner.Request) runner.Result {
 	return res
 }
 
-// edits is an agent that writes files.
+// edits returns an agent that writes files.
 func (r *repo) edits(content files) agent {
 	return func(dir string, _ runner.Request) error {
 		r.write(dir, content)
@@ -212,7 +212,7 @@ func (r *repo) edits(content files) agent {
 	}
 }
 
-// attempt makes one attempt in the project's directory and wants it done.
+// attempt makes one attempt in the project's directory and fails the test unless it is done.
 func (r *repo) attempt(m *Manager, task string, a agent) runner.Result {
 	r.t.Helper()
 	res := r.ask(m, runner.Request{Task: task, Attempt: 1}, a)
@@ -231,7 +231,7 @@ func (r *repo) ask(m *Manager, req runner.Request, a agent) runner.Result {
 	return m.Runner(a).Attempt(r.t.Context(), req)
 }
 
-// integrate integrates tasks that have a check each, "" for none.
+// integrate integrates tasks with one check each; "" is none.
 func (r *repo) integrate(m *Manager, wave int, checks ...string) Integration {
 	r.t.Helper()
 	in, err := m.Integrate(r.t.Context(), wave, dones(checks...))
@@ -241,7 +241,7 @@ func (r *repo) integrate(m *Manager, wave int, checks ...string) Integration {
 	return in
 }
 
-// dones makes tasks of "task: check".
+// dones makes tasks from strings "task: check".
 func dones(checks ...string) []Done {
 	var done []Done
 	for _, c := range checks {

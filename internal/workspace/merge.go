@@ -11,24 +11,24 @@ import (
 	"wavex/internal/plan"
 )
 
-// This file puts commits on top of each other. It writes objects and no ref, and every
-// commit it makes follows from its arguments alone: made again it is the same commit.
+// This file applies commits on top of each other. It writes objects and no ref. Each commit that it
+// makes depends on its arguments alone, so a second run makes the same commit.
 
 // candidate is a task to integrate.
 type candidate struct {
 	Done
-	commit string // its work; "": a success without any
+	commit string // its work; "": a success without changes
 	diff   []change
 }
 
-// conflict is why a candidate cannot be put on top of others.
+// conflict says why a candidate cannot be put on top of others.
 type conflict struct {
 	paths []string
 	said  string
 }
 
-// stack puts candidates on a commit, in order. It stops at the first that conflicts. made
-// are the commits of the tasks that changed something.
+// stack applies candidates to a commit, in order, and stops at the first conflict. at is the index
+// of that candidate. made has the commits of the tasks that changed something.
 func (m *Manager) stack(ctx context.Context, base string, cs []candidate) (top string, made map[string]string, at int, c *conflict, err error) {
 	top, made = base, map[string]string{}
 	for i, cand := range cs {
@@ -44,7 +44,7 @@ func (m *Manager) stack(ctx context.Context, base string, cs []candidate) (top s
 	return top, made, 0, nil, nil
 }
 
-// pick puts one candidate on a commit, three-way.
+// pick applies one candidate to a commit with a three-way merge.
 func (m *Manager) pick(ctx context.Context, top string, cand candidate) (string, *conflict, error) {
 	merged, c, err := m.merge(ctx, top, cand.commit)
 	if err != nil || c != nil {
@@ -68,7 +68,7 @@ func (m *Manager) pick(ctx context.Context, top string, cand candidate) (string,
 	return id, nil, err
 }
 
-// merge gives the tree of two commits together.
+// merge returns the tree of two merged commits.
 func (m *Manager) merge(ctx context.Context, ours, theirs string) (string, *conflict, error) {
 	if m.c.version[0] == 2 && m.c.version[1] < 38 {
 		return m.mergeInTree(ctx, ours, theirs)
@@ -86,7 +86,7 @@ func (m *Manager) merge(ctx context.Context, ours, theirs string) (string, *conf
 	for ; i < len(parts) && parts[i] != ""; i++ {
 		c.paths = append(c.paths, parts[i])
 	}
-	// Then for each message: how many paths, the paths, what kind, the text.
+	// Each message is: the number of paths, the paths, its kind, its text.
 	var said []string
 	for i++; i+1 < len(parts); {
 		n := 0
@@ -102,7 +102,7 @@ func (m *Manager) merge(ctx context.Context, ours, theirs string) (string, *conf
 	return "", c, nil
 }
 
-// mergeInTree does the same where git merges only files: in the integration's worktree.
+// mergeInTree merges in the worktree of integrations, for a git whose merge-tree cannot do it.
 func (m *Manager) mergeInTree(ctx context.Context, ours, theirs string) (string, *conflict, error) {
 	t, err := m.bench(ctx, ours)
 	if err != nil {
@@ -129,7 +129,7 @@ func (m *Manager) mergeInTree(ctx context.Context, ours, theirs string) (string,
 	return id, nil, err
 }
 
-// undeclared lists the deletions of a candidate that its files do not declare.
+// undeclared returns the paths that a candidate deletes and its files do not declare.
 func (m *Manager) undeclared(c candidate) []string {
 	dir := m.c.prefix
 	if c.Dir != "" {

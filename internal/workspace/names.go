@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// This file makes names of refs. It knows git's rules for them (git-check-ref-format)
-// and nothing of what they point to.
+// This file makes names of refs. It knows git's rules for them (git-check-ref-format) and not their
+// targets.
 
 func runBranch(run string) string { return "refs/heads/wavex/" + run }
 func taskBranch(run, task string) string {
@@ -23,7 +23,8 @@ func baseRef(run string) string           { return "refs/wavex/" + run + ".run/b
 func tipRef(run string) string            { return "refs/wavex/" + run + ".run/tip" }
 func waveRef(run, key string) string      { return "refs/wavex/" + run + ".run/wave-" + key }
 
-// component makes an id a part of a ref's name. Ids that differ keep differing.
+// component encodes an id as one component of a ref's name. Different ids have different
+// components.
 func component(id string) string {
 	var b strings.Builder
 	for i := 0; i < len(id); i++ {
@@ -41,11 +42,11 @@ func component(id string) string {
 	if b.Len() <= 150 {
 		return b.String()
 	}
-	sum := sha256.Sum256([]byte(id)) // a file name has 255 bytes, and git adds to it
+	sum := sha256.Sum256([]byte(id)) // a file name has at most 255 bytes, and git appends to it
 	return strings.ToValidUTF8(b.String()[:120], "") + "==" + hex.EncodeToString(sum[:8])
 }
 
-// fitRun tells whether a run id can name branches that are not those of another run.
+// fitRun reports whether a run id can name branches without colliding with another run's.
 func fitRun(run string) bool {
 	for _, ours := range []string{".tasks", ".kept", ".run", ".points"} {
 		if strings.HasSuffix(run, ours) {
@@ -55,8 +56,8 @@ func fitRun(run string) bool {
 	return run != "" && component(run) == run && run[0] != '-'
 }
 
-// short is an abbreviated commit id, for people.
+// short abbreviates a commit id for people.
 func short(id string) string { return id[:min(10, len(id))] }
 
-// branchName is a branch as people write it.
+// branchName returns a ref without refs/heads/.
 func branchName(ref string) string { return strings.TrimPrefix(ref, "refs/heads/") }

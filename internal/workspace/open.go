@@ -13,30 +13,30 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Manager gives the attempts of a run their places. Its methods may be called from
-// many goroutines; Close comes last.
+// Manager gives the attempts of a run their directories. Its methods are safe for concurrent use;
+// Close must be the last call.
 type Manager struct {
 	o      Options
-	c      checkout // as it was found by Open; top, common and prefix stay
-	looked bool     // c is what there is
+	c      checkout // the checkout as Open found it; top, common and prefix do not change
+	looked bool     // c describes an actual checkout
 	g      git      // in c.top
 
-	lock  *flock.Flock // nobody else works on this run
+	lock  *flock.Flock // held so that no other wavex works on this run
 	turns *turns       // shared mode only
 	slots slots
 
-	mu   sync.Mutex // guards s and what it points to
+	mu   sync.Mutex // guards s and everything that it points to
 	s    saved
 	busy map[string]bool // tasks with an attempt in their worktree
 
-	expected []duty // of every combined tree; guarded by mu
+	expected []duty // conditions of every combined tree; guarded by mu
 
 	integrating sync.Mutex // one integration, delivery or reopening at a time
 }
 
-// Open resolves the mode of a run and takes what it needs. Opened again after a crash
-// it finds the worktrees as they were; what an unfinished run began with stays, so a
-// run never changes its mode. An *Error is for a person.
+// Open chooses the mode of a new run and acquires its resources. For a run that exists it finds the
+// worktrees again and keeps the mode: a run never changes its mode. An *Error is meant for a
+// person.
 func Open(ctx context.Context, o Options) (*Manager, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -62,13 +62,14 @@ func Open(ctx context.Context, o Options) (*Manager, error) {
 	return m, nil
 }
 
-// Known tells whether a run has, or had, a workspace in a .loop.
+// Known reports whether a run has, or had, a workspace in the folder loop.
 func Known(loop, run string) bool {
 	_, err := os.Stat(statePath(loop, run))
 	return fitRun(run) && err == nil
 }
 
-// Reattach is Open for a run that was: where nothing of it is left, the *Error is NoRun.
+// Reattach is like Open for a run that exists. If nothing of the run is left, it returns an *Error
+// with NoRun.
 func Reattach(ctx context.Context, o Options) (*Manager, error) {
 	if !Known(o.Loop, o.Run) {
 		return nil, &Error{Problem: NoRun, Text: fmt.Sprintf("run %s has no workspace in %s", o.Run, o.Loop)}
@@ -76,7 +77,7 @@ func Reattach(ctx context.Context, o Options) (*Manager, error) {
 	return Open(ctx, o)
 }
 
-// claim makes the folder of the worktrees, which git must not see, and locks the run.
+// claim makes the folder of the worktrees, hides it from git, and locks the run.
 func (m *Manager) claim() error {
 	dir := worktrees(m.o.Loop)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -128,7 +129,7 @@ func (m *Manager) open(ctx context.Context) error {
 	return m.save(true)
 }
 
-// begin decides how a new run works.
+// begin chooses the mode of a new run.
 func (m *Manager) begin(ctx context.Context) error {
 	if m.o.Mode == Shared {
 		m.s.Mode, m.s.Why = Shared, "asked for"
@@ -160,12 +161,12 @@ func (m *Manager) begin(ctx context.Context) error {
 	return m.g.setRefs(ctx, baseRef(m.o.Run), m.s.Base, tipRef(m.o.Run), m.s.Base)
 }
 
-// Head is the commit that the project's checkout was at when Open looked at it, "" where it
-// has none or there is no checkout. known is false where Open had no reason to look.
+// Head returns the commit that the project's checkout was at when Open read it, or "" if there is
+// no commit or no checkout. known is false if Open did not read the checkout.
 func (m *Manager) Head() (commit string, known bool) { return m.c.head, m.looked }
 
-// fit says why worktrees are not for this run: an *Error where they cannot be, a
-// reason where a person may want them all the same.
+// fit says why worktrees do not suit this run: an *Error if they are impossible, a reason if a
+// person may still ask for them.
 func (m *Manager) fit(ctx context.Context) (why string, err error) {
 	m.c, err = look(ctx, m.g, m.o.Project)
 	var unfit *Error
@@ -199,8 +200,8 @@ func (m *Manager) fit(ctx context.Context) (why string, err error) {
 	return "", nil
 }
 
-// ready prepares what needs the repository: no lock of a killed wavex, the shares, and
-// a name to commit under.
+// ready does the preparations that need the repository: it removes the locks of a killed wavex,
+// checks the shares, and finds a name for commits.
 func (m *Manager) ready(ctx context.Context) error {
 	m.g = m.g.at(m.c.top)
 	if err := m.sweepLocks(); err != nil {
@@ -219,24 +220,24 @@ func (m *Manager) ready(ctx context.Context) error {
 	return nil
 }
 
-// protected tells whether a delivery must not move a branch.
+// protected reports whether a delivery must not move a branch.
 func (m *Manager) protected(ref string) bool {
 	for _, pattern := range m.o.Protect {
 		if ok, err := path.Match(pattern, branchName(ref)); ref != "" && (err != nil || ok) {
-			return true // a pattern that cannot be read protects everything
+			return true // a malformed pattern protects every branch
 		}
 	}
 	return false
 }
 
-// Mode is Shared or Worktree.
+// Mode returns Shared or Worktree.
 func (m *Manager) Mode() string { return m.s.Mode }
 
-// Why says in a few words why the mode is what it is.
+// Why returns the reason for the mode, in a few words.
 func (m *Manager) Why() string { return m.s.Why }
 
-// Close gives back what the run holds. The worktrees of tasks that are not settled
-// stay, so that a resumed session finds its directory; Clean removes them.
+// Close releases the resources of the run. The worktrees of unsettled tasks stay, so that a resumed
+// session finds its directory; Clean removes them.
 func (m *Manager) Close(ctx context.Context) error {
 	var errs []error
 	if m.s.Mode == Worktree && m.c.top != "" {

@@ -16,35 +16,35 @@ const (
 	Worktree = "worktree"
 )
 
-// Options say where a run works. They are not changed.
+// Options configures a Manager. The Manager does not change it.
 type Options struct {
 	Project string // absolute; the project's directory, perhaps below the repository's top
 	Loop    string // absolute; the run's .loop
 	Run     string // run id, fit for a file name
 	Mode    string // auto, shared or worktree; "": auto
 	Width   int    // tasks of the widest wave
-	// Share lists what is not in git and every worktree needs, relative to Project:
-	// "PATH" is linked, "copy:PATH" is copied (copy on write where the disk can).
+	// Share lists paths that are not in git and that every worktree needs, relative to Project:
+	// "PATH" is linked, "copy:PATH" is copied (copy on write if the disk supports it).
 	Share []string
-	// Writes lists paths of the project that tasks are to write; auto stays with the shared
-	// directory where git ignores one.
+	// Writes lists paths of the project that tasks will write. Auto chooses the shared directory if
+	// git ignores one of them.
 	Writes []string
-	// Setup is a shell command for each worktree, run in it before its first task and
-	// again when it moves to another commit. What it makes that git ignores stays.
+	// Setup is a shell command that runs in each worktree before its first task and again when the
+	// worktree moves to another commit. Files that it makes and git ignores stay.
 	Setup    string
 	NoVerify bool     // commit without the repository's hooks
 	Protect  []string // branches that a delivery must not move, as path.Match patterns: "main", "release/*"
-	Env      []string // the environment that children's are made from
-	Pass     []string // what else of it passes to checks and setup: see proc.EnvironPass
+	Env      []string // the environment from which that of children is made
+	Pass     []string // further variables for checks and setup: see proc.EnvironPass
 	Now      func() time.Time
 
 	// Own lists absolute paths that do not make the checkout dirty: the plan file.
 	Own []string
-	// MaxDeletes is how many undeclared deletions a task may commit; 0: 10.
+	// MaxDeletes is the number of undeclared deletions that a task may commit; 0: 10.
 	MaxDeletes int
-	// Subject gives the first line of a task's commit; nil: "Task ID".
+	// Subject returns the first line of a task's commit; nil: "Task ID".
 	Subject func(task string) string
-	// Title and Body are of a pull request; Body is an absolute Markdown file.
+	// Title and Body are for a pull request; Body is the absolute path of a Markdown file.
 	Title, Body string
 }
 
@@ -53,7 +53,7 @@ type Runner interface {
 	Attempt(ctx context.Context, req runner.Request) runner.Result
 }
 
-// Done is a task whose work is verified in its own worktree and waits for integration.
+// Done is a task whose work passed its checks in its own worktree and waits for integration.
 type Done struct {
 	Task    string       `json:"task"`
 	Subject string       `json:"subject,omitempty"`
@@ -69,7 +69,7 @@ const (
 	Deletes  = "deletes"  // deletes many files that it did not declare
 )
 
-// Culprit is a task that was not integrated, and why.
+// Culprit is a task that was not integrated, and the reason.
 type Culprit struct {
 	Task   string `json:"task"`
 	Kind   string `json:"kind"`
@@ -77,33 +77,33 @@ type Culprit struct {
 	Detail string `json:"detail,omitempty"` // for the next attempt: at most 4 KB
 }
 
-// Integration is what became of a wave.
+// Integration is the result of integrating a wave.
 type Integration struct {
 	Commit     string   `json:"commit,omitempty"` // of the integrated tree; "" in shared mode
 	Integrated []string `json:"integrated,omitempty"`
-	// Commits are those of the integrated on the branch wavex/RUN, by task; a task that
-	// changed nothing has none.
+	// Commits has the commits of the integrated tasks on the branch wavex/RUN, by task. A task
+	// without changes has none.
 	Commits  map[string]string `json:"commits,omitempty"`
-	Culprits []Culprit         `json:"culprits,omitempty"` // wrong: to be done again on top of Commit
-	Held     []Culprit         `json:"held,omitempty"`     // a person must look
+	Culprits []Culprit         `json:"culprits,omitempty"` // wrong: must be done again on top of Commit
+	Held     []Culprit         `json:"held,omitempty"`     // need a person's decision
 	Note     string            `json:"note,omitempty"`
 }
 
-// Delivery is where the work of a run is.
+// Delivery says where the work of a run is.
 type Delivery struct {
 	How     string `json:"how"`           // "shared", "none", "branch", "ff", "pr", "patch"
 	Ref     string `json:"ref,omitempty"` // the branch or file that holds it
 	Commit  string `json:"commit,omitempty"`
-	Command string `json:"command,omitempty"` // what brings it where the user is; "" when it is there
+	Command string `json:"command,omitempty"` // brings the work to the user; "" if it is there
 	Why     string `json:"why,omitempty"`
 }
 
-// Error says what keeps a run from its isolation or a delivery from its place, and
-// what a person can do about it.
+// Error says why a run cannot have its isolation or a delivery cannot be made, and gives
+// advice to a person.
 type Error struct {
 	Problem string // one of the Problems
-	Text    string // what is wrong
-	Fix     string // what to do; "" when there is nothing to say
+	Text    string // the problem, in words
+	Fix     string // advice; "" if there is none
 }
 
 func (e *Error) Error() string {
@@ -113,31 +113,31 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s; %s", e.Text, e.Fix)
 }
 
-// The Problems.
+// The values of Error.Problem.
 const (
 	NoGit      = "no-git"     // git is not installed
-	TooOld     = "old-git"    // git cannot do what is needed
-	NoRepo     = "no-repo"    // the project is in no git checkout
-	NoCommit   = "no-commit"  // nothing is committed yet
+	TooOld     = "old-git"    // git lacks a feature that is needed
+	NoRepo     = "no-repo"    // the project is not in a git checkout
+	NoCommit   = "no-commit"  // the repository has no commit yet
 	InUse      = "in-use"     // another wavex works on this run
-	BadShare   = "bad-share"  // a share is not there, outside the project, or tracked by git
+	BadShare   = "bad-share"  // a share does not exist, is outside the project, or is tracked by git
 	BadMode    = "bad-mode"   // no such mode, or no such way of delivery
 	NotForward = "not-ff"     // the branch cannot be fast-forwarded
 	Protected  = "protected"  // the branch is protected
-	NoRemote   = "no-remote"  // nowhere to push to
+	NoRemote   = "no-remote"  // there is no remote to push to
 	PushFailed = "push"       // git push or gh refused
 	BadRun     = "bad-run"    // the run id cannot name a branch
 	Incomplete = "incomplete" // the run is not complete
-	NoRun      = "no-run"     // nothing of the run is here
+	NoRun      = "no-run"     // there is nothing of the run here
 )
 
-// Item is something of a run that Clean found.
+// Item is a part of a run that Clean found.
 type Item struct {
 	Kind    string `json:"kind"` // "worktree", "branch", "folder"
 	Name    string `json:"name"` // path or branch
 	Run     string `json:"run"`
 	Commit  string `json:"commit,omitempty"`
-	Kept    string `json:"kept,omitempty"` // the ref that keeps its commits
-	Removed bool   `json:"removed"`        // it is gone; in a dry run: it would be
+	Kept    string `json:"kept,omitempty"` // the ref that contains its commits
+	Removed bool   `json:"removed"`        // removed; in a dry run: would be removed
 	Why     string `json:"why,omitempty"`  // why it stays
 }

@@ -14,7 +14,7 @@ import (
 	"wavex/internal/wary"
 )
 
-// Named pipes for what is kept of a workspace keep nobody waiting.
+// A named pipe in the place of a state file does not block.
 func TestPipesForWhatIsKept(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -34,7 +34,7 @@ func TestPipesForWhatIsKept(t *testing.T) {
 	}
 }
 
-// Nor does one for git's index, where all that is there is to be kept.
+// A named pipe in the place of git's index does not block.
 func TestPipeForTheIndex(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t, files{"a": "a\n"})
@@ -48,7 +48,7 @@ func TestPipeForTheIndex(t *testing.T) {
 	if err := points.Before(t.Context(), "a"); !errors.Is(err, wary.ErrNoFile) {
 		t.Errorf("a checkpoint: %v", err)
 	}
-	// Nor does an end at any moment: it is an error as any other.
+	// The end of ctx is reported as an error at any moment.
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("enough")
 	cancel(why)

@@ -16,7 +16,7 @@ import (
 	"wavex/runner"
 )
 
-// wave runs two tasks side by side and integrates them; both write files of their own.
+// wave runs two tasks in parallel and integrates them; each writes its own file.
 func (r *repo) wave(m *Manager, project string) Integration {
 	r.t.Helper()
 	var group sync.WaitGroup
@@ -62,7 +62,7 @@ func TestDetachedHead(t *testing.T) {
 	problem(t, err, NotForward)
 }
 
-// A checkout that is itself a worktree of a bare repository, with a mirror as its remote.
+// The checkout is a worktree of a bare repository, with a mirror as its remote.
 func TestBareAndMirror(t *testing.T) {
 	t.Parallel()
 	first := newRepo(t, files{"a": "1\n"})
@@ -97,7 +97,7 @@ func TestSparse(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(dir, "out", "b")); err == nil {
 			t.Error("the worktree is not sparse")
 		}
-		r.write(dir, files{"in/a": "2\n", "out/new": "1\n"}) // outside, too
+		r.write(dir, files{"in/a": "2\n", "out/new": "1\n"}) // also outside the project
 		return nil
 	})
 	r.integrate(m, 1, "x: grep 2 in/a")
@@ -106,13 +106,13 @@ func TestSparse(t *testing.T) {
 	equal(t, "delivery", r.deliver(m, "auto").How, "ff")
 }
 
-// Pointers stay pointers in git and are files in worktrees, as the repository's filters say.
+// Large files are pointers in git and files in worktrees, by the repository's filters.
 func TestLargeFiles(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t, files{".gitattributes": "*.bin filter=large -text\n", "x": "1\n"})
 	store := t.TempDir()
 	script := filepath.Join(store, "filter")
-	// As git-lfs does: content goes into a store, a pointer into git.
+	// Like git-lfs: content goes into a store, a pointer into git.
 	proctest.Script(t, script, `#!/bin/sh
 if [ "$1" = clean ]; then cat >"$0.tmp.$$"; n=$(cksum <"$0.tmp.$$" | tr ' ' _); mv "$0.tmp.$$" "$0.$n"; echo "pointer $n"
 else read -r word n; cat "$0.$n"; fi
@@ -159,7 +159,7 @@ func TestSubmodules(t *testing.T) {
 		t.Errorf("mode %s, because %s", m.Mode(), m.Why())
 	}
 	before := r.mine()
-	m = r.open(r.options("r2")) // all the same
+	m = r.open(r.options("r2")) // a new run after that works
 	if !strings.Contains(m.Why(), "submodules") {
 		t.Errorf("it says only %s", m.Why())
 	}
@@ -178,7 +178,7 @@ func TestSubmodules(t *testing.T) {
 	equal(t, "delivery", r.deliver(m, "auto").How, "ff")
 }
 
-// Many worktrees at once, of several runs, and a person's own git in between.
+// Many worktrees are made at once, by several runs, while a person uses git.
 func TestManyAtOnce(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t, files{"a": "1\n"})
@@ -197,8 +197,8 @@ func TestManyAtOnce(t *testing.T) {
 			}
 		})
 	}
-	// A git that looks at the worktrees while another adds one can see it half made. The
-	// person's own is not made by us, and is given again.
+	// A git that reads the worktrees while another adds one can see it half made. wavex does not
+	// run the person's git, so the test runs it again.
 	person := func(args ...string) {
 		for {
 			out, err := r.try(r.dir, args...)
@@ -228,15 +228,14 @@ func TestManyAtOnce(t *testing.T) {
 	}
 }
 
-// poolStart bounds the quickest of some starts from the pool. It is for a quiet machine,
-// where -poolstart 50ms holds; others use the machine while the suite runs.
+// poolStart is the maximum duration of the fastest of several starts from the pool; 0 is none. On a
+// quiet machine -poolstart 50ms holds, but the machine is busy while the suite runs.
 var poolStart = flag.Duration("poolstart", 0, "longest start of a worktree from the pool; 0: no matter")
 
-// A worktree that is taken over costs little: its files are there, only the difference
-// is written.
+// Reusing a worktree is cheap: its files exist, and git writes only the difference.
 func TestStartFromPool(t *testing.T) {
 	t.Parallel()
-	var stream strings.Builder // quicker than writing and adding 5,000 files
+	var stream strings.Builder // faster than writing and adding 5,000 files
 	stream.WriteString("commit refs/heads/main\ncommitter a <a@b> 0 +0000\ndata 0\n")
 	for i := range 5000 {
 		text := fmt.Sprintln(i)

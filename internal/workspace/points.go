@@ -13,29 +13,27 @@ import (
 	"wavex/internal/wary"
 )
 
-// This file keeps checkpoints of a directory that tasks share: commits of everything
-// in the checkout that git does not ignore, below refs/wavex, made beside the user's
-// index, branches and stash. It does not know which tasks want them; rollback.go goes
-// back to them.
+// This file makes checkpoints of a shared directory: commits of everything in the checkout that git
+// does not ignore, below refs/wavex, without touching the user's index, branches and stash. It does
+// not know which tasks need them; rollback.go returns to them.
 
-// Points keeps the checkpoints of one run. Its methods may be called from many
-// goroutines.
+// Points makes the checkpoints of one run. Its methods are safe for concurrent use.
 type Points struct {
 	run string
-	g   git // in the top of the checkout
+	g   git // in the top directory of the checkout
 
 	mu    sync.Mutex
 	waves map[int]*once
 }
 
-// once makes a wave's checkpoint one time; those who come meanwhile wait for it.
+// once makes a wave's checkpoint one time; concurrent callers wait for it.
 type once struct {
 	done chan struct{}
 	err  error
 }
 
-// OpenPoints finds the repository of a project. An *Error says that there is none, and
-// so no checkpoints.
+// OpenPoints opens the repository of a project. An *Error says that there is none, and therefore no
+// checkpoints.
 func OpenPoints(ctx context.Context, project, run string, env []string) (*Points, error) {
 	if !fitRun(run) {
 		return nil, &Error{Problem: BadRun, Text: fmt.Sprintf("%q cannot name a ref", run)}
@@ -45,7 +43,7 @@ func OpenPoints(ctx context.Context, project, run string, env []string) (*Points
 	if err != nil {
 		var unfit *Error
 		if errors.As(err, &unfit) {
-			unfit.Fix = "" // it speaks of worktrees
+			unfit.Fix = "" // the advice is about worktrees
 		}
 		return nil, err
 	}
@@ -53,19 +51,19 @@ func OpenPoints(ctx context.Context, project, run string, env []string) (*Points
 		"GIT_COMMITTER_NAME=wavex", "GIT_COMMITTER_EMAIL=wavex@localhost"), waves: map[int]*once{}}, nil
 }
 
-// Before keeps what is there before a task begins. That of the first attempt stays: a
-// later one began on what the task itself had left.
+// Before makes a checkpoint before a task begins. A later attempt does not replace it: it begins on
+// the changes of the first.
 func (p *Points) Before(ctx context.Context, task string) error {
 	return p.first(ctx, beforeRef(p.run, task), "Before task "+task)
 }
 
-// After keeps what is there when an attempt has ended, however it did.
+// After makes a checkpoint when an attempt has ended, with any outcome.
 func (p *Points) After(ctx context.Context, task string) error {
 	return p.set(ctx, afterRef(p.run, task), "After task "+task)
 }
 
-// Wave keeps what is there before a wave begins. The first call for a wave makes the
-// checkpoint, unless an earlier session has; the others wait for it.
+// Wave makes a checkpoint before a wave begins, unless an earlier call or session has made it.
+// Concurrent calls wait for it.
 func (p *Points) Wave(ctx context.Context, wave int) error {
 	p.mu.Lock()
 	o, begun := p.waves[wave]
@@ -86,7 +84,7 @@ func (p *Points) Wave(ctx context.Context, wave int) error {
 	}
 }
 
-// End keeps what is there when a session ends: what differs later, somebody else did.
+// End makes a checkpoint when a session ends. Later differences are not the run's.
 func (p *Points) End(ctx context.Context) error {
 	return p.set(ctx, endRef(p.run), "The end of a session")
 }
@@ -106,7 +104,7 @@ func (p *Points) set(ctx context.Context, ref, subject string) error {
 	return p.g.setRefs(ctx, ref, id)
 }
 
-// snapshot makes a commit of the checkout as it is, and points nothing at it.
+// snapshot makes a commit of the checkout without a ref.
 func (p *Points) snapshot(ctx context.Context, subject string) (string, error) {
 	g, done, err := p.aside(ctx, true)
 	if err != nil {
@@ -114,7 +112,7 @@ func (p *Points) snapshot(ctx context.Context, subject string) (string, error) {
 	}
 	defer done()
 	for try := 1; ; try++ {
-		// Others may be at work: a file that goes away while it is read is tried again.
+		// Agents may be at work: try again if a file disappears while it is read.
 		err := g.run(ctx, "add", "-A", "--", ":/")
 		if err == nil {
 			break
@@ -126,7 +124,7 @@ func (p *Points) snapshot(ctx context.Context, subject string) (string, error) {
 	return p.commit(ctx, g, subject)
 }
 
-// commit makes a commit of an index, beside all branches.
+// commit makes a commit of an index, without a branch.
 func (p *Points) commit(ctx context.Context, g git, subject string) (string, error) {
 	tree, err := g.out(ctx, "write-tree")
 	if err != nil {
@@ -147,17 +145,17 @@ func (p *Points) commit(ctx context.Context, g git, subject string) (string, err
 	return g.feed(ctx, fmt.Sprintf("%s\n\nWavex-Run: %s\n%s%d\n", subject, p.run, gapTrailer, gapsIn(p.run, refs)), args...)
 }
 
-// maxIndex bounds, in bytes, what is read of an index.
+// maxIndex is the largest index that is read, in bytes.
 const maxIndex = 1 << 30
 
-// aside is git with an index of its own: a copy of the user's, which saves reading every
-// file, or an empty one. done removes it.
+// aside returns a git with an index of its own: a copy of the user's, which avoids reading every
+// file, or an empty one. The caller must call done, which removes it.
 func (p *Points) aside(ctx context.Context, filled bool) (g git, done func(), err error) {
 	dir, err := os.MkdirTemp("", "wavex-index-")
 	if err != nil {
 		return g, nil, err
 	}
-	remove := func() { _ = os.RemoveAll(dir) } // what stays is a temporary file
+	remove := func() { _ = os.RemoveAll(dir) } // a folder that cannot be removed is a temporary one
 	defer func() {
 		if err != nil {
 			remove()
@@ -174,7 +172,7 @@ func (p *Points) aside(ctx context.Context, filled bool) (g git, done func(), er
 		}
 		text, err := wary.Read(path, maxIndex)
 		switch {
-		case errors.Is(err, fs.ErrNotExist): // nothing was ever added
+		case errors.Is(err, fs.ErrNotExist): // no file was ever added
 		case err != nil:
 			return g, nil, err
 		default:
@@ -197,7 +195,7 @@ func wavePoint(run string, n int) string { return fmt.Sprintf("%swave/%d", point
 func endRef(run string) string           { return pointPrefix(run) + "end" }
 func undoRef(run, id string) string      { return pointPrefix(run) + "undo/" + id[:min(12, len(id))] }
 
-// Commits lists the checkpoints of the run: the commit of each ref.
+// Commits returns the checkpoints of the run: the commit of each ref.
 func (p *Points) Commits(ctx context.Context) (map[string]string, error) {
 	out, err := p.g.out(ctx, "for-each-ref", "--format=%(objectname) %(refname)", pointPrefix(p.run))
 	if err != nil {

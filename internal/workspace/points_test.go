@@ -23,7 +23,7 @@ func (r *repo) points(run string) *Points {
 	return p
 }
 
-// look wants what going back would do, path by path: "remove new.txt".
+// look checks the changes of a rollback, path by path: "remove new.txt".
 func (r *repo) look(p *Points, t Target, want ...string) *Rollback {
 	r.t.Helper()
 	b, err := p.Rollback(r.t.Context(), t)
@@ -40,7 +40,7 @@ func (r *repo) look(p *Points, t Target, want ...string) *Rollback {
 	return b
 }
 
-// there reads the files that git would take, and those below ignored/.
+// there returns the files that git would take, and those below ignored/.
 func (r *repo) there() files {
 	r.t.Helper()
 	got := files{}
@@ -66,8 +66,8 @@ func (r *repo) there() files {
 	return got
 }
 
-// A checkpoint has everything that git does not ignore, and nothing of the user's
-// changes: not the index, not the branches, not the stash.
+// A checkpoint has everything that git does not ignore, and does not change the user's index,
+// branches and stash.
 func TestPointsLeaveTheUserAlone(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t, files{"a.txt": "a\n", "gone.txt": "g\n", ".gitignore": "ignored/\n"})
@@ -115,14 +115,15 @@ func TestRollbackOfATask(t *testing.T) {
 	if got := r.tree(b.Undo)["a.txt"]; got != "a2\n" {
 		t.Errorf("what was replaced is kept as %q", got)
 	}
-	r.look(p, Target{Task: "1", Leave: []string{"beside.txt"}}) // done already
+	r.look(p, Target{Task: "1", Leave: []string{"beside.txt"}}) // done already: no change
 	must(t, p.Forget(t.Context(), []string{"1"}, 0))
 	if _, err := p.Rollback(t.Context(), Target{Task: "1"}); !errors.Is(err, ErrNoPoint) {
 		t.Errorf("after it was forgotten the error is %v", err)
 	}
 }
 
-// What somebody changed after wavex looked is named, also where it cannot be known.
+// The rollback names files that others changed after wavex last recorded the directory, and says so
+// if that is unknown.
 func TestRollbackNamesWhatOthersDid(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t, files{"a.txt": "a\n", "b.txt": "b\n"})
@@ -134,7 +135,7 @@ func TestRollbackNamesWhatOthersDid(t *testing.T) {
 		t.Errorf("cut off: theirs %q, unknown %q", b.Theirs, b.Unknown)
 	}
 	must(t, p.After(t.Context(), "1"))
-	r.write(r.dir, files{"a.txt": "mine\n", "b.txt": "b\n"}) // b is as it was: nothing to lose
+	r.write(r.dir, files{"a.txt": "mine\n", "b.txt": "b\n"}) // b is unchanged: nothing would be lost
 	b = r.look(p, Target{Task: "1"}, "restore a.txt")
 	if b.Unknown != "" || !slices.Equal(b.Theirs, []string{"a.txt"}) {
 		t.Errorf("theirs %q, unknown %q", b.Theirs, b.Unknown)
@@ -157,7 +158,7 @@ func TestRollbackOfAWave(t *testing.T) {
 	r.write(r.dir, files{"one.txt": "1\n"})
 	must(t, p.Wave(t.Context(), 2))
 	r.write(r.dir, files{"two.txt": "2\n", "a.txt": "a2\n"})
-	must(t, r.points("run-1").Wave(t.Context(), 2)) // a resume: the first one stays
+	must(t, r.points("run-1").Wave(t.Context(), 2)) // after a resume the first checkpoint stays
 	must(t, p.End(t.Context()))
 	r.look(p, Target{Wave: 1}, "restore a.txt", "remove one.txt", "remove two.txt")
 	r.write(r.dir, files{"two.txt": "mine\n", "three.txt": "mine\n"})
@@ -176,7 +177,7 @@ func TestRollbackOfAWave(t *testing.T) {
 	r.look(p, Target{Wave: 1}, "remove one.txt")
 }
 
-// What somebody did between two sessions stays somebody's.
+// Changes that others make between two sessions are not the run's.
 func TestRollbackKnowsWhatCameBetweenSessions(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t, files{"a.txt": "a\n"})
@@ -202,7 +203,7 @@ func TestRollbackKnowsWhatCameBetweenSessions(t *testing.T) {
 		t.Errorf("theirs are %q", b.Theirs)
 	}
 	must(t, p.Restore(t.Context(), b))
-	if b = r.look(p, Target{Wave: 1}, "remove one.txt"); len(b.Theirs) > 0 { // both.txt is as somebody left it
+	if b = r.look(p, Target{Wave: 1}, "remove one.txt"); len(b.Theirs) > 0 { // both.txt is as its other author left it
 		t.Errorf("after a rollback theirs are %q", b.Theirs)
 	}
 	if got, want := r.there(), (files{"a.txt": "mine\n", "one.txt": "1\n", "both.txt": "mine\n", "mine.txt": "mine\n"}); !reflect.DeepEqual(got, want) {
@@ -210,7 +211,7 @@ func TestRollbackKnowsWhatCameBetweenSessions(t *testing.T) {
 	}
 }
 
-// Links, modes, directories in the place of files, and the other way round.
+// Rollbacks restore links, modes, and files in the place of directories and the reverse.
 func TestRollbackOfKinds(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t, files{"run.sh": "#!/bin/sh\n", "dir/f.txt": "f\n", "file": "x\n", "to.txt": "t\n"})
@@ -236,7 +237,7 @@ func TestRollbackOfKinds(t *testing.T) {
 	}
 }
 
-// A repository without a commit has checkpoints as well; a folder without one has none.
+// A repository without a commit has checkpoints; a folder without a repository has none.
 func TestPointsWithoutACommit(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t, nil)
@@ -254,8 +255,7 @@ func TestPointsWithoutACommit(t *testing.T) {
 	}
 }
 
-// Whatever a task does, going back brings every byte back, and leaves what came later
-// elsewhere.
+// For any changes of a task, a rollback restores every byte and leaves later changes elsewhere.
 func TestRollbackIsExact(t *testing.T) {
 	t.Parallel()
 	names := []string{"a", "b", "d/c", "d/e/f", "g h", "ü", "-x", "$y"}
@@ -267,7 +267,7 @@ func TestRollbackIsExact(t *testing.T) {
 			for range luck.IntN(5) {
 				path := filepath.Join(r.dir, names[luck.IntN(len(names))])
 				if luck.IntN(4) == 0 {
-					_ = os.Remove(path) // it may not be there
+					_ = os.Remove(path) // it may not exist
 					continue
 				}
 				must(t, os.MkdirAll(filepath.Dir(path), 0o755))

@@ -8,16 +8,16 @@ import (
 	"slices"
 )
 
-// This file gives worktrees to tasks and takes them back. A task keeps its worktree
-// until it is settled (integrated, or released), so that a session that is continued
-// finds its directory; then another task gets it, which is cheaper than a new one.
+// This file gives worktrees to tasks and takes them back. A task keeps its worktree until the task
+// is settled, that is, integrated or released, so that a continued session finds its directory.
+// Then another task gets the worktree, because reuse is cheaper than a new one.
 
-// manyTrees is how many worktrees there may be before a task whose work is a commit
-// already loses its own.
+// manyTrees is the number of worktrees from which on a new task takes over the worktree of a task
+// that is committed but not settled.
 const manyTrees = 16
 
-// take gives a task its worktree, made ready: as the task left it when it goes on
-// there, else fresh on the tip. What is returned is the caller's copy until putBack.
+// take returns the worktree of a task, ready for an attempt: unchanged if goOn is set, else reset
+// to the tip. The result is the caller's copy until putBack.
 func (m *Manager) take(ctx context.Context, task string, goOn bool) (*tree, error) {
 	m.mu.Lock()
 	if m.busy[task] {
@@ -28,7 +28,7 @@ func (m *Manager) take(ctx context.Context, task string, goOn bool) (*tree, erro
 	held := m.choose(task)
 	had := held.Task == task
 	t := *held
-	held.Task, held.Done = task, "" // so that nobody else chooses it
+	held.Task, held.Done = task, "" // reserves it for this task
 	m.mu.Unlock()
 
 	err := m.makeReady(ctx, &t, task, goOn && had && !t.Stale)
@@ -49,8 +49,7 @@ func (m *Manager) take(ctx context.Context, task string, goOn bool) (*tree, erro
 	return &t, err
 }
 
-// choose finds the task's worktree, or one that is nobody's, or a new one. The caller
-// holds mu.
+// choose returns the task's worktree, or else a free one, or a new one. The caller must hold mu.
 func (m *Manager) choose(task string) *tree {
 	var free, idle *tree
 	last := 0
@@ -67,7 +66,7 @@ func (m *Manager) choose(task string) *tree {
 		}
 	}
 	if free == nil && len(m.s.Trees) >= manyTrees {
-		free = idle // its work is a commit
+		free = idle // its work is in a commit
 	}
 	if free == nil {
 		free = &tree{ID: last + 1}
@@ -76,7 +75,8 @@ func (m *Manager) choose(task string) *tree {
 	return free
 }
 
-// makeReady keeps what is in a worktree, and resets it unless the task goes on in it.
+// makeReady commits the contents of a worktree below refs/wavex and resets it. With goOn it leaves
+// the worktree as it is.
 func (m *Manager) makeReady(ctx context.Context, t *tree, task string, goOn bool) error {
 	if goOn && t.Admin != "" {
 		if err := m.heal(ctx, t); !errors.Is(err, errGone) {
@@ -93,7 +93,7 @@ func (m *Manager) makeReady(ctx context.Context, t *tree, task string, goOn bool
 	return m.reset(ctx, t, taskBranch(m.o.Run, task), tip)
 }
 
-// tip is what is integrated.
+// tip returns the commit of the integrated work.
 func (m *Manager) tip(ctx context.Context) (string, error) {
 	id, err := m.g.resolve(ctx, tipRef(m.o.Run))
 	if err == nil && id == "" {
@@ -115,7 +115,7 @@ func (m *Manager) putBack(t *tree, done string) error {
 	return m.save(false)
 }
 
-// held is the worktree with a number. The caller holds mu.
+// held returns the worktree with a number. The caller must hold mu.
 func (m *Manager) held(id int) *tree {
 	for _, t := range m.s.Trees {
 		if t.ID == id {
@@ -125,7 +125,7 @@ func (m *Manager) held(id int) *tree {
 	return nil
 }
 
-// free gives the worktrees of settled tasks to whoever comes next.
+// free releases the worktrees of settled tasks for other tasks.
 func (m *Manager) free(ctx context.Context, tasks []string) error {
 	m.mu.Lock()
 	var settled []tree
@@ -145,7 +145,10 @@ func (m *Manager) free(ctx context.Context, tasks []string) error {
 		m.mu.Lock()
 		delete(m.busy, t.Task)
 		if err == nil {
-			t.Task, t.Done, t.Used, t.Stale = "", "", false, false
+			t.Task = ""
+			t.Done = ""
+			t.Used = false
+			t.Stale = false
 		}
 		*m.held(t.ID) = t
 		m.mu.Unlock()
@@ -156,14 +159,14 @@ func (m *Manager) free(ctx context.Context, tasks []string) error {
 	return errors.Join(append(errs, m.save(false))...)
 }
 
-// unbranch removes a settled task's branch: its commits have other names.
+// unbranch removes a settled task's branch. Other refs contain its commits.
 func (m *Manager) unbranch(ctx context.Context, t *tree) error {
 	ref := taskBranch(m.o.Run, t.Task)
 	id, err := m.g.resolve(ctx, ref)
 	if err != nil || id == "" {
 		return err
 	}
-	if err := m.heal(ctx, t); err == nil { // else it is added again when it is needed
+	if err := m.heal(ctx, t); err == nil { // if heal fails, the worktree is added again when it is needed
 		if err := m.in(t).run(ctx, "update-ref", "--no-deref", "HEAD", t.Base); err != nil {
 			return err
 		}
@@ -171,8 +174,8 @@ func (m *Manager) unbranch(ctx context.Context, t *tree) error {
 	return m.g.setRefs(ctx, keptRef(m.o.Run, t.Task, id), id, ref, "")
 }
 
-// Release settles a task that will not be tried again: what it left is kept below
-// refs/wavex, and another task gets its worktree.
+// Release settles a task that will not be tried again. Its work is kept below refs/wavex, and
+// another task may get its worktree.
 func (m *Manager) Release(ctx context.Context, task string) error {
 	if m.s.Mode != Worktree {
 		return nil
@@ -180,8 +183,8 @@ func (m *Manager) Release(ctx context.Context, task string) error {
 	return m.free(ctx, []string{task})
 }
 
-// Reopen makes the next attempt of a task begin on what is integrated, also where it
-// continues a session. Its commit is kept.
+// Reopen makes the next attempt of a task begin on the integrated work, even if the attempt
+// continues a session. The task's commit is kept.
 func (m *Manager) Reopen(ctx context.Context, task string) error {
 	if m.s.Mode != Worktree {
 		return nil
@@ -201,8 +204,8 @@ func (m *Manager) Reopen(ctx context.Context, task string) error {
 	return m.save(false)
 }
 
-// Place is where the last attempt of a task worked that was asked to work in dir of the
-// project, and the commit that it began on; dir itself and "" where it has no worktree.
+// Place returns the directory in which the last attempt of a task worked, given dir of the project,
+// and the commit that the attempt began on. If the task has no worktree, it returns dir and "".
 func (m *Manager) Place(task, dir string) (in, base string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -216,8 +219,8 @@ func (m *Manager) Place(task, dir string) (in, base string) {
 	return dir, ""
 }
 
-// recover finds the worktrees of an earlier wavex. What became of their files is
-// looked at when a task is given one.
+// recover finds the worktrees of an earlier wavex. It does not check their files; take does so when
+// a task gets one.
 func (m *Manager) recover(ctx context.Context) error {
 	var err error
 	if m.c, err = look(ctx, m.g, m.o.Project); err != nil {
@@ -228,7 +231,7 @@ func (m *Manager) recover(ctx context.Context) error {
 	}
 	for _, t := range m.s.Trees {
 		if t.Admin == "" {
-			continue // its add was cut off
+			continue // its add was interrupted
 		}
 		if err := m.heal(ctx, t); errors.Is(err, errGone) {
 			t.Admin, t.Used = "", false
@@ -246,8 +249,8 @@ func (m *Manager) recover(ctx context.Context) error {
 	return m.catchUp(ctx)
 }
 
-// sweepLocks removes the lock files of the run's own refs and worktrees: whoever
-// made them was killed, because the lock of the run is ours.
+// sweepLocks removes the lock files of the run's own refs and worktrees. Their owners were killed,
+// since this process holds the run's lock.
 func (m *Manager) sweepLocks() error {
 	var stale []string
 	for _, pattern := range []string{
@@ -273,7 +276,7 @@ func (m *Manager) sweepLocks() error {
 	return nil
 }
 
-// retire removes the worktrees that are nobody's; those of unsettled tasks stay for a resume.
+// retire removes the worktrees that belong to no task. Those of unsettled tasks stay for a resume.
 func (m *Manager) retire(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

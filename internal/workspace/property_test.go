@@ -13,9 +13,9 @@ import (
 	"wavex/runner"
 )
 
-// Whatever is in a repository and whatever agents do: what a completed task committed is
-// in the delivered tree, the user's checkout, index and stash do not change but for a
-// delivery that was due, and every commit stays reachable.
+// For any repository and any behaviour of agents: the delivered tree has everything that completed
+// tasks committed, the user's checkout, index and stash change only by a due delivery, and every
+// commit stays reachable.
 func TestNothingIsLost(t *testing.T) {
 	t.Parallel()
 	seeds := []uint64{1, 2, 3, 4, 5, 6, 7, 8, 9, rand.Uint64()}
@@ -35,8 +35,8 @@ type world struct {
 	m    *Manager
 
 	serial  int
-	lines   map[string]string // lines that integrated tasks added, with the task
-	commits []string          // all that were ever a task's
+	lines   map[string]string // lines that integrated tasks added, and the task of each
+	commits []string          // every commit that a task ever had
 }
 
 func (w *world) chance(percent int) bool { return w.rand.IntN(100) < percent }
@@ -57,7 +57,7 @@ func (w *world) live() {
 		w.r.git("stash", "-qu")
 	}
 	dirty := w.chance(30)
-	if dirty { // and is in the middle of something
+	if dirty { // the user has uncommitted changes
 		w.r.write(w.r.dir, files{"mine": "dirty\n", "mine too": "staged\n"})
 		w.r.git("add", "mine too")
 	}
@@ -95,15 +95,15 @@ func (w *world) live() {
 	equal(t, "worktrees left", len(lines(w.r.git("worktree", "list"))), 1)
 }
 
-// wave runs some tasks and integrates them, twice, with their culprits reopened. It tells
-// whether all of them are in.
+// wave runs some tasks and integrates them, twice, with their culprits reopened. It reports whether
+// all of them were integrated.
 func (w *world) wave(n int) bool {
 	var waiting []Done
 	added := map[string][]string{}
 	all := true
 	for i := range 1 + w.rand.IntN(4) {
 		d := Done{Task: fmt.Sprintf("w%d t%d", n, i)}
-		if w.chance(30) { // two of these are red together
+		if w.chance(30) { // two of them are red together
 			d.Checks = []plan.Check{{Run: `test "$(ls | grep -c ^only)" -le 1`}}
 		}
 		if w.attempt(&d, 1, added) && (w.chance(80) || w.attempt(&d, 2, added)) { // as after a crash
@@ -131,7 +131,7 @@ func (w *world) wave(n int) bool {
 			must(w.t, w.m.Reopen(w.t.Context(), c.Task))
 			at := slices.IndexFunc(waiting, func(d Done) bool { return d.Task == c.Task })
 			d := waiting[at]
-			d.Checks = nil // it will do better
+			d.Checks = nil // its next attempt is correct
 			if try < 4 && w.attempt(&d, try, added) {
 				next = append(next, d)
 			} else {
@@ -143,7 +143,7 @@ func (w *world) wave(n int) bool {
 	return all
 }
 
-// attempt makes attempts at a task until one is done or it gives up.
+// attempt makes up to three attempts at a task until one is done.
 func (w *world) attempt(d *Done, number int, added map[string][]string) bool {
 	for range 3 {
 		fails, commits := w.chance(20), w.chance(30)
@@ -166,7 +166,7 @@ func (w *world) attempt(d *Done, number int, added map[string][]string) bool {
 			w.commits = append(w.commits, id)
 		}
 		if res.Outcome == runner.Done {
-			// What of it stays by the end of the attempt is what it committed.
+			// At the end of the attempt only its committed lines count.
 			added[d.Task] = nil
 			text := w.r.git("show", "--format=", "--unified=0", taskRef("r1", d.Task))
 			for _, line := range strings.Split(text, "\n") {
@@ -183,8 +183,8 @@ func (w *world) attempt(d *Done, number int, added map[string][]string) bool {
 	return false
 }
 
-// edit changes something and returns the lines it added. Nothing removes a line that a
-// task added, so each must be there in the end.
+// edit changes something and returns the lines it added. No edit removes a line that a task added,
+// so each must exist in the end.
 func (w *world) edit(dir string, only bool) []string {
 	w.serial++
 	line := fmt.Sprintf("line %d", w.serial)
@@ -224,7 +224,7 @@ func (w *world) edit(dir string, only bool) []string {
 	return []string{line}
 }
 
-// present fails the test when a line of an integrated task is not in a commit.
+// present fails the test if a line of an integrated task is missing from a commit.
 func (w *world) present(commit string) {
 	w.t.Helper()
 	text, err := w.r.try(w.r.dir, "grep", "-h", "^line ", commit)
@@ -242,7 +242,7 @@ func (w *world) present(commit string) {
 	}
 }
 
-// reachable fails the test when no ref reaches a commit.
+// reachable fails the test if no ref reaches a commit of a task.
 func (w *world) reachable() {
 	w.t.Helper()
 	all := map[string]bool{}

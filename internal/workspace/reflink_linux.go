@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// reflink shares the blocks of a file with another, where the file system can.
+// reflink makes to share the disk blocks of from. It reports whether the file system did so.
 func reflink(to, from *os.File) bool {
 	return unix.IoctlFileClone(int(to.Fd()), int(from.Fd())) == nil
 }

@@ -13,36 +13,37 @@ import (
 	"strings"
 )
 
-// This file goes back to checkpoints. It looks first and says what would happen; what
-// was there before is kept, so going back can itself be undone. It does not touch the
-// user's index, branches or stash, and knows nothing of journals.
+// This file returns a directory to a checkpoint. It first reports the changes that this would make.
+// It keeps the contents before the rollback, so that the rollback can be undone. It does not touch
+// the user's index, branches or stash, and does not know journals.
 
-// Target is what is to be taken back: one task, or everything from a wave on.
+// Target selects the changes to undo: those of one task, or everything from a wave on.
 type Target struct {
 	Task string // "": a wave
 	Wave int    // from 1; 1 is the whole run
-	// Leave lists paths, relative to the top of the checkout and slash-separated, that are
-	// not touched, directories with all that is in them: what other tasks declared (a task
-	// that worked beside them is not taken for their work), and what people write.
+	// Leave lists paths that are not changed, relative to the top of the checkout, with slashes; a
+	// directory stands for everything in it. They are the files that other tasks declared, since a
+	// task that ran at the same time must not lose its work, and files that people write.
 	Leave []string
 }
 
-// Rollback is what going back to a checkpoint would change.
+// Rollback lists the changes of a return to a checkpoint.
 type Rollback struct {
 	Ref     string   // the checkpoint, a ref
 	Commit  string   // its commit
 	Changes []Change // by path
-	// Theirs are the paths among Changes that were changed after wavex last looked, by
-	// somebody else: going back would lose that.
+	// Theirs lists the paths among Changes that were changed by others after wavex last recorded
+	// the directory. The rollback would lose those changes.
 	Theirs []string
-	// Unknown says why it cannot be told what is whose; everything may be somebody else's then.
+	// Unknown says why the run's changes cannot be told from others; then every change may be
+	// another's.
 	Unknown string
-	Left    []string // paths that differ from the checkpoint and are not touched
-	Undo    string   // the ref that keeps what was there before; set by Restore
+	Left    []string // paths that differ from the checkpoint and are not changed
+	Undo    string   // the ref that keeps the contents before the rollback; set by Restore
 
-	now string // commit of what is there
-	end string // commit of what was there when wavex last looked
-	// index are the lines by which git makes the checkpoint's entries of an index.
+	now string // commit of the current contents
+	end string // commit of the contents when wavex last recorded them
+	// index has the input of git update-index that makes the checkpoint's entries.
 	index strings.Builder
 }
 
@@ -52,11 +53,11 @@ type Change struct {
 	Action string // "restore", "bring back", "remove"
 }
 
-// ErrNoPoint says that there is no checkpoint of what is asked for.
+// ErrNoPoint means that the target has no checkpoint.
 var ErrNoPoint = errors.New("there is no checkpoint of it")
 
-// Rollback looks what going back would do. The error is ErrNoPoint where the target has
-// no checkpoint.
+// Rollback computes the changes of a rollback without making them. It returns ErrNoPoint if the
+// target has no checkpoint.
 func (p *Points) Rollback(ctx context.Context, t Target) (*Rollback, error) {
 	r := &Rollback{Ref: wavePoint(p.run, t.Wave)}
 	until := endRef(p.run)
@@ -79,15 +80,15 @@ func (p *Points) Rollback(ctx context.Context, t Target) (*Rollback, error) {
 		r.Unknown = "wavex was ended before it could look at the end, so what came after cannot be told apart"
 	}
 	r.end = end
-	done, between, err := p.parted(ctx, r.Commit, end, refs) // what the target changed, and others meanwhile
+	done, between, err := p.parted(ctx, r.Commit, end, refs) // done: by the target; between: by others
 	if err != nil {
 		return nil, err
 	}
-	back, err := p.diff(ctx, r.now, r.Commit) // what would bring it back
+	back, err := p.diff(ctx, r.now, r.Commit) // changes that restore the checkpoint
 	if err != nil {
 		return nil, err
 	}
-	since, err := p.diff(ctx, end, r.now) // what came later
+	since, err := p.diff(ctx, end, r.now) // changes since the end
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +96,7 @@ func (p *Points) Rollback(ctx context.Context, t Target) (*Rollback, error) {
 		c := back[path]
 		switch {
 		case done[path] == diffed{}:
-			continue // somebody else's alone
+			continue // changed only by others
 		case t.leaves(path), c.module:
 			r.Left = append(r.Left, path)
 			continue
@@ -114,19 +115,19 @@ func (p *Points) Rollback(ctx context.Context, t Target) (*Rollback, error) {
 	return r, nil
 }
 
-// leaves tells whether a path is not to be touched.
+// leaves reports whether a path must not be changed.
 func (t Target) leaves(path string) bool {
 	return slices.ContainsFunc(t.Leave, func(l string) bool { return path == l || strings.HasPrefix(path, l+"/") })
 }
 
-// diffed is how one path differs.
+// diffed is the difference of one path between two commits.
 type diffed struct {
 	letter   byte   // 'A', 'D', 'M', 'T'
-	module   bool   // one side is a repository of its own
-	mode, id string // on the far side; zeros where it is not there
+	module   bool   // one side is another repository
+	mode, id string // of the second commit; zeros if the path is not in it
 }
 
-// diff compares two commits: what leads from one to the other.
+// diff returns the changes from one commit to another, by path.
 func (p *Points) diff(ctx context.Context, from, to string) (map[string]diffed, error) {
 	out, err := p.g.out(ctx, "diff-tree", "-r", "-z", "--no-renames", from, to)
 	if err != nil {
@@ -144,8 +145,8 @@ func (p *Points) diff(ctx context.Context, from, to string) (map[string]diffed, 
 	return paths, nil
 }
 
-// Restore carries a Rollback out. What was there is kept at r.Undo before anything
-// changes. After one that was cut off, Rollback and Restore do the rest.
+// Restore makes the changes of a Rollback. Before it changes anything it keeps the contents at
+// r.Undo. After an interruption a new Rollback and Restore do the rest.
 func (p *Points) Restore(ctx context.Context, r *Rollback) error {
 	undo := undoRef(p.run, r.now)
 	if err := p.g.setRefs(ctx, undo, r.now); err != nil {
@@ -166,7 +167,8 @@ func (p *Points) Restore(ctx context.Context, r *Rollback) error {
 		if err := root.Remove(filepath.FromSlash(c.Path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-		// A directory that git would not know is not left behind. One that is not empty stays.
+		// Remove directories that became empty, because git does not know them. Remove fails for
+		// others.
 		for dir := filepath.Dir(filepath.FromSlash(c.Path)); dir != "." && root.Remove(dir) == nil; dir = filepath.Dir(dir) {
 			continue
 		}
@@ -192,8 +194,8 @@ func (p *Points) Restore(ctx context.Context, r *Rollback) error {
 	return p.seal(ctx, r)
 }
 
-// seal takes what was restored into what wavex last looked at, and nothing else: what
-// somebody changed meanwhile stays somebody's.
+// seal updates the end of the session with the restored paths and no others, so that changes that
+// others made meanwhile are still known as theirs.
 func (p *Points) seal(ctx context.Context, r *Rollback) error {
 	g, done, err := p.aside(ctx, false)
 	if err != nil {
@@ -215,9 +217,8 @@ func (p *Points) seal(ctx context.Context, r *Rollback) error {
 	return p.g.setRefs(ctx, endRef(p.run), id)
 }
 
-// Forget drops the checkpoints of tasks that will be done again, and of the waves from
-// one on (0: none): they would speak of the first time. It comes after the rollback is on
-// record.
+// Forget deletes the checkpoints of tasks that will be done again, and of the waves from a wave on
+// (0: none), because they describe the first time. The caller must record the rollback before.
 func (p *Points) Forget(ctx context.Context, tasks []string, from int) error {
 	refs, err := p.Commits(ctx)
 	if err != nil {
@@ -246,8 +247,8 @@ func (p *Points) Forget(ctx context.Context, tasks []string, from int) error {
 	return p.g.setRefs(ctx, pairs...)
 }
 
-// Relative turns absolute paths into paths below the top of the checkout; those that are
-// elsewhere are left out.
+// Relative converts absolute paths to paths relative to the top of the checkout. It omits paths
+// outside.
 func (p *Points) Relative(paths []string) ([]string, error) {
 	top, err := filepath.EvalSymlinks(p.g.dir)
 	if err != nil {
@@ -255,7 +256,7 @@ func (p *Points) Relative(paths []string) ([]string, error) {
 	}
 	var out []string
 	for _, path := range paths {
-		// The file itself may be a link, or not be there; its directories must be followed.
+		// Resolve the links of the directories only: the file itself may be a link, or not exist.
 		dir, err := filepath.EvalSymlinks(filepath.Dir(path))
 		if err != nil {
 			dir = filepath.Dir(path)

@@ -34,7 +34,7 @@ func TestConflict(t *testing.T) {
 			}
 			equal(t, "wavex/r1", r.tree("wavex/r1"), files{"a": "x\n", "b": "1\n", "c": "z\n"})
 
-			// The culprit begins again on what is integrated, also in its old session.
+			// The culprit begins again on the integrated work, even in its old session.
 			must(t, m.Reopen(t.Context(), "y"))
 			res := r.ask(m, runner.Request{Task: "y", Attempt: 2, Resume: true}, func(dir string, _ runner.Request) error {
 				if data, _ := os.ReadFile(filepath.Join(dir, "a")); string(data) != "x\n" {
@@ -58,7 +58,7 @@ func TestGreenApartRedTogether(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t, files{"limit": "10\n"})
 	m := r.open(r.options("r1"))
-	// Each adds five lines; each is within the limit of ten; both together are not.
+	// Both a and c add six lines, within the limit of ten; together they are not.
 	check := `test "$(cat part-* | wc -l)" -le "$(cat limit)"`
 	part := "1\n2\n3\n4\n5\n6\n"
 	for _, task := range []string{"a", "b", "c"} {
@@ -78,7 +78,7 @@ func TestGreenApartRedTogether(t *testing.T) {
 	equal(t, "main", r.tree("main"), files{"limit": "10\n", "part-a": part, "other": "b\n"})
 }
 
-// A reopened culprit must not break what was integrated of its wave.
+// A reopened culprit must not break the integrated tasks of its wave.
 func TestWaveKeepsItsChecks(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t, files{"a": "1\n"})
@@ -102,7 +102,7 @@ func TestFlaky(t *testing.T) {
 	}
 }
 
-// What only the task's own directory has is not delivered, so it does not count.
+// A file that only the task's own directory has is not delivered, so it does not count.
 func TestNeedsWhatGitIgnores(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t, files{".gitignore": "out/\n", "a": "1\n"})
@@ -149,7 +149,7 @@ func TestNothingToCommit(t *testing.T) {
 	r := newRepo(t, files{"a": "1\n"})
 	m := r.open(r.options("r1"))
 	r.attempt(m, "look", r.edits(nil))
-	r.attempt(m, "back", func(dir string, _ runner.Request) error { // there and back again
+	r.attempt(m, "back", func(dir string, _ runner.Request) error { // a change and its reversal
 		r.write(dir, files{"a": "2\n"})
 		r.gitIn(dir, "commit", "-qam", "there")
 		r.write(dir, files{"a": "1\n"})
@@ -161,14 +161,14 @@ func TestNothingToCommit(t *testing.T) {
 	equal(t, "delivery", r.deliver(m, "auto").How, "none")
 }
 
-// Agents do anything to git; their work is delivered, what they committed is kept, and
-// the user's repository is as it was.
+// Agents may do anything to git: their work is delivered, their commits are kept, and the user's
+// repository is unchanged.
 func TestAgents(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		play  func(r *repo, dir string)
-		wrong string // the reason, when it is not done
-		extra string // a file of it besides "mine", empty: none
+		wrong string // the expected reason, unless the attempt is done
+		extra string // a file besides "mine" in the work, or empty
 	}{
 		"commits": {play: func(r *repo, dir string) { r.gitIn(dir, "add", "-A"); r.gitIn(dir, "commit", "-qm", "by me") }},
 		"commits some of it": {play: func(r *repo, dir string) {
@@ -244,7 +244,7 @@ func TestAgents(t *testing.T) {
 			t.Parallel()
 			r := newRepo(t, files{"a": "1\n"})
 			r.write(r.dir, files{"a": "stashed\n"})
-			r.git("stash", "-q") // the user has one
+			r.git("stash", "-q") // the user has a stash
 			before := r.mine()
 			m := r.open(r.options("r1"))
 			var head string
@@ -259,7 +259,7 @@ func TestAgents(t *testing.T) {
 				if res.Outcome != runner.Wrong || !strings.Contains(res.Reason, c.wrong) {
 					t.Fatalf("it is %s: %s", res.Outcome, res.Reason)
 				}
-				// Whatever it was, the next try begins on a good place.
+				// In every case the next try begins in a usable worktree.
 				r.attempt(m, "x", r.edits(files{"mine": "work\n"}))
 			} else if res.Outcome != runner.Done {
 				t.Fatalf("it is %s: %s", res.Outcome, res.Reason)
@@ -274,7 +274,7 @@ func TestAgents(t *testing.T) {
 				t.Errorf("the agent's commit %s is reachable from no ref", head)
 			}
 			must(t, m.unstash(t.Context()))
-			if name == "switches branches" { // a branch of an agent's own stays
+			if name == "switches branches" { // the branch that an agent made stays
 				r.git("update-ref", "-d", "refs/heads/wavex/side")
 			}
 			r.untouched(before)
@@ -282,8 +282,8 @@ func TestAgents(t *testing.T) {
 	}
 }
 
-// A failed attempt's work is kept when the next begins afresh, and stays in its place when
-// the next goes on.
+// A failed attempt's work is kept when the next attempt begins afresh, and stays in the worktree
+// when the next attempt continues.
 func TestRetries(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t, files{"a": "1\n"})
@@ -354,7 +354,7 @@ func TestShares(t *testing.T) {
 			}
 		}
 		r.write(dir, files{".env": "KEY=2\n", "a": "2\n"})
-		r.gitIn(dir, "add", "-f", "node_modules") // as a careless agent would
+		r.gitIn(dir, "add", "-f", "node_modules") // as a careless agent might
 		return nil
 	})
 	r.integrate(m, 1, "x: grep KEY=1 .env && test -f node_modules/m/index.js && grep 2 built/a")

@@ -14,8 +14,8 @@ import (
 	"wavex/internal/verify"
 )
 
-// This file brings into a worktree what git does not: the shares, and what Setup
-// makes. It knows no task.
+// This file brings files into a worktree that are not in git: the shares and the results of Setup.
+// It knows no task.
 
 // share is one entry of Options.Share.
 type share struct {
@@ -28,7 +28,7 @@ func shareOf(s string) share {
 	return share{filepath.ToSlash(filepath.Clean(filepath.FromSlash(strings.TrimSpace(p)))), copied}
 }
 
-// checkShare refuses a share that could not be brought, or would hide what git has.
+// checkShare returns an error for a share that does not exist or would hide a file that git tracks.
 func (m *Manager) checkShare(ctx context.Context, s string) error {
 	p := shareOf(s).path
 	bad := func(why, fix string) error { return &Error{BadShare, "share " + p + " " + why, fix} }
@@ -48,7 +48,7 @@ func (m *Manager) checkShare(ctx context.Context, s string) error {
 	return nil
 }
 
-// isShare tells whether a path of the repository is in a share.
+// isShare reports whether a path of the repository is in a share.
 func (m *Manager) isShare(path string) bool {
 	for _, s := range m.o.Share {
 		p := m.inTop(shareOf(s).path)
@@ -59,8 +59,8 @@ func (m *Manager) isShare(path string) bool {
 	return false
 }
 
-// bring puts the shares into a worktree. What is there already stays: a worktree that is
-// not cleaned of what git ignores has it.
+// bring links or copies the shares into a worktree. It skips a share that exists there: a reused
+// worktree keeps the files that git ignores.
 func (m *Manager) bring(ctx context.Context, t *tree) error {
 	for _, entry := range m.o.Share {
 		s := shareOf(entry)
@@ -84,8 +84,8 @@ func (m *Manager) bring(ctx context.Context, t *tree) error {
 	return nil
 }
 
-// clone copies a file or a folder, without reading it where the disk can share the
-// blocks. Links stay links; what is neither file, folder nor link is left out.
+// clone copies a file or a folder, and shares the disk blocks if the file system can. It copies
+// links as links, and skips everything that is not a file, folder or link.
 func clone(ctx context.Context, from, to string) error {
 	return filepath.WalkDir(from, func(p string, d fs.DirEntry, err error) error {
 		if err == nil {
@@ -124,7 +124,7 @@ func cloneFile(from, to string, mode fs.FileMode) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = in.Close() }() // read only: nothing to lose
+	defer func() { _ = in.Close() }() // read only: no data can be lost
 	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return err
@@ -135,7 +135,7 @@ func cloneFile(from, to string, mode fs.FileMode) error {
 	return errors.Join(err, out.Close())
 }
 
-// setUp runs the setup command, once for each commit that a worktree is brought to.
+// setUp runs the setup command, once for each commit that a worktree is reset to.
 func (m *Manager) setUp(ctx context.Context, t *tree) error {
 	if m.o.Setup == "" || t.Setup == t.Base {
 		return nil
@@ -156,5 +156,6 @@ func (m *Manager) setUp(ctx context.Context, t *tree) error {
 	return nil
 }
 
-// setupSlot is the first of the slots that no attempt has: those of setups and integrations.
+// setupSlot is the first slot that no attempt uses. Setups and integrations use it and the slots
+// after it.
 const setupSlot = 1000

@@ -16,38 +16,40 @@ import (
 	"time"
 )
 
-// This file gives each slot what attempts would otherwise fight about: ports, a
-// folder for temporary files, names for databases and containers. It knows no attempt.
+// This file gives each slot resources that parallel attempts would otherwise compete for: ports, a
+// folder for temporary files, and names for databases and containers. It knows no attempt.
 
 const (
-	portsPerSlot = 20 // the last of them is not for use: that it is taken is the claim
+	portsPerSlot = 20 // the last one is kept open as the claim and not used
 	lowestPort   = 20000
-	highestPort  = 32000 // below the range that systems give to clients
+	highestPort  = 32000 // below the range of ephemeral ports
 )
 
-// slots are the slots of one run. The zero value gives no TMPDIR.
+// slots has the resources of the slots of one run. The zero value gives no TMPDIR.
 type slots struct {
 	run  string
 	temp string
 
 	mu     sync.Mutex
 	base   map[int]int               // first port by slot
-	made   map[int]bool              // its TMPDIR is there, and empty when nothing runs in it
-	told   map[int]map[string]string // what is always the same for it; never changed
+	made   map[int]bool              // the TMPDIR exists, and is empty when nothing runs in the slot
+	told   map[int]map[string]string // constant part of the environment by slot; never changed
 	claims []net.Listener
 }
 
-// untouched is when the TMPDIR of a slot was changed last, as it says itself. Whoever makes
-// or removes something in it sets another time, so that one look at the folder shows that
-// nothing was done there.
+// untouched returns the modification time that wavex gives to an empty TMPDIR. Adding or removing a
+// file changes that time, so one Lstat shows that a TMPDIR was not used.
 func untouched() time.Time { return time.Unix(1_000_000_000, 0) }
 
-// open makes the folder of the TMPDIRs, or uses the one that the run had.
+// open makes the folder of the TMPDIRs, or reuses the folder temp of an earlier session.
 func (s *slots) open(run, temp string) (string, error) {
-	s.run, s.base, s.made, s.told = run, map[int]int{}, map[int]bool{}, map[int]map[string]string{}
+	s.run = run
+	s.base = map[int]int{}
+	s.made = map[int]bool{}
+	s.told = map[int]map[string]string{}
 	if info, err := os.Lstat(temp); temp == "" || err != nil || !info.IsDir() {
 		var err error
-		// In the system's own folder: the path of a socket has no more than about 100 bytes.
+		// Use the system's own folder, because the path of a socket is limited to about 100 bytes.
 		if temp, err = os.MkdirTemp("", "wavex-"); err != nil {
 			return "", err
 		}
@@ -56,7 +58,7 @@ func (s *slots) open(run, temp string) (string, error) {
 	return temp, nil
 }
 
-// env is what everything in a slot finds in its environment. It is the caller's.
+// env returns the environment of everything that runs in a slot. The caller owns the map.
 func (s *slots) env(slot int) map[string]string {
 	env := maps.Clone(s.fixed(slot))
 	if s.temp != "" {
@@ -71,7 +73,7 @@ func (s *slots) env(slot int) map[string]string {
 	return env
 }
 
-// fixed is the part of env that stays.
+// fixed returns the constant part of env.
 func (s *slots) fixed(slot int) map[string]string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,10 +94,11 @@ func (s *slots) fixed(slot int) map[string]string {
 	return env
 }
 
-// dir is the TMPDIR of a slot.
+// dir returns the TMPDIR of a slot.
 func (s *slots) dir(slot int) string { return filepath.Join(s.temp, strconv.Itoa(slot)) }
 
-// over lays what a slot has over what an attempt is told anyway.
+// over returns the environment told to an attempt together with the slot's. The slot's variables
+// win.
 func (s *slots) over(told map[string]string, slot int) map[string]string {
 	env := s.env(slot)
 	for name, v := range told {
@@ -106,21 +109,21 @@ func (s *slots) over(told map[string]string, slot int) map[string]string {
 	return env
 }
 
-// folder makes a TMPDIR, unless it is there.
+// folder makes a TMPDIR unless it exists.
 func (s *slots) folder(slot int, dir string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.made[slot] {
-		if os.Mkdir(dir, 0o700) == nil { // else there may be something in it
-			_ = os.Chtimes(dir, untouched(), untouched()) // without it every look is a long one
+		if os.Mkdir(dir, 0o700) == nil { // otherwise it may have contents
+			_ = os.Chtimes(dir, untouched(), untouched()) // if it fails, clean reads the folder each time
 		}
 		s.made[slot] = os.MkdirAll(dir, 0o700) == nil
 	}
 	return s.made[slot]
 }
 
-// empty removes what an attempt left in its TMPDIR. Most leave nothing, and the folder
-// stays: making it anew would take longer than a small command.
+// empty removes the files that an attempt left in its TMPDIR. It keeps a folder that is clean,
+// because making it again would take longer than a small command.
 func (s *slots) empty(slot int) {
 	if s.temp == "" {
 		return
@@ -132,10 +135,10 @@ func (s *slots) empty(slot int) {
 	s.mu.Lock()
 	delete(s.made, slot)
 	s.mu.Unlock()
-	_ = os.RemoveAll(dir) // it may be of another user: then it stays
+	_ = os.RemoveAll(dir) // it may belong to another user; then it stays
 }
 
-// clean tells whether a folder of ours is as it was made.
+// clean reports whether a TMPDIR is empty and has its mode.
 func clean(dir string) bool {
 	info, err := os.Lstat(dir)
 	if err != nil || !info.IsDir() || runtime.GOOS != "windows" && info.Mode().Perm() != 0o700 {
@@ -148,7 +151,7 @@ func clean(dir string) bool {
 	if err != nil {
 		return false
 	}
-	defer func() { _ = f.Close() }() // read only: nothing to lose
+	defer func() { _ = f.Close() }() // read only: no data can be lost
 	if _, err = f.Readdirnames(1); !errors.Is(err, io.EOF) {
 		return false
 	}
@@ -156,8 +159,9 @@ func clean(dir string) bool {
 	return true
 }
 
-// ports finds a range where nothing listens, once for each slot; 0 when there is none.
-// A listener on its last port keeps other runs out of it until close. The caller holds mu.
+// ports returns the first port of a range in which nothing listens, the same for each call with a
+// slot, or 0 if there is no such range. It listens on the last port of the range until close, which
+// keeps other runs out. The caller must hold mu.
 func (s *slots) ports(slot int) int {
 	if base, ok := s.base[slot]; ok {
 		return base
@@ -211,7 +215,7 @@ func (s *slots) close() error {
 	return errors.Join(errs...)
 }
 
-// letters keeps what names of databases and projects may have.
+// letters replaces the characters that are not allowed in names of databases and projects.
 func letters(s string, other rune) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
@@ -221,12 +225,12 @@ func letters(s string, other rune) string {
 	}, strings.ToLower(s))
 }
 
-// Slot is Env, and leave empties the slot's TMPDIR.
+// Slot returns Env and a function that empties the slot's TMPDIR.
 func (m *Manager) Slot(n int) (env map[string]string, leave func()) {
 	return m.slots.env(n), func() { m.slots.empty(n) }
 }
 
-// Env is what everything that runs in a slot finds in its environment: WAVEX_SLOT,
-// WAVEX_PORT_BASE (the first of WAVEX_PORT_COUNT ports where nothing listened), TMPDIR,
-// WAVEX_DB_SUFFIX and COMPOSE_PROJECT_NAME. It is the same for a slot until Close.
+// Env returns the variables of a slot: WAVEX_SLOT, WAVEX_PORT_BASE (the first of WAVEX_PORT_COUNT
+// ports on which nothing listened), TMPDIR, WAVEX_DB_SUFFIX and COMPOSE_PROJECT_NAME. They do not
+// change until Close.
 func (m *Manager) Env(slot int) map[string]string { return m.slots.env(slot) }

@@ -7,9 +7,8 @@ import (
 	"testing"
 )
 
-// What an attempt leaves in its TMPDIR is gone before the next one, also what an earlier
-// session left; what was made and removed again does no harm, and a folder where nothing
-// was done is the same one afterwards.
+// The files that an attempt leaves in its TMPDIR are removed before the next one, including those
+// of an earlier session. A TMPDIR that was not used is kept.
 func TestTempIsEmptyForTheNext(t *testing.T) {
 	t.Parallel()
 	var s slots
@@ -56,7 +55,7 @@ func TestTempIsEmptyForTheNext(t *testing.T) {
 			t.Errorf("after %s: %v, %v", step.name, info, err)
 		}
 	}
-	// One look suffices where nothing was done.
+	// One Lstat suffices if nothing was done.
 	before, err := os.Stat(s.env(0)["TMPDIR"])
 	must(err)
 	s.empty(0)

@@ -2,10 +2,10 @@ package workspace
 
 import "context"
 
-// This file shows what is integrated to those who judge it. It changes nothing of it.
+// This file gives reviewers and judges access to the integrated work. It does not change it.
 
-// Span gives the commits between which the work of a wave lies, or, with wave 0, all of
-// it; from equals to where nothing was integrated. In the shared mode both are "".
+// Span returns the commits before and after the work of a wave, or with wave 0 of all waves. They
+// are equal if nothing was integrated, and "" in shared mode.
 func (m *Manager) Span(ctx context.Context, wave int) (from, to string, err error) {
 	if m.s.Mode != Worktree {
 		return "", "", nil
@@ -32,8 +32,8 @@ func (m *Manager) Span(ctx context.Context, wave int) (from, to string, err erro
 	return from, to, err
 }
 
-// Taken tells whether what is integrated is part of what the project's checkout is at: it
-// was delivered there, or nothing was integrated. In the shared mode it always is.
+// Taken reports whether the project's checkout contains the integrated work, because it was
+// delivered there or nothing was integrated. It is always true in shared mode.
 func (m *Manager) Taken(ctx context.Context) (bool, error) {
 	if m.s.Mode != Worktree {
 		return true, nil
@@ -45,8 +45,8 @@ func (m *Manager) Taken(ctx context.Context) (bool, error) {
 	return m.isAncestor(ctx, tip, "HEAD")
 }
 
-// Standing calls use with a directory that holds what is integrated, in the place of the
-// project's; nothing else is integrated meanwhile. In the shared mode it is the project's.
+// Standing calls use with a directory that has the integrated work and stands for the project's
+// directory. No integration runs meanwhile. In shared mode it is the project's directory itself.
 func (m *Manager) Standing(ctx context.Context, use func(dir string) error) error {
 	if m.s.Mode != Worktree {
 		return use(m.o.Project)

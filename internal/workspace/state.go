@@ -13,7 +13,7 @@ import (
 	"wavex/internal/wary"
 )
 
-// This file keeps what a Manager must know after a crash and git does not tell.
+// This file stores the facts that a Manager needs after a crash and that git does not store.
 
 // saved is the content of worktrees/RUN.json. Version 1.
 type saved struct {
@@ -26,7 +26,7 @@ type saved struct {
 	Branch  string `json:"branch,omitempty"` // the branch that it was on; "" when detached
 	Dirty   bool   `json:"dirty,omitempty"`  // there were uncommitted changes
 	Temp    string `json:"temp,omitempty"`   // folder of the slots' TMPDIRs
-	// Delivered is the tip that a fast-forward brought to the user.
+	// Delivered is the tip that was delivered by a fast-forward.
 	Delivered string   `json:"delivered,omitempty"`
 	Trees     []*tree  `json:"trees,omitempty"`
 	Waves     []record `json:"waves,omitempty"`
@@ -34,23 +34,23 @@ type saved struct {
 
 // record is one integration.
 type record struct {
-	Key    string            `json:"key"` // of all that it was made from
+	Key    string            `json:"key"` // hash of everything that it was made from
 	Wave   int               `json:"wave"`
 	From   string            `json:"from"`             // the tip before
-	Tasks  map[string]string `json:"tasks,omitempty"`  // of the integrated: their commits; "" without work
-	Checks []Done            `json:"checks,omitempty"` // of the integrated
+	Tasks  map[string]string `json:"tasks,omitempty"`  // commits of the integrated tasks; "" without changes
+	Checks []Done            `json:"checks,omitempty"` // the integrated tasks
 	Result Integration       `json:"result"`
 }
 
-// worktrees is the folder of all runs of a project.
+// worktrees returns the folder of the worktrees of all runs of a project.
 func worktrees(loop string) string { return filepath.Join(loop, "worktrees") }
 
 func statePath(loop, run string) string { return filepath.Join(worktrees(loop), run+".json") }
 
-// maxState bounds, in bytes, what is read of what a Manager keeps.
+// maxState is the largest state file that is read, in bytes.
 const maxState = 256 << 20
 
-// readState returns nil when nothing is saved.
+// readState reads a state file. It returns nil if there is none.
 func readState(path string) (*saved, error) {
 	data, err := wary.Read(path, maxState)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -69,8 +69,8 @@ func readState(path string) (*saved, error) {
 	return s, nil
 }
 
-// save writes the state whole or not at all. Only what git could not give back after
-// a loss of power (durable) waits for the disk: the rest is rebuilt.
+// save writes the state atomically. It syncs to disk only if durable is set, that is, for facts
+// that git could not restore after a loss of power.
 func (m *Manager) save(durable bool) error {
 	data, err := json.MarshalIndent(&m.s, "", " ")
 	if err != nil {
@@ -80,7 +80,7 @@ func (m *Manager) save(durable bool) error {
 	if durable {
 		err = maybe.WriteFile(path, data, 0o600)
 	} else {
-		temp := path + ".new" // one writer: m.mu is held
+		temp := path + ".new" // m.mu is held: there is one writer
 		if err = wary.Write(temp, data, 0o600); err == nil {
 			err = os.Rename(temp, path)
 		}

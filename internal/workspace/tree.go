@@ -13,24 +13,24 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// This file makes, resets, repairs and removes worktrees. It knows what a worktree
-// has besides its files (a .git file, a folder in the repository) and that an agent
-// may have done anything to them; it does not know which task gets which.
+// This file makes, resets, repairs and removes worktrees. It knows the parts of a worktree besides
+// its files (a .git file, a folder in the repository) and expects that an agent may have changed
+// any of them. It does not know which task gets which worktree.
 
-// tree is a worktree of the run. ID 0 is the one that integrations are made in.
+// tree is a worktree of the run. The one with ID 0 is for integrations.
 type tree struct {
 	ID   int    `json:"id"`
-	Task string `json:"task,omitempty"` // whose it is; "": anybody's
+	Task string `json:"task,omitempty"` // its task; "": free
 	Base string `json:"base,omitempty"` // the commit that the task began on
 	Done string `json:"done,omitempty"` // the task's commit, "none" for a success without work; "": not verified
-	// Used says that somebody may have worked in it since it was reset.
+	// Used means that it may have been changed since its last reset.
 	Used  bool   `json:"used,omitempty"`
-	Stale bool   `json:"stale,omitempty"`  // the next attempt begins on the tip, whatever it continues
+	Stale bool   `json:"stale,omitempty"`  // the next attempt begins on the tip, even if it continues a session
 	Setup string `json:"set_up,omitempty"` // the commit that Setup last ran for
 	Admin string `json:"admin,omitempty"`  // its folder in the repository
 }
 
-// errGone says that a worktree's directory is not there any more.
+// errGone means that a worktree's directory does not exist any more.
 var errGone = errors.New("the worktree's directory is gone")
 
 func treePath(loop, run string, id int) string {
@@ -41,8 +41,8 @@ func (m *Manager) path(t *tree) string { return treePath(m.o.Loop, m.o.Run, t.ID
 
 func (m *Manager) in(t *tree) git { return m.g.at(m.path(t)) }
 
-// structural holds the lock under which worktrees are added and removed, by any wavex
-// in this repository: git itself does not expect two at once.
+// structural takes the lock for adding and removing worktrees, which every wavex in this repository
+// uses: git does not support two at once.
 func structural(ctx context.Context, common string) (unlock func(), err error) {
 	l := flock.New(filepath.Join(common, "wavex.lock"))
 	if _, err := l.TryLockContext(ctx, 3*time.Millisecond); err != nil {
@@ -51,8 +51,8 @@ func structural(ctx context.Context, common string) (unlock func(), err error) {
 	return func() { _ = l.Unlock() }, nil
 }
 
-// add makes the worktree, still empty. What an add that was cut off left at its place
-// was never anybody's.
+// add makes the worktree, still empty. It removes the remains of an interrupted add, which no task
+// has used.
 func (m *Manager) add(ctx context.Context, t *tree) error {
 	unlock, err := structural(ctx, m.c.common)
 	if err != nil {
@@ -66,7 +66,8 @@ func (m *Manager) add(ctx context.Context, t *tree) error {
 		}
 	}
 	if err := m.g.quiet(ctx, "worktree", "add", "-q", "--lock", "--detach", "--no-checkout", path, m.s.Base); err != nil {
-		// The path may be registered and its folder gone: only a removal helps then.
+		// The path may be registered although its folder does not exist: then it must be removed
+		// first.
 		if ferr := m.forget(ctx, path); ferr != nil {
 			return errors.Join(err, ferr)
 		}
@@ -78,7 +79,7 @@ func (m *Manager) add(ctx context.Context, t *tree) error {
 	return err
 }
 
-// forget removes a worktree and its registration, whatever state they are in.
+// forget removes a worktree and its registration, in any state.
 func (m *Manager) forget(ctx context.Context, path string) error {
 	err := m.g.run(ctx, "worktree", "remove", "--force", "--force", path)
 	if exitCode(err) < 0 {
@@ -87,7 +88,7 @@ func (m *Manager) forget(ctx context.Context, path string) error {
 	return os.RemoveAll(path)
 }
 
-// adminOf reads where a worktree's folder in the repository is.
+// adminOf returns a worktree's folder in the repository.
 func adminOf(path string) (string, error) {
 	info, err := os.Lstat(filepath.Join(path, ".git"))
 	if err != nil {
@@ -107,8 +108,8 @@ func adminOf(path string) (string, error) {
 	return filepath.FromSlash(dir), nil
 }
 
-// heal makes a worktree one of ours again: an agent may have removed its .git file,
-// made a repository of its own there, or unregistered it. The files stay as they are.
+// heal repairs the registration of a worktree: an agent may have removed its .git file, made a
+// repository of its own there, or unregistered it. The files do not change.
 func (m *Manager) heal(ctx context.Context, t *tree) error {
 	path := m.path(t)
 	if info, err := os.Lstat(path); err != nil || !info.IsDir() {
@@ -121,7 +122,7 @@ func (m *Manager) heal(ctx context.Context, t *tree) error {
 	}
 	dot := filepath.Join(path, ".git")
 	if info, err := os.Lstat(dot); err == nil {
-		if info.IsDir() { // somebody's repository: it may be the only place of its commits
+		if info.IsDir() { // an agent's repository, perhaps the only place of its commits
 			if err := os.Rename(dot, freeName(path+".git")); err != nil {
 				return err
 			}
@@ -135,7 +136,7 @@ func (m *Manager) heal(ctx context.Context, t *tree) error {
 	return m.register(ctx, t)
 }
 
-// register enters a directory that is there as a worktree again.
+// register registers an existing directory as a worktree again.
 func (m *Manager) register(ctx context.Context, t *tree) error {
 	unlock, err := structural(ctx, m.c.common)
 	if err != nil {
@@ -163,7 +164,7 @@ func (m *Manager) register(ctx context.Context, t *tree) error {
 	return m.in(t).run(ctx, "read-tree", t.Base)
 }
 
-// freeName is a name beside others of its kind that is not taken.
+// freeName returns a path with a number appended that does not exist.
 func freeName(name string) string {
 	for i := 1; ; i++ {
 		n := fmt.Sprintf("%s-%d", name, i)
@@ -173,12 +174,12 @@ func freeName(name string) string {
 	}
 }
 
-// halfDone are the files of operations that an agent began and did not end.
+// halfDone lists the files of git operations that an agent began and did not finish.
 var halfDone = []string{"MERGE_HEAD", "MERGE_MODE", "MERGE_MSG", "AUTO_MERGE", "CHERRY_PICK_HEAD", "REVERT_HEAD",
 	"SQUASH_MSG", "sequencer", "rebase-merge", "rebase-apply", "BISECT_LOG", "BISECT_START", "index.lock", "HEAD.lock"}
 
-// abandon ends what is half done in a worktree, without touching index or files. The
-// caller knows that no git works there.
+// abandon removes the traces of unfinished git operations in a worktree. It does not change index
+// or files. The caller must know that no git works there.
 func abandon(t *tree) error {
 	for _, name := range halfDone {
 		if err := os.RemoveAll(filepath.Join(t.Admin, name)); err != nil {
@@ -188,9 +189,8 @@ func abandon(t *tree) error {
 	return nil
 }
 
-// reset brings a worktree to a commit, on a branch or (ref "") on none: no change and
-// no untracked file of before stays, but for what Setup made. What was in it must have
-// been kept.
+// reset resets a worktree to a commit, on a branch or, with ref "", detached. It removes all
+// changes and untracked files except those that Setup made. The caller must have kept the contents.
 func (m *Manager) reset(ctx context.Context, t *tree, ref, commit string) error {
 	err := errGone
 	if t.Admin != "" {
@@ -218,7 +218,7 @@ func (m *Manager) reset(ctx context.Context, t *tree, ref, commit string) error 
 	}
 	clean := []string{"clean", "-ffdxq"}
 	if m.o.Setup != "" {
-		clean[1] = "-ffdq" // what git ignores is what Setup made
+		clean[1] = "-ffdq" // keep ignored files: Setup made them
 	}
 	if err := g.run(ctx, clean...); err != nil {
 		return err
@@ -230,8 +230,8 @@ func (m *Manager) reset(ctx context.Context, t *tree, ref, commit string) error 
 	return m.setUp(ctx, t)
 }
 
-// stage puts everything in a worktree that git does not ignore into its index, and
-// says how that differs from the commit that the task began on.
+// stage adds everything in a worktree that git does not ignore to its index, and returns the
+// changes since the commit that the task began on.
 func (m *Manager) stage(ctx context.Context, t *tree) ([]change, error) {
 	g := m.in(t)
 	args := []string{"add", "-A"}
@@ -254,7 +254,8 @@ func (m *Manager) stage(ctx context.Context, t *tree) ([]change, error) {
 			ours = append(ours, c)
 		}
 	}
-	// A link is not what "folder/" in .gitignore means, and an agent may have forced it in.
+	// A shared folder is a link here, which "folder/" in .gitignore does not match, and an agent
+	// may have added it with force.
 	for _, c := range shared {
 		if err := g.run(ctx, "rm", "-q", "-f", "-r", "--cached", "--ignore-unmatch", "--", c.path); err != nil {
 			return nil, err
@@ -267,10 +268,10 @@ func (m *Manager) stage(ctx context.Context, t *tree) ([]change, error) {
 type change struct {
 	path   string
 	status byte // A, M, D, T
-	module bool // it is now a commit of another repository
+	module bool // now a commit of another repository
 }
 
-// changes compares trees, or the index with one.
+// changes compares two trees, or a tree with the index.
 func changes(ctx context.Context, g git, args ...string) ([]change, error) {
 	cmd := "diff-tree"
 	if args[0] == "--cached" {
@@ -294,7 +295,7 @@ func changes(ctx context.Context, g git, args ...string) ([]change, error) {
 	return all, nil
 }
 
-// inTop makes a path of the project one of the repository, with slashes.
+// inTop converts a path of the project to a path of the repository, with slashes.
 func (m *Manager) inTop(path string) string {
 	return filepath.ToSlash(filepath.Join(filepath.FromSlash(m.c.prefix), filepath.FromSlash(path)))
 }

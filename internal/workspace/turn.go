@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// This file shares one directory between agents, who edit together, and checks, which
-// run together while nobody edits. It knows nothing of either.
+// This file lets agents and checks share one directory: agents edit together, checks run together
+// while no agent edits. It knows nothing else about them.
 
 type side int
 
@@ -15,23 +15,23 @@ const (
 	checking
 )
 
-// turns lets either side in, first come first served: who comes after somebody of the
-// other side that waits, waits behind it, so neither side starves.
+// turns admits either side in order of arrival. A caller waits behind every earlier caller of the
+// other side that waits, so neither side starves.
 type turns struct {
 	mu     sync.Mutex
-	side   side // of those inside
+	side   side // of the callers inside
 	inside int
 	queue  []*waiter
 }
 
 type waiter struct {
 	side side
-	in   chan struct{} // closed when it is inside
+	in   chan struct{} // closed when it is admitted
 }
 
 func newTurns() *turns { return &turns{} }
 
-// enter waits for the turn of a side. leave must be called once, if err is nil.
+// enter waits for the turn of a side. If err is nil, the caller must call leave.
 func (t *turns) enter(ctx context.Context, s side) (leave func(), err error) {
 	w := &waiter{s, make(chan struct{})}
 	t.mu.Lock()
@@ -48,11 +48,11 @@ func (t *turns) enter(ctx context.Context, s side) (leave func(), err error) {
 	for i, other := range t.queue {
 		if other == w {
 			t.queue = append(t.queue[:i], t.queue[i+1:]...)
-			t.admit() // it may have been in the way
+			t.admit() // it may have blocked others
 			return nil, context.Cause(ctx)
 		}
 	}
-	return sync.OnceFunc(t.leave), nil // it was let in meanwhile
+	return sync.OnceFunc(t.leave), nil // it was admitted meanwhile
 }
 
 func (t *turns) leave() {
@@ -62,7 +62,7 @@ func (t *turns) leave() {
 	t.admit()
 }
 
-// admit lets in who may enter. The caller holds mu.
+// admit admits the waiters at the head of the queue that may enter. The caller must hold mu.
 func (t *turns) admit() {
 	for len(t.queue) > 0 {
 		w := t.queue[0]

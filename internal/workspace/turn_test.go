@@ -49,14 +49,14 @@ func TestTurns(t *testing.T) {
 			leave := inside[name]
 			delete(inside, name)
 			leave()
-			leave() // once more is nothing
+			leave() // a second call has no effect
 			synctest.Wait()
 		}
 		come(t.Context(), "agent 1", editing)
 		come(t.Context(), "agent 2", editing)
 		in("agent 1", "agent 2")
 		come(t.Context(), "checks 1", checking)
-		come(t.Context(), "agent 3", editing) // behind the checks, or they would starve
+		come(t.Context(), "agent 3", editing) // behind the checks, which would starve otherwise
 		in("agent 1", "agent 2")
 		go_("agent 1")
 		in("agent 2")
@@ -65,7 +65,7 @@ func TestTurns(t *testing.T) {
 		come(ctx, "checks 2", checking) // behind agent 3
 		come(t.Context(), "agent 4", editing)
 		in("checks 1")
-		cancel() // checks 2 goes, and agents 3 and 4 are next
+		cancel() // checks 2 gives up, so agents 3 and 4 are next
 		synctest.Wait()
 		go_("checks 1")
 		in("agent 3", "agent 4")
@@ -77,7 +77,7 @@ func TestTurns(t *testing.T) {
 	})
 }
 
-// In shared mode no check begins while a sibling edits.
+// In shared mode no check begins while another agent edits.
 func TestShared(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t, files{"a": "1\n"})
@@ -113,7 +113,7 @@ func TestShared(t *testing.T) {
 	}
 }
 
-// announced tells by a file that the checks of an attempt are about to wait for their turn.
+// announced writes a file when the checks of an attempt are about to wait for their turn.
 type announced struct {
 	inner Runner
 	file  string
@@ -131,8 +131,8 @@ func (a announced) Attempt(ctx context.Context, req runner.Request) runner.Resul
 	return a.inner.Attempt(ctx, req)
 }
 
-// A sibling writes a file in two halves. Without turns the checks of a correct task run
-// over the first half and fail; with them they wait.
+// An agent writes a file in two halves. Without turns the checks of a correct task run over the
+// first half and fail; with turns they wait.
 func TestHalfWrittenEdits(t *testing.T) {
 	t.Parallel()
 	for name, turns := range map[string]bool{"without turns": false, "with turns": true} {
