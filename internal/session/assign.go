@@ -15,14 +15,15 @@ import (
 	"wavex/scheduler"
 )
 
-// This file says what an attempt is to do, and what became of one whose end nobody saw.
+// This file makes the request of an attempt, and the result of an attempt whose end was not
+// recorded.
 
-// taskDir is where the files of a task's attempts are.
+// taskDir returns the folder of the files of a task's attempts.
 func (r *Session) taskDir(id string) string {
 	return record.TaskDir(r.config.Loop, r.config.Run, id)
 }
 
-// request says what an attempt is to do. It is called by the loop's goroutine.
+// request returns the request of an attempt. The loop's goroutine calls it.
 func (r *Session) request(s *scheduler.State, i int, e scheduler.AttemptStarted) (runner.Request, error) {
 	t := &s.Plan.Tasks[i]
 	req := runner.Request{
@@ -37,7 +38,7 @@ func (r *Session) request(s *scheduler.State, i int, e scheduler.AttemptStarted)
 	}
 	req.Env = r.traced(req.Env, e)
 	if t.Command != "" {
-		// Its own folder is made when there is something to put into it.
+		// The attempt's own folder is made when its first file is written.
 		return req, r.runsFolder()
 	}
 	b := r.brief(s, i, e)
@@ -52,9 +53,9 @@ func (r *Session) request(s *scheduler.State, i int, e scheduler.AttemptStarted)
 	return req, nil
 }
 
-// inSlot adds what the slot of a request has in its environment.
+// inSlot adds the environment of the request's slot.
 func (r *Session) inSlot(req runner.Request) runner.Request {
-	env, _ := r.site.Slot(req.Slot) // its attempt empties the slot
+	env, _ := r.site.Slot(req.Slot) // the attempt itself empties the slot
 	req.Env = maps.Clone(req.Env)
 	if req.Env == nil {
 		req.Env = map[string]string{}
@@ -63,7 +64,7 @@ func (r *Session) inSlot(req runner.Request) runner.Request {
 	return req
 }
 
-// runsFolder makes sure, once, that attempts could keep their files.
+// runsFolder makes sure, once, that the folder of the attempts' files exists.
 func (r *Session) runsFolder() error {
 	if r.folder {
 		return nil
@@ -73,7 +74,7 @@ func (r *Session) runsFolder() error {
 	return err
 }
 
-// brief gathers what the prompt says beyond the plan.
+// brief returns the part of the prompt that is not in the plan.
 func (r *Session) brief(s *scheduler.State, i int, e scheduler.AttemptStarted) prompt.Brief {
 	t := &s.Tasks[i]
 	b := prompt.Brief{Loop: r.config.Loop, Conditions: conditions(t), Continues: e.Resume, More: e.Why == "continue"}
@@ -100,7 +101,7 @@ func (r *Session) brief(s *scheduler.State, i int, e scheduler.AttemptStarted) p
 		b.Previous.Error += "\n" + t.Last.Detail
 	}
 	if len(t.Last.Changed) > 0 && t.Last.Outcome != runner.Wrong {
-		// It was stopped at work, which may be good as far as it goes.
+		// The attempt was stopped while it worked, so its changes may be useful.
 		b.Previous.Error += "\nIt had changed these files by then, look at them before you start over: " + strings.Join(t.Last.Changed, ", ")
 	}
 	if t.Advice != nil {
@@ -109,18 +110,19 @@ func (r *Session) brief(s *scheduler.State, i int, e scheduler.AttemptStarted) p
 	return b
 }
 
-// recover settles an attempt that an earlier wavex started and did not see end: its
-// processes are found by the run's mark and stopped first, then its stream is priced.
+// recover returns the result of an attempt that an earlier wavex started and whose end it did not
+// record. It first stops the attempt's processes, which carry the run's mark, then prices the
+// stream.
 func (r *Session) recover(ctx context.Context, prices runner.Pricer, e scheduler.AttemptStarted) runner.Result {
-	// This session has started nothing yet, so whatever carries the run's mark is old. The
-	// agent's process may have the mark of an attempt that it served before.
+	// This session has started no process yet, so every process with the run's mark is old. The
+	// agent's process may have the mark of an earlier attempt.
 	_, err := proc.Sweep(ctx, r.config.Run)
 	res := record.Lost{Loop: r.config.Loop, Run: r.config.Run, Prices: prices}.Attempt(e)
 	res.Contained = err == nil
 	return res
 }
 
-// conditions are what the experts asked for who let a task begin.
+// conditions returns the conditions of the experts who let a task begin.
 func conditions(t *scheduler.Task) []string {
 	if t.Challenge == nil {
 		return nil

@@ -15,7 +15,7 @@ import (
 	"wavex/scheduler"
 )
 
-// assigned is a session that can say what an attempt is to do, and its state.
+// assigned returns a session that can make requests, and its state.
 func assigned(t *testing.T, dir, text string) (*Session, *scheduler.State) {
 	t.Helper()
 	p := roomtest.Plan(t, dir, text)
@@ -27,8 +27,8 @@ func assigned(t *testing.T, dir, text string) (*Session, *scheduler.State) {
 	return &Session{plan: p, config: c, state: s, opts: Options{Agent: agent.Agent{Name: agent.Claude}}}, s
 }
 
-// What an agent is told beyond the plan: what blockers report, and of its last failure, whatever
-// happened since, the error, what came of it, and the advice.
+// The brief has the reports of blockers and, of the task's last failure, the error, its
+// consequence, and the advice.
 func TestBrief(t *testing.T) {
 	t.Parallel()
 	const text = `{"tasks":[{"id":"a","subject":"do a"},{"id":"b","subject":"do b","blockedBy":["a"],"maxRetries":2}]}`
@@ -37,8 +37,8 @@ func TestBrief(t *testing.T) {
 		last   *runner.Result
 		advice *counsel.Verdict
 		e      scheduler.AttemptStarted
-		says   string // of the previous attempt; "": nothing
-		of     int    // the retry
+		says   string // about the previous attempt; "": nothing
+		of     int    // number of the retry
 		broken bool   // it was interrupted
 	}{
 		"the first":        {nil, nil, scheduler.AttemptStarted{Try: 1}, "", 0, false},
@@ -70,8 +70,8 @@ func TestBrief(t *testing.T) {
 	}
 }
 
-// Where an attempt works, keeps its files, and what it is judged by. An attempt that goes on
-// in its session has the whole prompt as well, in case the session is gone.
+// The request has the directory of the attempt, its folder, and its checks. An attempt that
+// continues a session also has the whole prompt, in case the session is gone.
 func TestRequest(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -96,7 +96,7 @@ func TestRequest(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(at, "..", "b")); err == nil {
 		t.Error("a command has a folder before it has anything to put into it")
 	}
-	// Without a folder nothing is begun.
+	// Without the folder no attempt begins.
 	roomtest.Must(t, os.RemoveAll(filepath.Join(dir, ".loop")))
 	roomtest.Files{".loop": "mine"}.Write(t, dir)
 	if _, err := r.request(s, 0, e); err == nil {
@@ -108,13 +108,13 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-// What nobody saw the end of has cost what its stream says, nothing where it never began, and
-// all that it may where that cannot be known; nobody waits for a stream that is a pipe.
+// An attempt whose end was not recorded costs the sum of its stream, nothing if it never began, and
+// its cap if the cost is unknown. A stream that is a named pipe does not block.
 func TestRecover(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	r, _ := assigned(t, dir, `{"tasks":[{"id":"a","subject":"do a"}]}`)
-	r.config.Run = "recover-" + filepath.Base(dir) // what bears the mark of a run is ended
+	r.config.Run = "recover-" + filepath.Base(dir) // processes with the mark of this run are ended
 	prices, err := budget.LoadPrices(nil)
 	roomtest.Must(t, err)
 	at := filepath.Join(r.taskDir("a"), "attempt-1", "stream.jsonl")
@@ -123,7 +123,7 @@ func TestRecover(t *testing.T) {
 		lay  func()
 		cost budget.USD
 		how  string
-		goes bool // there is a conversation to go on with
+		goes bool // there is a conversation to continue
 	}{
 		"no stream": {func() {}, 0, "", false},
 		"its result": {func() {
@@ -144,7 +144,7 @@ func TestRecover(t *testing.T) {
 	}
 }
 
-// mkdirUnless makes a folder where the system has no named pipe to lay.
+// mkdirUnless makes a folder unless the path exists, for systems without named pipes.
 func mkdirUnless(path string) error {
 	if _, err := os.Lstat(path); err == nil {
 		return nil
@@ -152,8 +152,8 @@ func mkdirUnless(path string) error {
 	return os.Mkdir(path, 0o755)
 }
 
-// A run knows the request that its plan comes from: the last one, where it led to this plan
-// and no run was made of it yet.
+// A run records the request that its plan comes from: the last one of the journal, if it led to
+// this plan and no run was made of it yet.
 func TestWithOrigin(t *testing.T) {
 	t.Parallel()
 	at := filepath.Join(t.TempDir(), "plan.json")

@@ -8,10 +8,11 @@ import (
 	"wavex/internal/track"
 )
 
-// This file wires the tracking directory of a loop: what it tells agents, and what a run
-// notes there.
+// This file connects the tracking directory of a loop: the notes that agents are shown, and the
+// notes that a run adds.
 
-// contextFile is where a run's context is, or will be; "" without a tracking directory.
+// contextFile returns the path of a run's context file, which need not exist; "" without a tracking
+// directory.
 func contextFile(dir string) string {
 	if dir == "" {
 		return ""
@@ -19,23 +20,24 @@ func contextFile(dir string) string {
 	return filepath.Join(dir, track.ContextFile)
 }
 
-// tracked is the context file for a prompt, and what stands in it. It is read for each
-// attempt: people and the run go on writing.
+// tracked returns the context file for a prompt, and its notes. It reads the file for each attempt,
+// because people and the run write to it meanwhile.
 func tracked(dir string) (path, notes string) {
 	if dir == "" {
 		return "", ""
 	}
 	text, err := track.Read(dir)
 	if err != nil || text == "" {
-		return "", "" // an agent cannot do better than we
+		return "", "" // an agent could not read it either
 	}
 	return contextFile(dir), track.Excerpt(text, contextBytes)
 }
 
-// contextBytes bounds the context in a prompt.
+// contextBytes is the maximum size of the context in a prompt.
 const contextBytes = 8 << 10
 
-// diary starts to note deviations and interventions; nil without a tracking directory.
+// diary returns a View that notes deviations and interventions, or nil without a tracking
+// directory. The caller must call written at the end.
 func (r *Session) diary() (d *track.Diary, written func()) {
 	if r.config.Track == "" {
 		return nil, func() {}

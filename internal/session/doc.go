@@ -1,11 +1,11 @@
-// Package session is one session of a run: it opens journal and workspace, wires the
-// scheduler's loop to runner, site, hearing and projections, runs it, and gives everything
-// back. What an attempt is to do, and what became of one that an earlier session left
-// open, is gathered here.
+// Package session runs one session of a run: it opens journal and workspace, connects the
+// scheduler's loop to runner, site, hearing and projections, runs the loop, and releases
+// everything. It also makes the requests of attempts, and the results of attempts that an earlier
+// session left open.
 //
-// It decides nothing about what runs: that is package scheduler's. It knows no flag, no
-// terminal and no exit code: Options come in, an Outcome goes out, and who can be asked
-// sits at a Console. Open, Run once, Close:
+// It does not decide which tasks run; package scheduler does. It knows no flag, no terminal and no
+// exit code: the input is Options, the output an Outcome, and questions go to a Console. The caller
+// calls Open, Run once, and Close:
 //
 //	s, err := session.Open(ctx, options)
 //	out, err := s.Run(ctx, console)

@@ -14,20 +14,20 @@ import (
 	"wavex/scheduler"
 )
 
-// This file finds what tasks are judged by and must leave alone: the scripts and files
-// that checks name and no task declares, the plan, wavex's own folder.
+// This file finds the files that tasks must not change because they are judged by them: the scripts
+// and files that checks name and no task declares, the plan, and wavex's own folder.
 
-// maxGuards bounds how many files are watched for each attempt.
+// maxGuards is the maximum number of guarded files of an attempt.
 const maxGuards = 200
 
 // naming is a file that a check names.
 type naming struct {
-	path string // of the project
-	task string // whose check
+	path string // relative to the project
+	task string // the task of the check
 	runs bool   // the check runs it, as a script
 }
 
-// guards are the files that attempts at a task have no business with.
+// guards returns the files that attempts at a task must not change.
 func (r *Session) guards(p *plan.Plan, i int) []runner.Guard {
 	if !r.watched {
 		r.named, r.watched = namings(p, r.config.Dir), true
@@ -48,9 +48,9 @@ func (r *Session) guards(p *plan.Plan, i int) []runner.Guard {
 			out = append(out, g)
 		}
 	}
-	// A task list is written while the run goes on: by wavex itself.
+	// A task list is not guarded: wavex itself writes to it during the run.
 	if rel, err := filepath.Rel(r.config.Dir, planfile.Path(p)); err == nil && filepath.IsLocal(rel) && !planfile.IsList(p.Path) {
-		// In the project itself the sentry sees what changes it while an attempt runs.
+		// In the project itself the sentry detects every change of it during an attempt.
 		add(filepath.ToSlash(rel), whyPlan, false, r.config.Isolation != scheduler.Isolated)
 	}
 	add(".loop", whyOwn, false, true)
@@ -65,8 +65,8 @@ func (r *Session) guards(p *plan.Plan, i int) []runner.Guard {
 	return out
 }
 
-// namings looks through all checks for files that are there. What a task declares to write
-// is the plan's business and left out.
+// namings returns the existing files that checks name. It omits files that a task declares to
+// write, since the plan allows that.
 func namings(p *plan.Plan, project string) []naming {
 	declared := map[string]bool{}
 	dir := func(t *plan.Task) string {
@@ -116,10 +116,10 @@ type word struct {
 	runs bool // as a program or script
 }
 
-// commandWords are the words of a shell command that may be files, without understanding
-// the shell: quotes and operators are only split at. What begins a line or follows an
-// operator is run, after assignments and words of the shell; so is what an interpreter is
-// given first.
+// commandWords returns the words of a shell command that may be files. It does not parse the
+// shell's language; it only splits at quotes and operators. A word is run if it begins a line or
+// follows an operator, apart from assignments and words of the shell, or if it is the first
+// argument of an interpreter.
 func commandWords(command string) []word {
 	interpreters := []string{"sh", "bash", "zsh", "dash", "python", "python3", "node", "ruby", "perl", "deno", "bun", "php", "Rscript"}
 	shell := []string{"!", "{", "if", "elif", "then", "else", "while", "until", "do", "exec", "time", "env", "command", "nohup"}
@@ -142,13 +142,13 @@ func commandWords(command string) []word {
 	return out
 }
 
-// assigns tells whether a word sets a variable.
+// assigns reports whether a word sets a variable.
 func assigns(word string) bool {
 	name, _, ok := strings.Cut(word, "=")
 	return ok && name != "" && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789") == ""
 }
 
-// spaced puts blanks around the shell's separators, one of which is the end of a line.
+// spaced puts spaces around the shell's separators, and turns line ends into separators.
 func spaced(s string) string {
 	s = strings.NewReplacer("\\\n", " ", "\n", ";").Replace(s)
 	for _, op := range []string{";", "&", "|"} {
@@ -157,7 +157,7 @@ func spaced(s string) string {
 	return s
 }
 
-// protect is what the plan lets no task change.
+// protect returns the paths that the plan lets no task change, or nil.
 func protect(p *plan.Plan, t *plan.Task) *runner.Protect {
 	if len(p.ProtectPaths) == 0 {
 		return nil

@@ -39,7 +39,7 @@ func TestCommandWords(t *testing.T) {
 	}
 }
 
-// Whatever a command is, its words are names that could be files, and no more than it has.
+// For any command, its words could be names of files, and occur in it.
 func FuzzCommandWords(f *testing.F) {
 	for _, s := range []string{"sh check.sh", "A=1 b && c | d;e", "\x00\xff\n\"'", "bash -c \"x\ty\"", "é ü=1 é", "../../x /etc/passwd"} {
 		f.Add(s)
@@ -60,8 +60,8 @@ func FuzzCommandWords(f *testing.F) {
 	})
 }
 
-// A task must leave alone what the checks of others name and what its own run, where that
-// is there, is no task's to write, and is in the project.
+// A task must not change the files that the checks of others name or its own checks run, if they
+// exist in the project and no task declares them.
 func TestGuards(t *testing.T) {
 	t.Parallel()
 	dir, outside := t.TempDir(), t.TempDir()
@@ -98,7 +98,7 @@ func TestGuards(t *testing.T) {
 	}
 }
 
-// However many files checks name, so many are watched and no more, the plan among them.
+// The number of guarded files is bounded, and the plan is always among them.
 func TestGuardsAreBounded(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -10,21 +10,21 @@ import (
 	"wavex/internal/tasklist"
 )
 
-// This file looks after the task list that a run is made of: what somebody adds to it while
-// the run goes on is brought to the loop, which decides.
+// This file watches the task list that a run is made of. It passes tasks that people add during the
+// run to the loop, which decides about them.
 
-// listLook is the time between two looks.
+// listLook is the interval between two reads of the list.
 const listLook = 2 * time.Second
 
-// joins brings tasks that are added to the list. stop ends that. Without a list, and where
-// agents share it (they would give the run ever more to do), nothing joins.
+// joins returns a channel of the tasks that are added to the list; stop ends the watch. The channel
+// is nil if there is no list, or if agents share it, since they would extend the run without end.
 func (r *Session) joins(ctx context.Context) (tasks <-chan []json.RawMessage, stop func()) {
 	if !planfile.IsList(r.plan.Path) || r.config.TaskList != "" {
 		return nil, func() {}
 	}
 	l, err := tasklist.At(r.plan.Path)
 	if err != nil {
-		return nil, func() {} // said by the mirror
+		return nil, func() {} // the mirror reports it
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	found, done := make(chan []json.RawMessage), make(chan struct{})
@@ -45,20 +45,20 @@ func (r *Session) joins(ctx context.Context) (tasks <-chan []json.RawMessage, st
 	return found, func() { cancel(); <-done }
 }
 
-// listWatch knows what the run has of a list.
+// listWatch knows the tasks of a list that the run has.
 type listWatch struct {
 	list *tasklist.List
 	run  string
-	plan *plan.Plan // of the list, with everything that was brought; the loop has its own
+	plan *plan.Plan // of the list, with all tasks that were sent; the loop has its own
 	to   chan<- []json.RawMessage
 }
 
-// look brings what is new and has not changed since before. What makes no task is passed
-// over, until somebody mends it.
+// look sends the new tasks that have not changed since before. It skips entries that are not valid
+// tasks until they are corrected.
 func (w *listWatch) look(ctx context.Context, before time.Time) {
 	found, err := w.list.Joined(ctx, w.run, func(id string) bool { _, ok := w.plan.Lookup(id); return ok }, before)
 	if err != nil {
-		return // half-written or gone: looked at again
+		return // half written or removed: try again next time
 	}
 	var fit []json.RawMessage
 	for _, t := range found {

@@ -16,13 +16,13 @@ import (
 	"wavex/scheduler"
 )
 
-// listed is a task in its file in a list.
+// listed returns a task as a file of a list.
 func listed(id, subject, blockedBy string) roomtest.Files {
 	return roomtest.Files{id + ".json": fmt.Sprintf(`{"id":%q,"subject":%q,"description":"","status":"pending","blocks":[],"blockedBy":[%s]}`, id, subject, blockedBy)}
 }
 
-// What is new in the list is brought once, behind what blocks it; what makes no task, or is
-// still written, is passed over until somebody mends it.
+// A new task of the list is sent once, after the tasks that block it. An entry that is invalid or
+// still being written is skipped until it is corrected.
 func TestLook(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -48,7 +48,7 @@ func TestLook(t *testing.T) {
 		want  string
 	}{
 		{listed("1", "known", ""), "[]"},
-		{listed("2", "behind 3", `"3"`), "[]"}, // which is not there yet
+		{listed("2", "behind 3", `"3"`), "[]"}, // which does not exist yet
 		{roomtest.Files{"3.json": `{"id":"3","subj`}, "[]"},
 		{listed("3", "new", ""), "[3 2]"},
 		{nil, "[]"},
@@ -70,7 +70,7 @@ func TestLook(t *testing.T) {
 	}
 }
 
-// Who brings tasks waits for nobody when the run is over.
+// look does not block when the run is over.
 func TestLookEnds(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -80,11 +80,11 @@ func TestLookEnds(t *testing.T) {
 	w := listWatch{list: l, run: "r-1", plan: roomtest.Plan(t, dir, `{"tasks":[{"id":"1","subject":"known"}]}`), to: make(chan []json.RawMessage)}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	w.look(ctx, time.Now().Add(time.Hour)) // nobody takes them
+	w.look(ctx, time.Now().Add(time.Hour)) // there is no receiver
 }
 
-// Tasks join only a run that is made of a list which agents do not share; and what is
-// started for it ends.
+// Tasks join only a run that is made of a list which agents do not share, and the goroutine for it
+// ends.
 func TestJoins(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -103,8 +103,7 @@ func TestJoins(t *testing.T) {
 	}
 }
 
-// A list shows the run that it is made of, also when its end comes at once; what could not
-// be shown is said.
+// A list shows the run that it is made of, even if the run ends at once, and failures are reported.
 func TestMirror(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

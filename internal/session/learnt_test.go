@@ -13,8 +13,8 @@ import (
 	"wavex/scheduler"
 )
 
-// What turned was of this run: of another one with tasks of the same names, and of what an
-// integration found wrong, the right failure is told.
+// A turn belongs to this run and has the right failure, despite other runs with tasks of the same
+// names and tasks that an integration rejected.
 func TestTurns(t *testing.T) {
 	t.Parallel()
 	began := func(run string) scheduler.Body {
@@ -28,7 +28,7 @@ func TestTurns(t *testing.T) {
 	again := scheduler.AttemptStarted{Task: "a", Advised: true}
 	for name, c := range map[string]struct {
 		bodies []scheduler.Body
-		want   string // the failure; "": nothing turned
+		want   string // the failure; "": no turn
 	}{
 		"advised":         {[]scheduler.Body{began("r"), ended(runner.Wrong, "no"), advice, again, ended(runner.Done, "")}, "no"},
 		"without advice":  {[]scheduler.Body{began("r"), ended(runner.Wrong, "no"), scheduler.AttemptStarted{Task: "a"}, ended(runner.Done, "")}, ""},
@@ -52,7 +52,7 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// Deviations are read where the run's agents were told to write them down.
+// Deviations are read from the place where the run's agents were told to note them.
 func TestLearntWhereTheRunIsTracked(t *testing.T) {
 	t.Parallel()
 	const deviation = "# Context\n\n## Post-Context\n\n### Deviations\n\n- Before: it is easy\n- Found: "

@@ -13,15 +13,14 @@ import (
 
 // This file shows a run in the task list of Claude Code that it is made of.
 
-// listWait bounds how long the end of a run waits for the list to show it: longer than
-// it takes until the lock of a process that died may be taken over. Who left at once
-// does not wait for that.
+// listWait is how long the end of a run waits for the list to show it: longer than it takes until
+// the lock of a dead process may be taken over. listWaitNot applies if the user left at once.
 const (
 	listWait    = 20 * time.Second
 	listWaitNot = time.Second
 )
 
-// childEnv is what agents are told beyond their assignment.
+// childEnv returns the variables that agents get beyond their request.
 func (r *Session) childEnv() map[string]string {
 	env := r.opts.Agent.Env(r.config.Loop, r.config.Run)
 	if r.config.TaskList != "" {
@@ -33,8 +32,8 @@ func (r *Session) childEnv() map[string]string {
 	return env
 }
 
-// mirror shows the run in the list that it is made of; done ends that, waits for a
-// while, and says what could not be shown. Without a list there is nothing to do.
+// mirror returns a View that shows the run in the list that it is made of, or nil without a list.
+// done stops it, waits for a limited time, and prints its errors.
 func (r *Session) mirror(ctx context.Context) (view scheduler.View, done func(left bool)) {
 	if !planfile.IsList(r.plan.Path) {
 		return nil, func(bool) {}
@@ -44,7 +43,7 @@ func (r *Session) mirror(ctx context.Context) (view scheduler.View, done func(le
 		return nil, func(bool) { fmt.Fprintln(r.opts.Err, "wavex:", err) }
 	}
 	var mu sync.Mutex
-	var said []string // the terminal is not ours to write to before the end
+	var said []string // printed at the end, because the terminal is in use until then
 	ctx = context.WithoutCancel(ctx)
 	m := tasklist.NewMirror(ctx, l, r.plan, func(text string) {
 		mu.Lock()

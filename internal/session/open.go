@@ -27,36 +27,36 @@ import (
 	"wavex/scheduler"
 )
 
-// Options are all that a session is made of. What can be wrong with them was looked at
-// before: Open refuses only what the journal, the folder and the repository show.
+// Options configures a session. The caller has validated it: Open only reports problems of the
+// journal, the folder and the repository.
 type Options struct {
 	Plan   *plan.Plan
 	Config scheduler.Config // Dir and Loop absolute
-	Resume bool             // the newest run of the journal goes on; else a new one begins
-	Fresh  bool             // the .loop of before is moved aside first
-	Seen   int              // records of the journal when that was decided
-	Wavex  string           // the version
+	Resume bool             // continue the newest run of the journal; else begin a new one
+	Fresh  bool             // first move the old .loop aside
+	Seen   int              // number of records of the journal at that decision
+	Wavex  string           // the version of wavex
 	Owner  string           // the session of Claude Code that wavex was started from; "" for none
 
 	Agent   agent.Agent
 	Prices  budget.Prices
-	Secrets *secret.Redactor // cleans everything that is kept and shown
-	Guard   []string         // how wavex calls itself as the guard of a run; none: there is no guard
+	Secrets *secret.Redactor // redacts everything that is stored and shown
+	Guard   []string         // the command line of the run's guard process; empty: no guard
 
-	Grace     time.Duration // before and between the steps of stopping an agent; 0: the runner's own
-	Chair     bool          // one more call weighs opinions that disagree
+	Grace     time.Duration // time before and between the steps of stopping an agent; 0: the runner's default
+	Chair     bool          // one more call weighs opinions that differ
 	OverAPI   bool          // experts are asked over the Messages API instead of the CLI
-	AutoLearn bool          // keep what the run proposes to learn
-	Hooks     []notify.Hook // told of a breaker and of the end
+	AutoLearn bool          // keep the lessons that the run proposes
+	Hooks     []notify.Hook // informed of an open breaker and of the end
 
-	HookSecret string // signs what they are told
+	HookSecret string // signs the messages to Hooks
 
-	Err  io.Writer // warnings, a line each
-	Text bool      // Err is for people: what is no warning is told as well
+	Err  io.Writer // warnings, one per line
+	Text bool      // Err is for people: also print notices
 }
 
-// Session is one run or resume, wired and ready. It is for one goroutine: Open, Run
-// once, Close.
+// Session is one run or resume, ready to run. It must be used from one goroutine: Open, Run once,
+// Close.
 type Session struct {
 	opts   Options
 	plan   *plan.Plan
@@ -65,26 +65,26 @@ type Session struct {
 	open   scheduler.Body
 	log    *record.Journal
 	view   ui.View
-	traces *telemetry.Tracer // nil: nobody asked for traces
+	traces *telemetry.Tracer // nil: tracing is off
 	site   *site.Site
-	last   []func(left bool) // what Close waits for, in this order
+	last   []func(left bool) // functions that Close calls, in this order
 
-	named   []naming // files that checks name; filled once watched
+	named   []naming // files that checks name; valid once watched is set
 	watched bool
 
-	// responses takes the tasks whose agent's response has begun; nil: nobody asks.
+	// responses receives the tasks whose agent's response has begun; nil: not used.
 	responses chan string
-	// asking takes the tasks whose agent has begun to ask the API; nil: no spare is wanted.
+	// asking receives the tasks whose agent has begun to call the API; nil: no spare is wanted.
 	asking chan string
 
-	folder bool // the folder of the attempts was made
-	ran    bool // to an end of its own
-	kept   bool // .loop has the outline of the plan as it is
+	folder bool // the folder of the attempts exists
+	ran    bool // to its own end
+	kept   bool // .loop has the current outline of the plan
 }
 
-// Open takes the lock, opens journal and workspace, and brings the state up to the
-// journal. Who gets no error closes the session. The error is a *refuse.BlockedError, a
-// *journal.LockedError or another of the journal's, or one of the file system.
+// Open takes the lock, opens journal and workspace, and replays the journal. The caller must Close
+// the Session if err is nil. The error is a *refuse.BlockedError, a *journal.LockedError or another
+// error of the journal, or an error of the file system.
 func Open(ctx context.Context, o Options) (*Session, error) {
 	r := &Session{opts: o, plan: o.Plan, config: o.Config}
 	if err := r.openLoop(ctx); err != nil {
@@ -94,10 +94,10 @@ func Open(ctx context.Context, o Options) (*Session, error) {
 	return r, nil
 }
 
-// Config is the run's configuration, with what Open has settled.
+// Config returns the run's configuration, with the values that Open has chosen.
 func (r *Session) Config() scheduler.Config { return r.config }
 
-// openLoop takes the lock, opens the journal and brings the state up to it.
+// openLoop takes the lock, opens the journal and replays it.
 func (r *Session) openLoop(ctx context.Context) error {
 	log, events, err := record.Open(r.config.Loop, r.config.Run, r.opts.Fresh, r.opts.Seen)
 	if err != nil {
@@ -120,7 +120,7 @@ func (r *Session) openLoop(ctx context.Context) error {
 		if err := hearing.Remember(ctx, r.plan, r.config); err != nil {
 			r.warn(fmt.Errorf("reviewers will see your uncommitted changes as work of the tasks: %w", err))
 		}
-		r.state.Seq = int64(len(events)) // a further run in the same journal
+		r.state.Seq = int64(len(events)) // another run may follow in the same journal
 		r.state.Learn(events)
 		r.open = scheduler.RunStarted{Config: r.config, Plan: planfile.Path(r.plan), Digest: r.plan.Digest, Name: r.plan.Name,
 			Tasks: len(r.plan.Tasks), Waves: r.state.Waves, Wavex: r.opts.Wavex, Owner: r.opts.Owner}
@@ -137,8 +137,8 @@ func (r *Session) openLoop(ctx context.Context) error {
 	return nil
 }
 
-// edited tells what became of the plan since the run's last session. nil also where that
-// cannot be known, as when the run is an older wavex's.
+// edited returns the changes of the plan since the run's last session. It returns nil if there are
+// none or they are unknown, as for a run of an older wavex.
 func (r *Session) edited(events []scheduler.Event) *scheduler.Edit {
 	old := record.KeptPlan(r.config.Loop, r.config.Run)
 	if old == nil || planfile.IsList(r.plan.Path) {
@@ -150,12 +150,13 @@ func (r *Session) edited(events []scheduler.Event) *scheduler.Edit {
 	}
 	before := scheduler.NewState(old)
 	if err := before.Replay(events); err != nil {
-		return nil // it is not the plan of this journal
+		return nil // it belongs to another plan than this journal
 	}
 	return scheduler.Edited(before, r.state)
 }
 
-// keepPlan keeps the outline of the plan, beside the run's beginning, until it is waited for.
+// keepPlan starts to store the outline of the plan, in parallel with the start of the run. kept
+// waits for it.
 func (r *Session) keepPlan() (kept func()) {
 	if r.kept {
 		return func() {}
@@ -163,14 +164,14 @@ func (r *Session) keepPlan() (kept func()) {
 	done := make(chan error, 1)
 	go func() { done <- record.KeepPlan(r.config.Loop, r.config.Run, r.plan, r.opts.Secrets) }()
 	return func() {
-		if err := <-done; err != nil && !errors.Is(err, fs.ErrNotExist) { // then somebody removes .loop just now
+		if err := <-done; err != nil && !errors.Is(err, fs.ErrNotExist) { // ErrNotExist: .loop is being removed
 			r.warn(fmt.Errorf("without the plan's file nobody can be shown this run: %w", err))
 		}
 	}
 }
 
-// withOrigin adds to the beginning of a run the request that its plan comes from: the
-// last one of the journal, when it led to this plan and no run was made of it yet.
+// withOrigin adds the request that led to the plan to the beginning of a run. That is the last
+// request of the journal, if it led to this plan and no run was made of it yet.
 func withOrigin(b scheduler.RunStarted, events []scheduler.Event) (scheduler.RunStarted, error) {
 	s, err := stage.Stand(events)
 	if err != nil {
@@ -182,10 +183,9 @@ func withOrigin(b scheduler.RunStarted, events []scheduler.Event) (scheduler.Run
 	return b, nil
 }
 
-// Close proposes what the run could teach, waits for those who still tell of it, and
-// gives everything back. After a run that was left at once it waits for next to nothing.
-// What goes wrong is a warning. It may be called again. Worktrees are given back also where
-// ctx has ended, as that of a run that was stopped has.
+// Close proposes lessons of the run, waits for those who still report about it, and releases
+// everything. If the user left at once, it waits only briefly. Errors are printed as warnings.
+// Close may be called again. It releases worktrees even if ctx has ended, as after a stopped run.
 func (r *Session) Close(ctx context.Context) {
 	for _, end := range r.last {
 		end(!r.ran)
@@ -202,10 +202,10 @@ func (r *Session) Close(ctx context.Context) {
 	}
 }
 
-// warn tells what a person should know, however the output is.
+// warn prints a warning in every output format.
 func (r *Session) warn(err error) { fmt.Fprintln(r.opts.Err, "wavex: warning:", err) }
 
-// say tells what is good to know, where the output is for people.
+// say prints a notice if the output is for people.
 func (r *Session) say(text string) {
 	if r.opts.Text {
 		fmt.Fprintln(r.opts.Err, "wavex: "+text)

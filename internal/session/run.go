@@ -21,26 +21,26 @@ import (
 	"wavex/scheduler"
 )
 
-// Console is where a session shows itself, and who can be asked there.
+// Console shows a session and answers its questions.
 type Console struct {
 	View   ui.View          // closed when the loop has ended
-	Person scheduler.Person // asked at gates; nil: nobody sits there
-	Judge  hearing.Judge    // judges what a thorough review finds; nil: nobody does
-	// Signals are wishes to stop. Leave gives, after them, the exit code of one to leave
-	// at once.
+	Person scheduler.Person // asked at gates; nil: no person is there
+	Judge  hearing.Judge    // judges the findings of a thorough review; nil: no judge
+	// Signals receives requests to stop. Leave receives, after them, the exit code of a request to
+	// leave at once.
 	Signals <-chan scheduler.Signal
 	Leave   <-chan int
 }
 
-// Outcome is how a session ended.
+// Outcome describes how a session ended.
 type Outcome struct {
 	End   scheduler.RunEnded
-	State *scheduler.State // nil after leaving at once: it belongs to the loop then
-	Left  int              // the exit code of leaving at once; 0: it ended by itself
+	State *scheduler.State // nil after leaving at once, since the loop still owns it
+	Left  int              // the exit code of leaving at once; 0: the run ended by itself
 }
 
-// Run wires the loop to the world and runs it. An error means that the run has no end on
-// record; a *journal.WriteError among it, that the journal could not be written.
+// Run connects the loop to its parts and runs it. An error means that the journal has no end of the
+// run. It wraps a *journal.WriteError if the journal could not be written.
 func (r *Session) Run(ctx context.Context, c Console) (Outcome, error) {
 	defer lazyGC(len(r.plan.Tasks))()
 	defer r.keepPlan()()
@@ -58,7 +58,7 @@ func (r *Session) Run(ctx context.Context, c Console) (Outcome, error) {
 		who.Grace, who.StopWait = g, runner.StopWait{Interrupt: g, Close: g, Terminate: g}
 	}
 	files := r.projections()
-	defer func() { _ = files.Close() }() // what went wrong it has said itself
+	defer func() { _ = files.Close() }() // it has reported its errors itself
 	diary, written := r.diary()
 	defer written()
 	card := hook.NewMirror(r.config.Loop, contextFile(r.config.Track), r.opts.Secrets.Bytes)
@@ -76,7 +76,7 @@ func (r *Session) Run(ctx context.Context, c Console) (Outcome, error) {
 		},
 		Clean: r.clean,
 		Now:   time.Now, Luck: luck,
-		// One more than there are processors keeps them at work while records are made durable.
+		// One more than the number of processors keeps them busy during the fsyncs of the journal.
 		Busy: runtime.GOMAXPROCS(0) + 1, Patience: 2 * time.Millisecond, Lag: 10 * time.Millisecond,
 	}
 	r.site.Wire(loop)
@@ -119,14 +119,14 @@ func (r *Session) Run(ctx context.Context, c Console) (Outcome, error) {
 	case out := <-done:
 		r.ran = true
 		seal()
-		_ = files.Close() // before the end is told
+		_ = files.Close() // before the end is shown
 		if cerr := r.view.Close(); out.err == nil && cerr != nil && !r.opts.Text {
 			fmt.Fprintln(r.opts.Err, "wavex: writing the events:", cerr)
 		}
 		return Outcome{End: out.end, State: r.state}, out.err
 	case code := <-c.Leave:
-		// The third signal: the user wants out now. The journal is whole as it is, and a
-		// resume settles what is left open.
+		// The third signal: the user wants to leave at once. The journal is valid as it is, and a
+		// resume settles the open attempts.
 		_, err := proc.Sweep(context.WithoutCancel(ctx), r.config.Run)
 		if err != nil && !errors.Is(err, proc.ErrUnsupported) {
 			fmt.Fprintln(r.opts.Err, "wavex: sweeping:", err)
@@ -135,24 +135,24 @@ func (r *Session) Run(ctx context.Context, c Console) (Outcome, error) {
 	}
 }
 
-// projections starts to keep the files in .loop up to date. That they cannot be written is
-// a warning; the run has its journal.
+// projections returns a Writer that keeps the files in .loop current. A failure to write them is
+// only a warning, because the journal has everything.
 func (r *Session) projections() *loopdir.Writer {
 	return loopdir.NewWriter(r.config.Loop, r.opts.Secrets.Bytes, func(err error) {
 		fmt.Fprintln(r.opts.Err, "wavex: warning: the files in .loop are behind the journal; `wavex status --rebuild` writes them again:", err)
 	})
 }
 
-// kept is a journal that says when somebody else was at it.
+// kept is a journal that reports a change by another process.
 type kept struct {
 	*record.Journal
 	told io.Writer
 }
 
-// Write writes what was appended.
+// Write writes the appended records.
 func (k kept) Write() error { return k.tell(k.Journal.Write) }
 
-// Sync makes what was appended durable.
+// Sync makes the appended records durable.
 func (k kept) Sync() error { return k.tell(k.Journal.Sync) }
 
 func (k kept) tell(write func() error) error {
@@ -166,32 +166,32 @@ func (k kept) tell(write func() error) error {
 
 func luck() float64 { return rand.Float64() }
 
-// clean takes the secrets out of an event, before anything is made of it.
+// clean removes the secrets from an event before it is used.
 func (r *Session) clean(b scheduler.Body) scheduler.Body {
 	out := r.opts.Secrets.Value(b).(scheduler.Body)
 	was, _ := b.(scheduler.AttemptEnded)
 	e, ended := out.(scheduler.AttemptEnded)
 	if ended && e.Result.Signature != "" && (e.Result.Reason != was.Result.Reason || e.Result.Detail != was.Result.Detail) {
-		e.Result.Signature = runner.Signature(e.Result.Reason, e.Result.Detail) // it has a secret without its digits
+		e.Result.Signature = runner.Signature(e.Result.Reason, e.Result.Detail) // may have a secret without digits
 		return e
 	}
 	return out
 }
 
-// observe shows a sign of life, without secrets: it may quote a command.
+// observe shows a sign of life. It removes secrets, since the text may quote a command.
 func (r *Session) observe(o runner.Observation) {
 	o.Text = r.opts.Secrets.String(o.Text)
 	r.view.Observe(o)
 	if o.Kind == "init" {
 		select {
 		case r.asking <- o.Task:
-		default: // no spare is wanted, or there are enough of them
+		default: // no spare is wanted, or there are enough
 		}
 	}
 	if o.Kind == "text" || o.Kind == "tool" {
 		select {
 		case r.responses <- o.Task:
-		default: // nobody asks, or there are enough of them
+		default: // not used, or the channel is full
 		}
 	}
 }

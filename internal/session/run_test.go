@@ -23,12 +23,12 @@ import (
 	"wavex/scheduler"
 )
 
-// board is a view that remembers what it was told.
+// board is a view that records its events.
 type board struct {
 	mu     sync.Mutex
 	events []scheduler.Event
-	told   chan string // takes the type of each event; nil: nobody asks
-	after  func(n int) // is told how many events there were; nil: nobody asks
+	told   chan string // receives the type of each event; nil: not used
+	after  func(n int) // called with the number of events; nil: not used
 	closed int
 }
 
@@ -47,7 +47,7 @@ func (b *board) Event(e scheduler.Event, _ *scheduler.State) {
 func (b *board) Observe(runner.Observation) {}
 func (b *board) Close() error               { b.closed++; return nil }
 
-// errs takes what a session says.
+// errs collects the output of a session.
 type errs struct {
 	mu  sync.Mutex
 	all strings.Builder
@@ -65,8 +65,8 @@ func (e *errs) String() string {
 	return e.all.String()
 }
 
-// options are those of a run of commands: no agent is asked for anything. Its id is like no
-// other's: what bears the mark of a run is ended with it, whoever started that.
+// options returns options of a run of commands, without agents. The id is unique, because the run
+// ends every process with its mark, including those of other tests.
 func options(t *testing.T, dir, text string) (Options, *errs) {
 	t.Helper()
 	roomtest.Files{"plan.json": text}.Write(t, dir)
@@ -80,8 +80,8 @@ func options(t *testing.T, dir, text string) (Options, *errs) {
 	return Options{Plan: roomtest.Plan(t, dir, text), Config: c, Agent: agent.Agent{Name: agent.Rehearsal}, Prices: prices, Secrets: secret.New(os.Environ()), Err: said, Text: true}, said
 }
 
-// run opens a session, runs it and closes it. A process runs one session at a time: its
-// processes are born in the control group of that one. So these tests are not parallel.
+// run opens a session, runs it and closes it. A process runs one session at a time, since its
+// children start in that session's cgroup, so these tests are not parallel.
 func run(t *testing.T, o Options) (Outcome, *board) {
 	t.Helper()
 	s, err := Open(t.Context(), o)
@@ -93,8 +93,8 @@ func run(t *testing.T, o Options) (Outcome, *board) {
 	return out, b
 }
 
-// A run of commands ends with all of it on record and in the files, gives everything back,
-// and goes on where it stopped.
+// A run of commands ends with everything on record and in the files, releases everything, and
+// resumes where it stopped.
 func TestRunAndResume(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a b\n'ü\"$x")
 	const text = `{"name":"three","tasks":[{"id":"a","subject":"A","command":"echo once >> a"},{"id":"b","subject":"B","command":"test -e fixed"},{"id":"c","subject":"C","blockedBy":["b"],"command":"touch c"}]}`
@@ -130,7 +130,7 @@ func TestRunAndResume(t *testing.T) {
 	}
 }
 
-// A session that cannot be opened holds nothing.
+// A session that could not be opened holds no resource.
 func TestOpenRefuses(t *testing.T) {
 	t.Parallel()
 	const text = `{"tasks":[{"id":"a","subject":"A","command":"true"}]}`
@@ -174,9 +174,9 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// Whatever a command does to .loop, the run ends with its record whole, and says so; what
-// it has laid in the place of a file is not written through. wavex writes there meanwhile,
-// so all of it is done by renaming.
+// Whatever a command does to .loop, the run ends with a complete record and reports the damage. A
+// link in the place of a file is not followed. The commands only rename, because wavex writes there
+// meanwhile.
 func TestLoopUnderAttack(t *testing.T) {
 	precious := filepath.Join(t.TempDir(), "precious")
 	for name, c := range map[string]struct{ harm, says string }{
@@ -206,12 +206,12 @@ func TestLoopUnderAttack(t *testing.T) {
 	}
 }
 
-// What is secret stands in no file that a run leaves in .loop, nor a part of it: not where
-// a text was cut, and not in what an error is known by, which has no digits.
+// A secret is in no file that a run leaves in .loop, and neither is a part of it, even where a text
+// was cut or in the signature of an error, which has no digits.
 func TestSecretsStayOut(t *testing.T) {
 	t.Setenv("SESSION_TEST_TOKEN", "A-very-SECRET-value-3")
 	tasks := []string{`{"id":"a","subject":"use A-very-SECRET-value-3","command":"echo A-very-SECRET-value-3; false"}`, `{"id":"c","subject":"C","command":"true","verify":["echo A-very-SECRET-value-3; false"]}`}
-	for n := range 13 { // one of them is cut within it
+	for n := range 13 { // one of them is cut inside the secret
 		tasks = append(tasks, fmt.Sprintf(`{"id":"b%d","subject":"B","command":"true","verify":["echo %s A-very-SECRET-value-3 >&2; false"]}`, n, strings.Repeat("x", 12*n+60)))
 	}
 	o, said := options(t, t.TempDir(), `{"name":"A-very-SECRET-value-3","tasks":[`+strings.Join(tasks, ",")+`]}`)
@@ -236,7 +236,8 @@ func TestSecretsStayOut(t *testing.T) {
 	}
 }
 
-// What others than the runner say of an attempt, git or a hook of its, is cleaned likewise.
+// Texts about an attempt that do not come from the runner, such as those of git or a hook, are
+// redacted as well.
 func TestCleanSignature(t *testing.T) {
 	t.Parallel()
 	r := &Session{opts: Options{Secrets: secret.New([]string{"API_KEY=A-very-SECRET-value-4"})}}
@@ -252,8 +253,8 @@ func TestCleanSignature(t *testing.T) {
 	}
 }
 
-// Who leaves at once gets the code that was asked for; the journal is whole, and a resume
-// settles what was open.
+// Leaving at once returns the requested exit code; the journal is valid, and a resume settles the
+// open attempts.
 func TestLeave(t *testing.T) {
 	o, _ := options(t, t.TempDir(), `{"tasks":[{"id":"a","subject":"A","command":"test -e go || exec tail -f /dev/null"}]}`)
 	s, err := Open(t.Context(), o)
@@ -292,8 +293,8 @@ func TestLeave(t *testing.T) {
 	}
 }
 
-// Many commands side by side, a wish to stop in the middle, and a resume: each is done, and
-// done once.
+// Many parallel commands, a request to stop in the middle, and a resume: each command runs exactly
+// once.
 func TestStopAmongMany(t *testing.T) {
 	var tasks []string
 	for n := range 40 {
@@ -305,7 +306,7 @@ func TestStopAmongMany(t *testing.T) {
 	roomtest.Must(t, err)
 	signals := make(chan scheduler.Signal, 1)
 	b := &board{after: func(n int) {
-		if n == 15 { // the loop has the wish before it does anything further
+		if n == 15 { // the loop handles the request before anything else
 			signals <- scheduler.Signal{Name: "SIGINT", Code: 130}
 		}
 	}}

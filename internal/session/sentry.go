@@ -22,17 +22,17 @@ import (
 	"wavex/scheduler"
 )
 
-// This file notices attempts that change the plan or .loop, with whatever they do it. The
-// runner sees what editing tools were used on; here files are compared, so a shell's work is
-// seen as well. It knows what this wavex writes meanwhile, and leaves that out. Like the
-// runner it sees that a file changed, not who did it.
+// This file detects attempts that change the plan or .loop by any means. The runner sees the use of
+// editing tools; this file compares the files themselves, and so also detects the work of a shell.
+// It knows the files that this wavex writes meanwhile, and omits them. Like the runner it sees that
+// a file changed, but not the author.
 
-// sentry is a runner that looks at files before and after what the inner one does.
+// sentry is a Runner that compares files before and after an attempt of its inner Runner.
 type sentry struct {
 	scheduler.Runner
 	loop  string
-	plan  string                              // its file; "": one that wavex writes itself
-	wrote func(name string, text []byte) bool // this wavex wrote the projection so
+	plan  string                              // its file; "": one that wavex itself writes
+	wrote func(name string, text []byte) bool // reports whether this wavex wrote that text
 }
 
 func (r *Session) guarded(inner scheduler.Runner, files *loopdir.Writer) scheduler.Runner {
@@ -43,10 +43,10 @@ func (r *Session) guarded(inner scheduler.Runner, files *loopdir.Writer) schedul
 	return s
 }
 
-// Attempt makes the attempt, and tells in its result what was changed meanwhile.
+// Attempt makes the attempt, and adds the files that were changed meanwhile to its result.
 func (s sentry) Attempt(ctx context.Context, req runner.Request) runner.Result {
 	if req.Shell != "" {
-		return s.Runner.Attempt(ctx, req) // the plan's author wrote it
+		return s.Runner.Attempt(ctx, req) // the plan's author wrote the command
 	}
 	before := s.look(req.Base)
 	res := s.Runner.Attempt(ctx, req)
@@ -54,7 +54,7 @@ func (s sentry) Attempt(ctx context.Context, req runner.Request) runner.Result {
 		if rel, err := filepath.Rel(req.Dir, s.plan); t.Why == whyPlan && err == nil && filepath.IsLocal(rel) {
 			t.Path = filepath.ToSlash(rel)
 		}
-		told := func(o runner.Tamper) bool { // by the runner, which may name the plan otherwise
+		told := func(o runner.Tamper) bool { // reported by the runner, perhaps with another name of the plan
 			return o.Path == t.Path || t.Why == whyPlan && o.Why == whyPlan
 		}
 		if !slices.ContainsFunc(res.Tampered, told) {
@@ -69,36 +69,36 @@ const (
 	whyOwn  = "it is wavex's own folder"
 )
 
-// maxSeen bounds how many files are looked at, maxRead, in bytes, how much of one.
+// maxSeen is the maximum number of files that are compared, maxRead the number of bytes of each.
 const (
 	maxSeen = 1_000
 	maxRead = 1 << 20
 )
 
-// sight is what there is at one moment.
+// sight is the state of the files at one moment.
 type sight struct {
 	files   map[string]string // digests by path in .loop, slash-separated
 	texts   map[string][]byte // of the projections
 	plan    string            // digest
-	base    string            // of what the task's changes are told against
-	journal os.FileInfo       // nil: there is none
+	base    string            // digest of the file that the task's changes are compared with
+	journal os.FileInfo       // nil: it does not exist
 }
 
 func (s sentry) look(base string) sight {
 	now := sight{files: map[string]string{}, texts: map[string][]byte{}, plan: digestOf(s.plan, maxRead), base: digestOf(base, maxRead)}
-	now.journal, _ = os.Stat(s.journal()) // nil: there is none
+	now.journal, _ = os.Stat(s.journal()) // nil: it does not exist
 	_ = filepath.WalkDir(s.loop, func(at string, d fs.DirEntry, err error) error {
 		rel, rerr := filepath.Rel(s.loop, at)
 		rel = filepath.ToSlash(rel)
 		switch {
 		case err != nil || rerr != nil:
-			return nil // what cannot be read cannot be compared
+			return nil // unreadable files are not compared
 		case d.IsDir() && slices.Contains([]string{"runs", "worktrees", "hook"}, rel):
-			return fs.SkipDir // written all the time
+			return fs.SkipDir // it changes all the time
 		case len(now.files) >= maxSeen:
 			return fs.SkipAll
 		case slices.Contains(loopdir.Files(), rel):
-			now.texts[rel], _ = wary.Read(at, loopdir.MaxFile) // what cannot be read is told of when it comes
+			now.texts[rel], _ = wary.Read(at, loopdir.MaxFile) // an error shows as a change when the file is readable
 		case d.Type().IsRegular() && !passing(rel):
 			now.files[rel] = digestOf(at, maxRead)
 		}
@@ -107,7 +107,7 @@ func (s sentry) look(base string) sight {
 	return now
 }
 
-// passing are the files that wavex itself writes between two looks.
+// passing reports whether wavex itself writes a file during an attempt.
 func passing(rel string) bool {
 	return slices.Contains([]string{"journal.jsonl", "lock", "holder.json", "guard.lock", "hook.json", "hook.json.next"}, rel) ||
 		strings.HasSuffix(rel, ".bad") || strings.HasPrefix(rel, ".") && rel != ".gitignore"
@@ -115,7 +115,7 @@ func passing(rel string) bool {
 
 func (s sentry) journal() string { return filepath.Join(s.loop, "journal.jsonl") }
 
-// changed lists what is not as it was, and not as this wavex wrote it.
+// changed returns the files that differ, except those that this wavex wrote.
 func (s sentry) changed(before, after sight) []runner.Tamper {
 	var out []runner.Tamper
 	own := func(rel string) { out = append(out, runner.Tamper{Path: ".loop/" + rel, Why: whyOwn}) }
@@ -144,14 +144,14 @@ func (s sentry) changed(before, after sight) []runner.Tamper {
 			own(rel)
 		}
 	}
-	if len(out) > 2 { // as after git clean -fdx
+	if len(out) > 2 { // for example after git clean -fdx
 		return []runner.Tamper{{Path: ".loop", Why: whyOwn}}
 	}
 	return out
 }
 
-// recordChanged tells whether the journal is another one, is shorter, or has got lines that
-// are no records. What is changed inside it, its checksums tell when it is read.
+// recordChanged reports whether the journal was replaced or truncated, or has lines that are not
+// records. Changes inside it are detected by its checksums when it is read.
 func (s sentry) recordChanged(before, after os.FileInfo) bool {
 	if before == nil {
 		return false
@@ -168,7 +168,7 @@ func (s sentry) recordChanged(before, after os.FileInfo) bool {
 	return err != nil || !record.Sound(text)
 }
 
-// digestOf identifies the first bytes of a file and its size; "" where there is nothing.
+// digestOf returns a digest of the first bytes of a file and its size; "" if it does not exist.
 func digestOf(path string, most int64) string {
 	f, err := wary.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -13,7 +13,7 @@ import (
 	"wavex/runner"
 )
 
-// doing is a runner that does something.
+// doing is a Runner that calls a function.
 type doing func() error
 
 func (d doing) Attempt(context.Context, runner.Request) runner.Result {
@@ -104,7 +104,7 @@ func TestSentry(t *testing.T) {
 			if fmt.Sprint(got) != "["+c.want+"]" {
 				t.Errorf("told %q, want %q", got, c.want)
 			}
-			// A command is the plan's own word.
+			// A command comes from the plan's author.
 			if res := s.Attempt(t.Context(), runner.Request{Shell: "x"}); len(res.Tampered) > 0 {
 				t.Errorf("a command: told %v", res.Tampered)
 			}

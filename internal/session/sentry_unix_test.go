@@ -13,8 +13,8 @@ import (
 	"wavex/runner"
 )
 
-// A named pipe, a device or more than memory holds in the place of a file is told of, and
-// keeps nobody waiting; a pipe that was there before is left alone.
+// A named pipe, a device or a huge file in the place of a file is reported, and does not block; a
+// pipe that existed before is ignored.
 func TestSentryReadsFilesAlone(t *testing.T) {
 	t.Parallel()
 	const plan, base, projection, other = "plan.json", ".loop/runs/r/tasks/a/base.json", ".loop/state.json", ".loop/SHAPE.md"

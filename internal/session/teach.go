@@ -16,10 +16,10 @@ import (
 	"wavex/scheduler"
 )
 
-// This file finds what a run that has ended could teach.
+// This file proposes lessons from a run that has ended.
 
-// propose writes down what the run that has just ended could teach. It changes no exit
-// code: a run is not worse because nothing can be learnt from it.
+// propose stores the lessons that the ended run suggests. Its errors do not change the exit code,
+// because they do not affect the result of the run.
 func (r *Session) propose(left bool) {
 	if left {
 		return
@@ -32,14 +32,14 @@ func (r *Session) propose(left bool) {
 func (r *Session) learnt() error {
 	var events []scheduler.Event
 	var err error
-	// Only what went wrong first teaches anything; a long journal is not read for nothing.
+	// Only a task that failed first can teach a lesson, so do not read the journal otherwise.
 	if slices.ContainsFunc(r.state.Tasks, func(t scheduler.Task) bool { return t.Tries > 1 }) {
 		if events, err = record.Read(r.config.Loop); err != nil {
 			return err
 		}
 	}
 	found := learn.FromTurns(turns(events, r.config.Run, r.state))
-	context, err := track.Read(cmp.Or(r.config.Track, r.config.Loop)) // where agents were told to note them
+	context, err := track.Read(cmp.Or(r.config.Track, r.config.Loop)) // where agents were told to note deviations
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (r *Session) learnt() error {
 	return nil
 }
 
-// turns finds the retries of a run that passed with a panel's advice.
+// turns returns the retries of a run that passed with a panel's advice.
 func turns(events []scheduler.Event, run string, s *scheduler.State) []learn.Turn {
 	type task struct {
 		failed  runner.Result
@@ -102,7 +102,7 @@ func turns(events []scheduler.Event, run string, s *scheduler.State) []learn.Tur
 		switch b := e.Body.(type) {
 		case scheduler.RunStarted:
 			ours = b.Config.Run == run
-			clear(tasks) // a task of the same name is another one
+			clear(tasks) // tasks of another run with the same names are different tasks
 		case scheduler.CounselEnded:
 			of(b.Task).cause, of(b.Task).fix = b.Verdict.Analysis, b.Verdict.Fix
 		case scheduler.AttemptStarted:

@@ -11,11 +11,11 @@ import (
 	"wavex/scheduler"
 )
 
-// traceWait is how long the end of a run waits for a collector to take the last spans.
+// traceWait is how long the end of a run waits for a collector to accept the last spans.
 const traceWait = 5 * time.Second
 
-// trace makes traces of the run where the environment asks for them. What keeps them
-// from being made or sent is told, and changes nothing about the run.
+// trace makes traces of the run if the environment asks for them. It reports errors of making or
+// sending them; they do not affect the run.
 func (r *Session) trace(ctx context.Context, loop *scheduler.Loop) (done func(left bool)) {
 	yes, why := telemetry.Wanted(os.Getenv)
 	if why != "" {
@@ -32,7 +32,7 @@ func (r *Session) trace(ctx context.Context, loop *scheduler.Loop) (done func(le
 		fmt.Fprintln(r.opts.Err, "wavex: no traces:", err)
 		return func(bool) {}
 	}
-	// First, so that a span is there when its process is made ready.
+	// First in Views, so that a span exists before its process is prepared.
 	loop.Views = append([]scheduler.View{r.traces}, loop.Views...)
 	return func(left bool) {
 		if left {
@@ -46,7 +46,7 @@ func (r *Session) trace(ctx context.Context, loop *scheduler.Loop) (done func(le
 	}
 }
 
-// traced adds to an attempt's environment which span it is.
+// traced adds the identity of an attempt's span to its environment.
 func (r *Session) traced(env map[string]string, e scheduler.AttemptStarted) map[string]string {
 	if r.traces == nil {
 		return env

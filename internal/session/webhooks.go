@@ -7,10 +7,10 @@ import (
 	"wavex/internal/notify"
 )
 
-// This file tells webhooks of a run.
+// This file informs webhooks about a run.
 
-// notifier tells the webhooks; done waits for them, for a while, and says what was not
-// delivered. It changes no exit code: the run went as it went.
+// notifier returns a View that informs the webhooks. done waits for deliveries for a limited time
+// and reports those that failed. A failed delivery does not change the exit code.
 func (r *Session) notifier(ctx context.Context) (s *notify.Sender, done func(left bool)) {
 	if len(r.opts.Hooks) == 0 {
 		return nil, func(bool) {}
