@@ -11,7 +11,7 @@ import (
 	"wavex/scheduler"
 )
 
-// A worktree that could not be given back is given back later, at the latest in the end.
+// A worktree that could not be released is released later, at the latest at the end.
 func TestReleaseIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	dir := roomtest.Repo(t, roomtest.Files{"x": "x\n"})

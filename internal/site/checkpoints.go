@@ -14,16 +14,16 @@ import (
 	"wavex/scheduler"
 )
 
-// This file makes checkpoints around tasks that are hard to undo (LEDGER S2-23), where
-// tasks share the project directory. In worktrees each task's work is a commit anyway.
+// This file makes checkpoints around tasks that are hard to undo, if tasks share the project
+// directory. In worktrees each task's work is a commit anyway.
 
-// lasting bounds a checkpoint that is made although the run is being stopped.
+// lasting limits the time of a checkpoint that is made while the run is being stopped.
 const lasting = time.Minute
 
-// hard tells whether a task is to have checkpoints.
+// hard reports whether a task needs checkpoints.
 func hard(t *plan.Task) bool { return t.Reversibility == "2B" || t.Reversibility == "1" }
 
-// hasHard tells whether any task is.
+// hasHard reports whether any task of p needs checkpoints.
 func hasHard(p *plan.Plan) bool {
 	for i := range p.Tasks {
 		if hard(&p.Tasks[i]) {
@@ -33,10 +33,10 @@ func hasHard(p *plan.Plan) bool {
 	return false
 }
 
-// Checkpoints puts checkpoints around the attempts of a loop that was wired and has its
-// Request, where the plan needs them or comes to need them by a task that joins it, and
-// there is a repository; that there is none is told to warn, from any goroutine. seal makes
-// the last one, at the end of the run.
+// Checkpoints adds checkpoints around the attempts of a loop that was wired and has its Request. It
+// makes them if the plan needs them, or a task that joins needs them, and there is a repository. If
+// there is none it calls warn, from any goroutine. seal makes the last checkpoint, at the end of
+// the run.
 func (t *Site) Checkpoints(ctx context.Context, loop *scheduler.Loop, warn func(error)) (seal func()) {
 	if t.config.Isolation == scheduler.Isolated {
 		return func() {}
@@ -44,7 +44,7 @@ func (t *Site) Checkpoints(ctx context.Context, loop *scheduler.Loop, warn func(
 	p := &pointed{Runner: loop.Runner, config: t.config, warn: warn, due: map[string]due{}}
 	if p.see(loop.State.Plan); p.hard {
 		p.whole = true
-		_, _ = p.open(ctx) // who attempts anything asks again where the run is being stopped
+		_, _ = p.open(ctx) // Attempt opens them again if this fails because the run stops
 	}
 	request := loop.Request
 	loop.Request = func(s *scheduler.State, i int, e scheduler.AttemptStarted) (runner.Request, error) {
@@ -59,40 +59,40 @@ func (t *Site) Checkpoints(ctx context.Context, loop *scheduler.Loop, warn func(
 	}
 }
 
-// pointed is a runner that makes checkpoints before and after what the inner one does.
+// pointed is a Runner that makes checkpoints before and after the attempts of its inner Runner.
 type pointed struct {
 	scheduler.Runner
 	config scheduler.Config
 	warn   func(error)
 
-	// For the loop's goroutine.
-	plan *plan.Plan // that hard was found out of
+	// For the loop's goroutine only.
+	plan *plan.Plan // the plan that hard was computed from
 	hard bool
 
 	mu  sync.Mutex
-	due map[string]due // by task: of attempts that are about to begin
+	due map[string]due // of attempts that are about to begin, by task
 
 	opening sync.Mutex
-	opened  bool // or found out that it cannot be
+	opened  bool // also if it failed
 	points  *workspace.Points
-	whole   bool // from the begin of the run on
+	whole   bool // since the beginning of the run
 }
 
-// due is what is to be kept around an attempt.
+// due lists the checkpoints that an attempt needs.
 type due struct {
-	wave int  // that the task is in; 0: none is asked for
-	hard bool // the task itself
+	wave int  // the task's wave; 0: no checkpoint of a wave
+	hard bool // the task itself needs checkpoints
 }
 
-// see finds out whether a plan, which may have grown, has tasks that are hard to undo.
+// see computes whether a plan, which may have grown, has tasks that are hard to undo.
 func (p *pointed) see(now *plan.Plan) {
 	if p.plan != now {
 		p.plan, p.hard = now, hasHard(now)
 	}
 }
 
-// note takes down what the attempt at task i is to be kept from. It is called by the loop's
-// goroutine: the state knows tasks that have joined the run, and their waves.
+// note records the checkpoints that the attempt at task i needs. The loop's goroutine calls it,
+// because its state has the tasks that joined the run, and their waves.
 func (p *pointed) note(s *scheduler.State, i int) {
 	if p.see(s.Plan); !p.hard {
 		return
@@ -108,7 +108,7 @@ func (p *pointed) note(s *scheduler.State, i int) {
 	p.due[s.Plan.Tasks[i].ID] = d
 }
 
-// open opens the checkpoints, once; nil where there is no repository, which was told then.
+// open opens the checkpoints, once. It returns nil without a repository, after one warning.
 func (p *pointed) open(ctx context.Context) (*workspace.Points, error) {
 	p.opening.Lock()
 	defer p.opening.Unlock()
@@ -131,14 +131,14 @@ func (p *pointed) open(ctx context.Context) (*workspace.Points, error) {
 	return points, nil
 }
 
-// made are the checkpoints, nil where none were opened.
+// made returns the checkpoints, or nil if they were not opened.
 func (p *pointed) made() *workspace.Points {
 	p.opening.Lock()
 	defer p.opening.Unlock()
 	return p.points
 }
 
-// Attempt makes no attempt when its checkpoint cannot be made.
+// Attempt fails the attempt if its checkpoint cannot be made.
 func (p *pointed) Attempt(ctx context.Context, req runner.Request) runner.Result {
 	p.mu.Lock()
 	d, asked := p.due[req.Task]
@@ -172,7 +172,7 @@ func (p *pointed) Attempt(ctx context.Context, req runner.Request) runner.Result
 
 var errLong = errors.New("the checkpoint took too long")
 
-// keep makes a checkpoint of what is done, also when the run is being stopped.
+// keep makes a checkpoint of finished work, even if the run is being stopped.
 func (p *pointed) keep(ctx context.Context, point func(context.Context) error) {
 	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), lasting, errLong)
 	defer cancel()

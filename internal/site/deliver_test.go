@@ -13,7 +13,7 @@ import (
 	"wavex/scheduler"
 )
 
-// done is the record of a run of which some tasks are completed.
+// done returns the record of a run with some completed tasks.
 func done(b *bed, c scheduler.Config, tasks ...string) []scheduler.Body {
 	out := []scheduler.Body{scheduler.RunStarted{Config: c, Plan: b.plan.Path, Tasks: len(b.plan.Tasks)}}
 	for _, id := range tasks {
@@ -25,7 +25,7 @@ func done(b *bed, c scheduler.Config, tasks ...string) []scheduler.Body {
 	return out
 }
 
-// integrated is a run whose pair of tasks is done and put together.
+// integrated returns a run whose two tasks are done and integrated.
 func integrated(t *testing.T) *bed {
 	t.Helper()
 	dir := roomtest.Repo(t, roomtest.Files{"x": "x\n"})
@@ -40,23 +40,23 @@ func integrated(t *testing.T) *bed {
 	return b
 }
 
-// deliver hands the work over.
+// deliver delivers the work.
 func (b *bed) deliver(how string, complete bool) (scheduler.DeliveryEnded, error) {
 	b.config.Deliver = how
 	return b.Deliver(b.Context(), complete)
 }
 
-// However it is handed over, and whatever is in the way, the work has a name, and what the
-// user has not committed stays.
+// For every kind of delivery and every obstacle, the work has a ref, and the user's uncommitted
+// changes stay.
 func TestDeliver(t *testing.T) {
 	t.Parallel()
 	b := integrated(t)
 	tip := strings.TrimSpace(roomtest.Git(t, b.dir, "rev-parse", "refs/wavex/r-1.run/tip"))
 	patch, take := filepath.Join(t.TempDir(), "work.patch"), "git merge --ff-only wavex/r-1"
 	for _, c := range []struct {
-		how, user string // user: what x has
+		how, user string // user: the content of x
 		complete  bool
-		want      scheduler.DeliveryEnded // Why: what it contains; Commit is the tip
+		want      scheduler.DeliveryEnded // Why: a part of it; Commit: the tip
 	}{
 		{"", "x\n", false, scheduler.DeliveryEnded{How: "branch", Ref: "wavex/r-1", Command: take, Why: "the run is not complete"}},
 		{"", "mine\n", true, scheduler.DeliveryEnded{How: "branch", Ref: "wavex/r-1", Command: take, Why: "not committed: x"}},
@@ -90,9 +90,8 @@ func body(t *testing.T, dir string) string {
 	return string(text)
 }
 
-// A pull request says how the run stands: one that was not let through is not complete,
-// although its tasks are. The body replaces a link and follows none; what cannot be told
-// of is not handed over.
+// The pull request shows the run's status: a run that was refused is not complete, although its
+// tasks are. The body replaces a link and follows none. Without a body there is no delivery.
 func TestPullRequest(t *testing.T) {
 	t.Parallel()
 	b := integrated(t)
@@ -103,7 +102,7 @@ func TestPullRequest(t *testing.T) {
 		complete bool
 		want     string
 	}{{false, "**incomplete: 2 of 2 tasks completed"}, {true, "**complete: 2 of 2 tasks completed"}} {
-		_ = os.Remove(at) // the first time there is none
+		_ = os.Remove(at) // it does not exist the first time
 		roomtest.Must(t, os.MkdirAll(filepath.Dir(at), 0o755))
 		roomtest.Must(t, os.Symlink(precious, at))
 		_, err := b.deliver("pr", c.complete)
@@ -135,7 +134,7 @@ func TestPullRequest(t *testing.T) {
 	}
 }
 
-// Nothing that is secret gets into what others will read.
+// No secret is in the texts that others will read.
 func TestSecretsAreNotHandedOver(t *testing.T) {
 	t.Setenv("SITE_TEST_TOKEN", "a-very-secret-value-1")
 	dir := roomtest.Repo(t, roomtest.Files{"x": "x\n"})
@@ -159,7 +158,7 @@ func TestSecretsAreNotHandedOver(t *testing.T) {
 	}
 }
 
-// Between sessions the work of a run is handed over again; what is refused leaves nothing.
+// The work of a run can be delivered again between sessions. A refused delivery leaves nothing.
 func TestDeliverBetweenSessions(t *testing.T) {
 	t.Parallel()
 	b := integrated(t)

@@ -1,5 +1,5 @@
-// Package site is where a run's attempts work and what becomes of their work, as the
-// scheduler sees it: it puts the workspace and the checkpoints between the loop and the
-// runner, brings the work of a wave together, and hands it over, also between sessions.
-// What trees, commits and merges are is package workspace's; when, the scheduler's.
+// Package site provides the scheduler's view of the directories in which a run's attempts work: it
+// puts the workspace and the checkpoints between the loop and the runner, integrates the work of a
+// wave, and delivers it, also between sessions. Package workspace implements trees, commits and
+// merges; the scheduler decides when to use them.
 package site

@@ -13,12 +13,12 @@ import (
 	"wavex/scheduler"
 )
 
-// asked is a loop's Request that says no more than it must.
+// asked is a loop's Request with the minimum of fields.
 func (b *bed) asked(s *scheduler.State, i int, e scheduler.AttemptStarted) (runner.Request, error) {
 	return runner.Request{Run: "r-1", Task: s.Plan.Tasks[i].ID, Attempt: e.Attempt, Dir: b.dir}, nil
 }
 
-// begin makes an attempt that the loop has asked for.
+// begin makes an attempt as the loop requests it.
 func (b *bed) begin(task string) runner.Result {
 	b.Helper()
 	i, ok := b.loop.State.Index(task)
@@ -30,14 +30,14 @@ func (b *bed) begin(task string) runner.Result {
 	return b.loop.Runner.Attempt(b.Context(), req)
 }
 
-// Each attempt has the checkpoints of its own wave and task, also where it joined the run,
-// and where nothing was hard to undo before.
+// Each attempt has the checkpoints of its own wave and task, even if the task joined the run or is
+// the first that is hard to undo.
 func TestCheckpointsOfWhoJoined(t *testing.T) {
 	t.Parallel()
 	const hard, easy = `{"tasks":[{"id":"a","subject":"a","reversibility":"2B"}]}`, `{"tasks":[{"id":"a","subject":"a"}]}`
 	for name, c := range map[string]struct {
 		plan, schedule string
-		joins          string // "easy" or "hard" ones, b and c, each in a wave of its own
+		joins          string // "easy" or "hard" tasks, b and c, each in a wave of its own
 		want           string
 	}{
 		"nothing hard":   {easy, "waves", "easy", ""},
@@ -45,7 +45,7 @@ func TestCheckpointsOfWhoJoined(t *testing.T) {
 		"a hard one":     {hard, "waves", "easy hard", "end task/a/after task/a/before task/c/after task/c/before wave/1 wave/2 wave/3"},
 		"the first hard": {easy, "waves", "hard", "end task/b/after task/b/before wave/2"},
 		"eager":          {hard, "eager", "easy", "end task/a/after task/a/before wave/1"},
-		// Of a run that has begun there is no state from before it.
+		// For a run that has already begun there is no checkpoint from before it.
 		"eager, the first hard": {easy, "eager", "hard", "end task/b/after task/b/before"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -71,7 +71,7 @@ func TestCheckpointsOfWhoJoined(t *testing.T) {
 			if strings.Join(got, " ") != c.want {
 				t.Errorf("checkpoints %q, want %q", got, c.want)
 			}
-			// That of a wave holds what the tasks before it have left.
+			// The checkpoint of a wave has the files of the tasks before it.
 			if slices.Contains(got, "wave/2") {
 				if files := strings.Fields(roomtest.Git(t, dir, "ls-tree", "--name-only", below+"wave/2")); !slices.Equal(files, []string{".gitignore", "a"}) {
 					t.Errorf("the checkpoint of wave 2 holds %q", files)
@@ -81,7 +81,7 @@ func TestCheckpointsOfWhoJoined(t *testing.T) {
 	}
 }
 
-// Where there is no repository a run that needs checkpoints says so once, and goes on.
+// Without a repository a run that needs checkpoints warns once, and continues.
 func TestNoCheckpoints(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -23,8 +23,8 @@ import (
 	"wavex/scheduler"
 )
 
-// Site is the workspace of a run as the scheduler sees it: its Runner, its Integrator,
-// and a View that is told which tasks are given up.
+// Site is the workspace of a run as the scheduler sees it: its Runner, its Integrator, and a View
+// that learns which tasks have failed.
 type Site struct {
 	plan   *plan.Plan
 	config scheduler.Config
@@ -33,11 +33,11 @@ type Site struct {
 
 	mu     sync.Mutex
 	now    *plan.Plan // with the tasks that joined it
-	failed []string   // given up, and not released yet
+	failed []string   // failed tasks that are not released yet
 }
 
-// Open opens the workspace of a run of p. Where attempts work is settled by it, see Mode,
-// and told to say when that is not as ever. The error is a *refuse.BlockedError.
+// Open opens the workspace of a run of p. It chooses where attempts work, see Mode, and calls say
+// if that differs from the default. The error is a *refuse.BlockedError.
 func Open(ctx context.Context, p *plan.Plan, c scheduler.Config, say func(string)) (*Site, error) {
 	t := &Site{plan: p, config: c, now: p}
 	o := options(p, c)
@@ -47,53 +47,53 @@ func Open(ctx context.Context, p *plan.Plan, c scheduler.Config, say func(string
 		return nil, refuse.Blocked(err)
 	}
 	t.space, t.config.Isolation = space, space.Mode()
-	// That one task at a time works in the directory as ever needs no words.
+	// One task at a time in the project directory is the default: print nothing.
 	if o.Mode != workspace.Shared && (space.Mode() != workspace.Shared || o.Width > 1) {
 		say(fmt.Sprintf("isolation %s: %s", space.Mode(), space.Why()))
 	}
 	return t, nil
 }
 
-// Mode is where attempts work: workspace.Shared or workspace.Worktree.
+// Mode returns where attempts work: workspace.Shared or workspace.Worktree.
 func (t *Site) Mode() string { return t.space.Mode() }
 
-// Head is the commit that the project's checkout was at when Open looked at it, "" where it
-// has none or there is no checkout. known is false where Open had no reason to look.
+// Head returns the commit that the project's checkout was at when Open read it, or "" if there is
+// no commit or no checkout. known is false if Open did not read the checkout.
 func (t *Site) Head() (commit string, known bool) { return t.space.Head() }
 
-// Place is where an attempt at a task works or has worked, and the commit that its work
-// is told against; dir and "" where tasks share dir.
+// Place returns the directory in which an attempt at a task works or has worked, and the commit
+// that its work is compared with. It returns dir and "" if tasks share dir.
 func (t *Site) Place(task, dir string) (at, base string) { return t.space.Place(task, dir) }
 
-// Standing calls use with a directory that holds the work as it stands together: the
-// project's own, or, where tasks work in trees, one of the integrated tree.
+// Standing calls use with a directory that has the combined work: the project's own, or, if tasks
+// work in trees, a checkout of the integrated tree.
 func (t *Site) Standing(ctx context.Context, use func(dir string) error) error {
 	return t.space.Standing(ctx, use)
 }
 
-// Slot is what everything that runs in a slot finds in its environment; leave gives up what
-// was left in its folder for temporary files.
+// Slot returns the environment of everything that runs in a slot. leave empties its folder for
+// temporary files.
 func (t *Site) Slot(n int) (env map[string]string, leave func()) { return t.space.Slot(n) }
 
-// Span is what a wave, or with 0 the run, has integrated: from one commit to another.
+// Span returns the commits before and after the work of a wave, or with 0 of the run.
 func (t *Site) Span(ctx context.Context, wave int) (from, to string, err error) {
 	return t.space.Span(ctx, wave)
 }
 
-// Close gives the worktrees back. Nothing of a task is lost by a failure here: its work is
-// on its branch.
+// Close releases the worktrees. An error loses no work, since each task's work is on its branch.
 func (t *Site) Close(ctx context.Context) error {
 	return errors.Join(t.release(ctx), t.space.Close(ctx))
 }
 
-// subject is what a task's commit is called, also of a task that joined the plan.
+// subject returns the subject of a task's commit, also for a task that joined the plan.
 func (t *Site) subject(id string) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return subject(t.now, id)
 }
 
-// subject is what the commit of a task of p is called. Others will read it.
+// subject returns the subject of the commit of a task of p. It is redacted, because others will
+// read it.
 func subject(p *plan.Plan, id string) string {
 	if i, ok := p.Lookup(id); ok && p.Tasks[i].Subject != "" {
 		return clean(p.Tasks[i].Subject)
@@ -101,10 +101,10 @@ func subject(p *plan.Plan, id string) string {
 	return "Task " + id
 }
 
-// clean takes the secrets of wavex's environment out of a text that leaves the machine.
+// clean removes the secrets of wavex's environment from a text that leaves the machine.
 func clean(text string) string { return secret.New(os.Environ()).String(text) }
 
-// options are those of a run's workspace.
+// options returns the options of a run's workspace.
 func options(p *plan.Plan, c scheduler.Config) workspace.Options {
 	width := 0
 	waves, of := p.Waves()
@@ -114,7 +114,7 @@ func options(p *plan.Plan, c scheduler.Config) workspace.Options {
 		width = max(width, sizes[w])
 	}
 	if c.Isolation == "" {
-		c.Isolation = workspace.Shared // a run of a wavex that knew no other
+		c.Isolation = workspace.Shared // a run of a wavex without isolation
 	}
 	return workspace.Options{
 		Project: c.Dir, Loop: c.Loop, Run: c.Run, Mode: c.Isolation, Width: width,
@@ -125,7 +125,7 @@ func options(p *plan.Plan, c scheduler.Config) workspace.Options {
 	}
 }
 
-// promised lists what tasks are to write, relative to the project.
+// promised returns the files that tasks will write, relative to the project.
 func promised(p *plan.Plan) []string {
 	var out []string
 	for i := range p.Tasks {
@@ -147,7 +147,7 @@ func (t *Site) Wire(loop *scheduler.Loop) {
 	}
 }
 
-// Event notes what joins the plan and who is given up. It is called by the loop's goroutine.
+// Event records tasks that join the plan and tasks that fail. The loop's goroutine calls it.
 func (t *Site) Event(e scheduler.Event, s *scheduler.State) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -166,7 +166,7 @@ func (t *Site) Event(e scheduler.Event, s *scheduler.State) {
 	}
 }
 
-// release gives the worktrees of failed tasks to others; what they left is kept below
+// release releases the worktrees of failed tasks for others; their contents are kept below
 // refs/wavex.
 func (t *Site) release(ctx context.Context) error {
 	t.mu.Lock()
@@ -174,7 +174,7 @@ func (t *Site) release(ctx context.Context) error {
 	t.failed = nil
 	t.mu.Unlock()
 	var errs []error
-	var left []string // what could not be kept is tried again
+	var left []string // failed ones are tried again
 	for _, id := range ids {
 		if err := t.space.Release(ctx, id); err != nil {
 			errs, left = append(errs, err), append(left, id)
@@ -186,7 +186,7 @@ func (t *Site) release(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Attempt makes an attempt in a worktree, which may be that of a failed task.
+// Attempt makes an attempt in a worktree. Before that it releases those of failed tasks.
 func (t *Site) Attempt(ctx context.Context, req runner.Request) runner.Result {
 	if err := t.release(ctx); err != nil && context.Cause(ctx) == nil {
 		return runner.Result{Outcome: runner.Broken, Reason: "keeping what a failed task left: " + err.Error(), Session: req.Session, Contained: true}
@@ -194,7 +194,7 @@ func (t *Site) Attempt(ctx context.Context, req runner.Request) runner.Result {
 	return t.inner.Attempt(ctx, req)
 }
 
-// Integrate brings the work of a wave's tasks together and verifies the whole.
+// Integrate integrates the work of a wave's tasks and checks the combined tree.
 func (t *Site) Integrate(ctx context.Context, wave int, tasks []string) (scheduler.Integrated, error) {
 	t.mu.Lock()
 	now := t.now
@@ -221,8 +221,8 @@ func (t *Site) Integrate(ctx context.Context, wave int, tasks []string) (schedul
 	return out, nil
 }
 
-// expected is what must hold of a combined tree beyond its tasks' checks: the plan's criteria
-// where no task is left that could make them true, and mustNot always.
+// expected returns the conditions of a combined tree beyond its tasks' checks: mustNot always, and
+// the plan's criteria if no task remains that could make them true.
 func expected(p *plan.Plan, before map[string]bool, now []string) (criteria, mustNot []plan.Check) {
 	last := true
 	for i := range p.Tasks {
@@ -242,7 +242,7 @@ func expected(p *plan.Plan, before map[string]bool, now []string) (criteria, mus
 	return criteria, mustNot
 }
 
-// Deliver hands the integrated tree over.
+// Deliver delivers the integrated tree.
 func (t *Site) Deliver(ctx context.Context, complete bool) (scheduler.DeliveryEnded, error) {
 	how := t.config.Deliver
 	if how == "" {
@@ -260,7 +260,7 @@ func (t *Site) Deliver(ctx context.Context, complete bool) (scheduler.DeliveryEn
 	d, err := t.space.Deliver(ctx, how, complete)
 	var obstacle *workspace.Error
 	if errors.As(err, &obstacle) {
-		// It was asked for by name, and cannot be. The work has a name all the same.
+		// The requested delivery is not possible. The work still has a ref.
 		return scheduler.DeliveryEnded{How: "none", Ref: d.Ref, Commit: d.Commit, Command: d.Command, Why: obstacle.Error(), Failed: true}, nil
 	}
 	if err != nil {
@@ -269,16 +269,16 @@ func (t *Site) Deliver(ctx context.Context, complete bool) (scheduler.DeliveryEn
 	return scheduler.DeliveryEnded{How: d.How, Ref: d.Ref, Commit: d.Commit, Command: d.Command, Why: d.Why}, nil
 }
 
-// writeBody writes the report of a run as the body of its pull request. It reads the
-// journal, because the state belongs to the loop. complete says of a run that has not ended
-// that it is: with all its tasks completed it may still have been refused.
+// writeBody writes the report of a run as the body of its pull request. It reads the journal,
+// because the loop owns the state. For a run that has not ended, complete says that all its tasks
+// are completed and it was not refused.
 func writeBody(p *plan.Plan, c scheduler.Config, events []scheduler.Event, complete bool) error {
 	s := scheduler.NewState(p)
 	if err := s.Replay(events); err != nil {
 		return err
 	}
 	sum := report.Of(s, events)
-	if sum.Status == "running" { // but for this delivery it has ended
+	if sum.Status == "running" { // only this delivery is missing
 		sum.Status = "incomplete"
 		if complete {
 			sum.Status = "complete"
@@ -291,14 +291,14 @@ func writeBody(p *plan.Plan, c scheduler.Config, events []scheduler.Event, compl
 	return maybe.WriteFile(path, []byte(clean(sum.Markdown())), 0o644)
 }
 
-// Reattach opens the workspace of a past run of p with the configuration c, for between
-// sessions. The caller closes it.
+// Reattach opens the workspace of a past run of p with the configuration c, between sessions. The
+// caller must close it.
 func Reattach(ctx context.Context, p *plan.Plan, c scheduler.Config) (*workspace.Manager, error) {
 	return workspace.Reattach(ctx, options(p, c))
 }
 
-// Deliver hands over what a past run has integrated; complete says that the run is. It is
-// for between sessions.
+// Deliver delivers the integrated work of a past run, between sessions; complete says that the run
+// is complete.
 func Deliver(ctx context.Context, p *plan.Plan, c scheduler.Config, events []scheduler.Event, how string, complete bool) (d workspace.Delivery, err error) {
 	space, err := Reattach(ctx, p, c)
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { roomtest.Main(m) }
 
-// work is a runner whose attempts are a function in the directory that they are given.
+// work is a Runner that calls a function for the directory of the attempt.
 type work func(dir string, req runner.Request) error
 
 func (w work) Attempt(_ context.Context, req runner.Request) runner.Result {
@@ -51,7 +51,7 @@ func config(dir, isolation string) scheduler.Config {
 		Limits: budget.Limits{NoUSD: true, NoIterations: true}}
 }
 
-// opened is a site of a run of a plan in dir, whose attempts are w.
+// opened returns a site of a run of a plan in dir, with the attempts w.
 func opened(t *testing.T, dir, text string, c scheduler.Config, w work) *bed {
 	t.Helper()
 	p := roomtest.Plan(t, dir, text)
@@ -78,7 +78,7 @@ func (b *bed) tell(body scheduler.Body) {
 
 const pair = `{"name":"two","tasks":[{"id":"a","subject":"do a","verify":["test -e a"]},{"id":"b","subject":"do b"}]}`
 
-// Where attempts work is settled when a site is opened, and told where it is not as ever.
+// The mode is chosen when a site is opened, and printed if it is not the default.
 func TestOpen(t *testing.T) {
 	t.Parallel()
 	repo := func(t *testing.T) string { return roomtest.Repo(t, roomtest.Files{"x": "x\n"}) }
@@ -119,7 +119,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// What keeps a run from its place is a person's business, whatever it is.
+// Every reason why a run cannot have its workspace is a *refuse.BlockedError.
 func TestOpenRefuses(t *testing.T) {
 	t.Parallel()
 	for name, lay := range map[string]func(t *testing.T, c *scheduler.Config){
@@ -156,8 +156,7 @@ func TestOpenRefuses(t *testing.T) {
 	})
 }
 
-// The way of a wave: each task in a tree of its own, then all of them together, then
-// where the user is.
+// A wave: each task works in its own tree, the tasks are integrated, and the result is delivered.
 func TestWave(t *testing.T) {
 	t.Parallel()
 	dir := roomtest.Repo(t, roomtest.Files{"sub/x": "x\n"})
@@ -204,7 +203,8 @@ func TestWave(t *testing.T) {
 	}
 }
 
-// Who spoils the whole is named, and begins its next attempt on what is integrated.
+// A task that breaks the combined tree is named, and its next attempt begins on the integrated
+// work.
 func TestCulprit(t *testing.T) {
 	t.Parallel()
 	dir := roomtest.Repo(t, roomtest.Files{"x": "x\n"})
@@ -212,7 +212,7 @@ func TestCulprit(t *testing.T) {
 	b := opened(t, dir, `{"criteria":[{"text":"never b","verify":"test ! -e b"}],"mustNot":[{"text":"no core","verify":{"file":"core"}}],
 		"tasks":[{"id":"a","subject":"a"},{"id":"b","subject":"b"},{"id":"c","subject":"c"}]}`, config(dir, "auto"), func(dir string, req runner.Request) error {
 		if req.Task == "c" {
-			text, _ := os.ReadFile(filepath.Join(dir, "a")) // "" where there is none
+			text, _ := os.ReadFile(filepath.Join(dir, "a")) // "" if it does not exist
 			seen = string(text)
 			return os.WriteFile(filepath.Join(dir, "core"), nil, 0o644)
 		}
@@ -223,7 +223,7 @@ func TestCulprit(t *testing.T) {
 			t.Fatalf("%s: %+v", task, res)
 		}
 	}
-	// While a task is left that could make it true the criterion is not looked at.
+	// While a task remains that could make the criterion true, it is not checked.
 	got, err := b.Integrate(t.Context(), 1, []string{"b", "c"})
 	if err != nil || fmt.Sprint(got.Completed) != "[b]" || len(got.Culprits) != 1 || got.Culprits[0].Task != "c" || got.Culprits[0].Kind != workspace.Red {
 		t.Fatalf("%+v, %v", got, err)
@@ -236,7 +236,7 @@ func TestCulprit(t *testing.T) {
 	}
 }
 
-// expected: criteria when nothing is left that could make them true, mustNot always.
+// Criteria are expected if no task remains that could make them true, mustNot always.
 func TestExpected(t *testing.T) {
 	t.Parallel()
 	p := roomtest.Plan(t, ".", `{"criteria":["nice",{"text":"c","verify":"c"}],"mustNot":[{"text":"m","verify":"m"},"rude"],"tasks":[{"id":"a","subject":"a"},{"id":"b","subject":"b"}]}`)
@@ -271,8 +271,8 @@ func TestPromised(t *testing.T) {
 	}
 }
 
-// A task that joins while the run goes on is integrated as the others are, under its own
-// name, and the criteria wait for it.
+// A task that joins during the run is integrated like the others, under its own name, and the
+// criteria wait for it.
 func TestJoined(t *testing.T) {
 	t.Parallel()
 	dir := roomtest.Repo(t, roomtest.Files{"x": "x\n"})
@@ -294,8 +294,8 @@ func TestJoined(t *testing.T) {
 	}
 }
 
-// What a failed task left is kept, and its tree serves another one; also that of a task
-// that failed when the wave was put together. Events come while attempts are made.
+// The work of a failed task is kept, and another task uses its tree, even if the task failed in the
+// integration. Events arrive during attempts.
 func TestReleased(t *testing.T) {
 	t.Parallel()
 	dir := roomtest.Repo(t, roomtest.Files{"x": "x\n"})
@@ -336,7 +336,7 @@ func TestReleased(t *testing.T) {
 	}
 }
 
-// kept is what there is of a file in all that a task left.
+// kept returns the versions of a file in everything that a task left.
 func kept(t *testing.T, dir, task string) (all string) {
 	t.Helper()
 	for _, ref := range strings.Fields(roomtest.Git(t, dir, "for-each-ref", "--format=%(refname)", "refs/wavex/r-1.kept/"+task+"/")) {
