@@ -21,23 +21,23 @@ import (
 	"wavex/scheduler"
 )
 
-// maxChanges bounds, in bytes, what is read of each source of a diff; the panel cuts
-// it to its own measure.
+// maxChanges is the number of bytes that are read of each source of a diff. The panel shortens the
+// diff further.
 const maxChanges = 64 << 10
 
-// maxNames bounds, in bytes, what is read of a list of files.
+// maxNames is the number of bytes that are read of a list of files.
 const maxNames = 4 << 20
 
-// since is what the state of a directory is told against.
+// since is the state that a directory is compared with.
 type since struct {
 	dir   string
-	base  string            // a commit; "": what env says, else HEAD
-	env   map[string]string // compares with how the directory was before the run
-	large []string          // untracked files that were there, contents unknown
+	base  string            // a commit; "": the state that env selects, else HEAD
+	env   map[string]string // variables that make git compare with the directory before the run
+	large []string          // untracked files that existed before, of unknown contents
 }
 
-// since compares with how the project was before the run, the user's uncommitted changes
-// included; where that is not known, with the commit that it was at.
+// since returns the state of the project before the run, including the user's uncommitted changes.
+// If that is unknown, it returns the commit that the project was at.
 func (h *Hearing) since(dir string) since {
 	if b, ok := workspace.Remembered(beforeDir(h.o.Config)); ok && h.o.Config.Isolation != scheduler.Isolated {
 		return since{dir: dir, env: b.Env, large: b.Large}
@@ -45,12 +45,12 @@ func (h *Hearing) since(dir string) since {
 	return since{dir: dir, base: cmp.Or(h.o.Config.Base, "HEAD")}
 }
 
-// beforeDir is where it is kept how the project was before a run.
+// beforeDir returns the folder that records the state of the project before a run.
 func beforeDir(c scheduler.Config) string { return filepath.Join(c.Loop, "runs", c.Run, "before") }
 
-// Remember keeps how the directory that tasks share is before a run of p, for reviewers
-// and panels: they judge what tasks did, not what the user had not committed yet. That it
-// cannot be kept is for people to know.
+// Remember records the state of a shared directory before a run of p, for reviewers and panels:
+// they judge the work of tasks, not the user's uncommitted changes. The caller should report an
+// error to people.
 func Remember(ctx context.Context, p *plan.Plan, c scheduler.Config) error {
 	if c.Isolation == scheduler.Isolated || !agent.Needed(p) || c.Base == "" && !inCheckout(ctx, c.Dir) {
 		return nil
@@ -58,24 +58,24 @@ func Remember(ctx context.Context, p *plan.Plan, c scheduler.Config) error {
 	return workspace.Remember(ctx, c.Dir, beforeDir(c), os.Environ())
 }
 
-// Base is the commit that a project directory is at, or "".
+// Base returns the commit that a project directory is at, or "".
 func Base(ctx context.Context, dir string) string {
-	at, _ := git(ctx, maxNames, dir, nil, "rev-parse", "--verify", "--quiet", "HEAD^{commit}") // no repository, or no commit
+	at, _ := git(ctx, maxNames, dir, nil, "rev-parse", "--verify", "--quiet", "HEAD^{commit}") // an error: no repository, or no commit
 	return strings.TrimSpace(at)
 }
 
 func inCheckout(ctx context.Context, dir string) bool {
-	is, _ := git(ctx, maxNames, dir, nil, "rev-parse", "--is-inside-work-tree") // no repository
+	is, _ := git(ctx, maxNames, dir, nil, "rev-parse", "--is-inside-work-tree") // an error: no repository
 	return strings.TrimSpace(is) == "true"
 }
 
-// diff gives git's diff of the directory, in paths of the directory, whatever the user
-// has told git of how diffs are to look.
+// diff returns git's diff of the directory, with paths relative to it, whatever the user's
+// configuration of diffs is.
 func (s since) diff(ctx context.Context, args ...string) (string, error) {
 	return git(ctx, maxChanges, s.dir, s.env, s.args([]string{"--src-prefix=a/", "--dst-prefix=b/"}, args)...)
 }
 
-// differ lists the files that diff tells of.
+// differ returns the files that diff shows.
 func (s since) differ(ctx context.Context, args ...string) ([]string, error) {
 	out, err := git(ctx, maxNames, s.dir, s.env, s.args([]string{"--name-only", "-z"}, args)...)
 	return names(out), err
@@ -89,9 +89,9 @@ func (s since) args(how, args []string) []string {
 	return append(cmd, args...)
 }
 
-// changes tells what the declared files look like now, and in full where git does not know
-// them. It is for people and experts to read, not to apply. With an error it is what
-// could be had.
+// changes returns the diff of the declared files, and the full text of those that git does not
+// know. It is for people and experts to read, and cannot be applied. With an error it returns the
+// part that it could read.
 func (s since) changes(ctx context.Context, files []string) (string, error) {
 	if len(files) == 0 {
 		return "", nil
@@ -120,7 +120,7 @@ func (s since) changes(ctx context.Context, files []string) (string, error) {
 	return b.String(), err
 }
 
-// show adds a file that git does not know; false says that there is no room for more.
+// show appends a file that git does not know. It returns false if there is no room for more.
 func show(b *strings.Builder, file, text string) bool {
 	if b.Len() > 2*maxChanges {
 		b.WriteString("and further new files\n")
@@ -130,7 +130,7 @@ func show(b *strings.Builder, file, text string) bool {
 	return true
 }
 
-// names splits what git ended by NULs; the last name may have been cut off.
+// names splits git's NUL-terminated output. It drops a last name without NUL, which may be cut off.
 func names(out string) []string {
 	end := strings.LastIndexByte(out, 0)
 	if end < 0 {
@@ -139,14 +139,15 @@ func names(out string) []string {
 	return strings.Split(out[:end], "\x00")
 }
 
-// git gives the begin of what a read-only git command prints. env is added to ours.
+// git returns the first most bytes of the output of a read-only git command. env is added to
+// wavex's environment.
 func git(ctx context.Context, most int, dir string, env map[string]string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, gitWait, errLong)
 	defer cancel()
 	if err := context.Cause(ctx); err != nil {
 		return "", err
 	}
-	// What git warns of on its standard error is no part of the answer.
+	// Keep git's warnings on standard error out of the answer.
 	said := &bounded{left: 1 << 10}
 	p, err := proc.Start(proc.Spec{Argv: append([]string{"git", "--no-optional-locks", "-c", "core.quotePath=false", "-c", "core.fsmonitor=false"}, args...),
 		Dir: dir, Env: proc.Environ(os.Environ(), env), Stderr: said})
@@ -157,7 +158,7 @@ func git(ctx context.Context, most int, dir string, env map[string]string, args 
 	whole := make(chan struct{})
 	go func() {
 		defer close(whole)
-		_, _ = io.Copy(out, p.Stdout) // an error is the end of it: the exit code tells
+		_, _ = io.Copy(out, p.Stdout) // the exit code reports a failure
 	}()
 	select {
 	case <-p.Done():
@@ -175,12 +176,12 @@ func git(ctx context.Context, most int, dir string, env map[string]string, args 
 	return "", fmt.Errorf("git %s: exit code %d: %s", args[0], exit.Code, verify.OneLine(said.b.String(), 300))
 }
 
-// gitWait bounds one git command.
+// gitWait limits the time of one git command.
 const gitWait = 10 * time.Second
 
 var errLong = errors.New("git took too long")
 
-// bounded keeps the first bytes and takes the rest without keeping them.
+// bounded is a Writer that keeps the first bytes and discards the rest.
 type bounded struct {
 	b    bytes.Buffer
 	left int

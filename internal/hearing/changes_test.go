@@ -24,7 +24,7 @@ func TestBase(t *testing.T) {
 			t.Errorf("without a commit it is %q", got)
 		}
 	}
-	// Git warns of a branch of that name, and the warning is no commit.
+	// Git warns about a branch named HEAD; the warning is not taken for a commit.
 	dir := roomtest.Repo(t, roomtest.Files{"a": "a"})
 	want := Base(t.Context(), dir)
 	roomtest.Git(t, dir, "update-ref", "refs/heads/HEAD", "HEAD")
@@ -33,7 +33,7 @@ func TestBase(t *testing.T) {
 	}
 }
 
-// What is shown of declared files: how they differ, or what is in them; never more.
+// The changes of declared files are a diff or the contents, and of no other file.
 func TestChanges(t *testing.T) {
 	t.Parallel()
 	base := roomtest.Files{"pkg/a.go": "package pkg\n", "same.go": "same\n", "i.tsx": "i\n", "gone": "gone\n"}
@@ -77,7 +77,7 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// Links are told of and not followed: experts see no file from outside of the project.
+// Links are shown and not followed, so experts see no file outside the project.
 func TestChangesFollowNoLink(t *testing.T) {
 	t.Parallel()
 	outside := t.TempDir()
@@ -101,7 +101,7 @@ func TestChangesWithoutGit(t *testing.T) {
 	}
 }
 
-// However many files and however large, what is kept of them is bounded.
+// For any number and size of files the result is bounded.
 func TestChangesAreBounded(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -117,7 +117,7 @@ func TestChangesAreBounded(t *testing.T) {
 	}
 }
 
-// That git cannot tell what was changed is not that nothing was.
+// If git cannot show the changes, that is an error, not an empty result.
 func TestDiffTellsFailures(t *testing.T) {
 	t.Parallel()
 	dir := roomtest.Repo(t, roomtest.Files{"a": "a"})
@@ -134,13 +134,13 @@ func TestDiffTellsFailures(t *testing.T) {
 
 const onePlan = `{"tasks":[{"id":"a","subject":"do a","files":[{"path":"a.go"}]}]}`
 
-// The whole is all that differs, in paths of the project, without what is wavex's own.
+// whole has all changes, with paths of the project, without wavex's own files.
 func TestWhole(t *testing.T) {
 	t.Parallel()
 	top := roomtest.Repo(t, roomtest.Files{"sub/old.go": "old\n", "sub/plan.json": "{}\n", "other/x": "x\n", "sub/.gitignore": "out/\n"})
 	dir := filepath.Join(top, "sub")
 	h, _ := heard(t, dir, onePlan, nil)
-	for _, config := range []string{"diff.noprefix", "diff.mnemonicPrefix"} { // as users like them
+	for _, config := range []string{"diff.noprefix", "diff.mnemonicPrefix"} { // popular settings of users
 		roomtest.Git(t, top, "config", config, "true")
 	}
 	roomtest.Files{"old.go": "other\n", "plan.json": `{"name":"mine"}`, "é new.go": "fresh\n", ".loop/state.json": "own", ".loop.bak-1/x": "own",
@@ -167,7 +167,7 @@ func TestWhole(t *testing.T) {
 	}
 }
 
-// What the user had not committed is not the tasks' work.
+// The user's uncommitted changes are not the tasks' work.
 func TestRemembered(t *testing.T) {
 	t.Parallel()
 	dir := roomtest.Repo(t, roomtest.Files{"a.go": "one\n"})
@@ -179,7 +179,7 @@ func TestRemembered(t *testing.T) {
 	if err != nil || fmt.Sprint(changed) != "[a.go its.go]" || strings.Contains(got, "+two") || !strings.Contains(got, "+three") || strings.Contains(got, "mine") {
 		t.Errorf("%q, %v:\n%s", changed, err, got)
 	}
-	// Where tasks have trees of their own, and where no agent works, nothing is kept.
+	// If tasks have trees of their own, or no agent works, nothing is recorded.
 	for name, f := range map[string]func(c *scheduler.Config) string{
 		"isolated": func(c *scheduler.Config) string { c.Isolation = scheduler.Isolated; return onePlan },
 		"commands": func(*scheduler.Config) string { return `{"tasks":[{"id":"a","command":"true"}]}` },
@@ -197,7 +197,7 @@ func TestRemembered(t *testing.T) {
 	}
 }
 
-// What git ended is a name, and what was cut off is none.
+// A name ends with NUL; a name that was cut off is dropped.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	name := rapid.StringMatching(`[a-z\n "/é]{1,8}`)

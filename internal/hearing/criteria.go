@@ -22,26 +22,26 @@ import (
 	"wavex/scheduler"
 )
 
-// This file verifies criteria: those with a check by running it, those in prose by a
-// judge whose quotes are looked up. What nothing shows stays an assumption.
+// This file verifies criteria. It runs the check of a criterion that has one. For the others it
+// asks a judge, and looks up the judge's quotes. A criterion without evidence stays an assumption.
 
-// item is a criterion with what it takes to verify it.
+// item is a criterion and the data for its verification.
 type item struct {
 	scheduler.Criterion
 	check *plan.Check
 	dir   string // of the check, relative to the project
 	prose bool   // a judge may be asked
-	mean  bool   // the plan calls what its command prints a measurement
+	mean  bool   // the plan calls the output of its command a measurement
 }
 
-// looked is a check and the directory that it was made in.
+// looked is a check and the directory in which it ran.
 type looked struct {
 	dir   string
 	check plan.Check
 }
 
-// verification prepares a verification of all criteria, or of some, and of checks that are
-// made again. It is called by the loop's goroutine; what it returns is not.
+// verification returns a function that verifies the criteria of e and makes its rechecks. The
+// loop's goroutine calls verification; the returned function runs in another goroutine.
 func (h *Hearing) verification(s *scheduler.State, e scheduler.CriteriaStarted) func(ctx context.Context, more func() bool) (scheduler.Verification, error) {
 	items := make([]item, 0, len(s.Criteria))
 	for _, k := range s.Criteria {
@@ -65,7 +65,7 @@ func (h *Hearing) verification(s *scheduler.State, e scheduler.CriteriaStarted) 
 	list := rechecks(s, e)
 	return func(ctx context.Context, more func() bool) (out scheduler.Verification, err error) {
 		err = h.standing(ctx, true, func(dir string) {
-			made := map[looked]verify.Evidence{} // equal checks are made once
+			made := map[looked]verify.Evidence{} // each check runs once
 			for i := range items {
 				if items[i].check != nil {
 					h.run(ctx, dir, &items[i], made)
@@ -86,18 +86,19 @@ func (h *Hearing) verification(s *scheduler.State, e scheduler.CriteriaStarted) 
 	}
 }
 
-// run obtains evidence by a criterion's own check, and notes it in made.
+// run runs a criterion's own check, and stores the evidence in made.
 func (h *Hearing) run(ctx context.Context, dir string, it *item, made map[looked]verify.Evidence) {
 	env := proc.Environ(os.Environ(), map[string]string{proc.RunVar: h.o.Config.Run,
 		proc.AttemptVar: fmt.Sprintf("%s/criteria/%d", h.o.Config.Run, it.Round)})
 	at := filepath.Join(dir, filepath.FromSlash(it.dir))
 	got, err := verify.Run(ctx, at, env, []plan.Check{*it.check})
 	if err != nil {
-		return // cut short: the whole verification is
+		return // interrupted, and so is the whole verification
 	}
 	e := got[0]
 	made[looked{at, *it.check}] = e
-	it.Met, it.Check, it.ExitCode, it.Duration = e.Passed, e.Check, e.ExitCode, e.Duration
+	it.Met = e.Passed
+	it.Check, it.ExitCode, it.Duration = e.Check, e.ExitCode, e.Duration
 	it.Evidence, it.Digest = strings.TrimSpace(e.Output+"\n"+e.Reason), e.Digest
 	switch {
 	case it.check.Run == "":
@@ -112,8 +113,8 @@ func (h *Hearing) run(ctx context.Context, dir string, it *item, made map[looked
 	}
 }
 
-// judge puts what is left to a judge. A ruling that something is met counts only with a
-// quote that is really in the file that it names.
+// judge asks a judge about the remaining criteria. A ruling that a criterion is met counts only
+// with a quote that is in the file that the ruling names.
 func (h *Hearing) judge(ctx context.Context, e scheduler.CriteriaStarted, dir, request string, files []string, items []item) budget.USD {
 	at := map[string]*item{}
 	c := counsel.JudgeCase{Round: e.Round, Request: request, Files: files, Cap: e.Cap, Dir: dir,
@@ -128,7 +129,7 @@ func (h *Hearing) judge(ctx context.Context, e scheduler.CriteriaStarted, dir, r
 		return 0
 	}
 	var more []string
-	c.Diff, more, _ = h.diff(ctx, 0, files) // a judge can look at the files all the same
+	c.Diff, more, _ = h.diff(ctx, 0, files) // on an error the judge can still read the files
 	c.Files = merged(files, more)
 	if h.o.Agent.Rehearses() {
 		c.Rehearse = standInRulings(dir, c)
@@ -162,8 +163,8 @@ func (h *Hearing) judge(ctx context.Context, e scheduler.CriteriaStarted, dir, r
 	return cost
 }
 
-// evident tells whether a file can show what the work is: the plan says what was asked for,
-// and wavex's own folder what was said of it.
+// evident reports whether a file can be evidence of the work. The plan is not, since it states the
+// request; neither is wavex's own folder.
 func (h *Hearing) evident(file string) bool {
 	at := filepath.Clean(filepath.FromSlash(file))
 	if first, _, _ := strings.Cut(filepath.ToSlash(at), "/"); first == ".git" || first == ".loop" || strings.HasPrefix(first, ".loop.") {
@@ -173,8 +174,8 @@ func (h *Hearing) evident(file string) bool {
 	return err != nil || rel != at
 }
 
-// standInRulings is what the stand-in answers where no scenario says otherwise: it quotes
-// the first line of the first file of the work, or cannot tell where there is none.
+// standInRulings returns the answer of the stand-in if a scenario has no other: it quotes the first
+// line of the first file of the work. Without a file it cannot tell.
 func standInRulings(dir string, c counsel.JudgeCase) json.RawMessage {
 	file, quote, at := firstLine(dir, c.Files)
 	var rulings []counsel.Ruling
@@ -188,7 +189,7 @@ func standInRulings(dir string, c counsel.JudgeCase) json.RawMessage {
 	return agent.Answer(map[string]any{"rulings": rulings})
 }
 
-// firstLine is the first line of some files that says anything, and where it is.
+// firstLine returns the first line with text in some files, and its place.
 func firstLine(dir string, files []string) (file, line string, at int) {
 	for _, f := range files {
 		at := 0

@@ -21,7 +21,7 @@ const judged = `{"request":"build it","criteria":[
 	{"text":"it is assumed","verification":"assumption"}],
 	"tasks":[{"id":"a","subject":"do a","dir":"sub","files":["a.go"],"criteria":[{"text":"it runs here","check":"test -e here"},{"text":"it is kind"}]}]}`
 
-// standIn gives what became of a criterion.
+// standIn returns the criterion with an id.
 func standIn(t *testing.T, out []scheduler.Criterion, id string) scheduler.Criterion {
 	t.Helper()
 	for _, c := range out {
@@ -33,7 +33,7 @@ func standIn(t *testing.T, out []scheduler.Criterion, id string) scheduler.Crite
 	return scheduler.Criterion{}
 }
 
-// settle makes a verification of criteria.
+// settle runs a verification of criteria.
 func settle(ctx context.Context, h *Hearing, s *scheduler.State, e scheduler.CriteriaStarted) ([]scheduler.Criterion, budget.USD, error) {
 	v, err := h.verification(s, e)(ctx, func() bool { return true })
 	return v.Criteria, v.Cost, err
@@ -80,7 +80,7 @@ func TestCriteria(t *testing.T) {
 	}
 }
 
-// After a wave only what its work can have changed is looked at.
+// After a wave only the criteria that its work can have changed are verified.
 func TestCriteriaOfAWave(t *testing.T) {
 	t.Parallel()
 	h, s := heard(t, t.TempDir(), judged, &asked{})
@@ -90,7 +90,7 @@ func TestCriteriaOfAWave(t *testing.T) {
 	}
 }
 
-// A verification that is cut short is none.
+// An interrupted verification is an error.
 func TestCriteriaCutShort(t *testing.T) {
 	t.Parallel()
 	h, s := heard(t, t.TempDir(), judged, &asked{})
@@ -108,7 +108,7 @@ func TestCriteriaCutShort(t *testing.T) {
 	}
 }
 
-// What a judge says, and what is made of it.
+// The rulings of a judge lead to these results.
 func TestRulings(t *testing.T) {
 	t.Parallel()
 	yes := counsel.Ruling{ID: "C-3", Verdict: "yes", Reason: "because"}
@@ -155,7 +155,7 @@ func TestRulings(t *testing.T) {
 	}
 }
 
-// In a rehearsal the stand-in quotes what is there, where it is.
+// In a rehearsal the stand-in quotes an existing line with its place.
 func TestStandInRulings(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -12,14 +12,14 @@ import (
 	"wavex/internal/wary"
 )
 
-// This file reads files of the work for those who judge it. Agents have been there: it
-// follows no link out of the directory, opens nothing that could block, and reads no more
-// than it is told to. Names are slash-separated and relative to the directory.
+// This file reads files of the work for reviewers and judges. Agents had access to the files: it
+// follows no link out of the directory, opens no file that could block, and reads a limited number
+// of bytes. Names have slashes and are relative to the directory.
 
-// maxQuoted bounds, in bytes, what of a file is looked through for a quote.
+// maxQuoted is the number of bytes of a file that are searched for a quote.
 const maxQuoted = 8 << 20
 
-// read gives the first bytes of a regular file, nil where there is none.
+// read returns the first bytes of a regular file, or nil if there is none.
 func read(dir, file string, most int64) []byte {
 	f, err := wary.OpenIn(dir, file)
 	if err != nil {
@@ -33,8 +33,8 @@ func read(dir, file string, most int64) []byte {
 	return text
 }
 
-// head is the begin of a text file, or where a link leads, as git shows one; "" of
-// anything else.
+// head returns the beginning of a text file, or the target of a link in the way of git; "" for
+// other files.
 func head(dir, file string) string {
 	if to := link(dir, file); to != "" {
 		return "a link to " + to
@@ -46,7 +46,7 @@ func head(dir, file string) string {
 	return string(text)
 }
 
-// link is what a symbolic link says, "" of anything else.
+// link returns the target of a symbolic link, or "" for other files.
 func link(dir, file string) string {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -60,7 +60,7 @@ func link(dir, file string) string {
 	return to
 }
 
-// quoted tells whether a file holds the words, blanks aside.
+// quoted reports whether a file contains the quote, apart from white space.
 func quoted(dir, file, quote string) bool {
 	words := strings.Join(strings.Fields(quote), " ")
 	if file == "" || len(words) < 3 {
@@ -69,7 +69,7 @@ func quoted(dir, file, quote string) bool {
 	return strings.Contains(strings.Join(strings.Fields(string(read(dir, file, maxQuoted))), " "), words)
 }
 
-// fileSum is the sha256 of a regular file in hex, or "".
+// fileSum returns the SHA-256 of a regular file in hex, or "".
 func fileSum(dir, file string) string {
 	f, err := wary.OpenIn(dir, file)
 	if err != nil {

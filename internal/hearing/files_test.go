@@ -9,7 +9,7 @@ import (
 	"wavex/internal/roomtest"
 )
 
-// A quote counts when it is in a file of the work, and nowhere else.
+// A quote counts only if it is in a file of the work.
 func TestQuoted(t *testing.T) {
 	t.Parallel()
 	dir, outside := t.TempDir(), t.TempDir()
@@ -26,7 +26,7 @@ func TestQuoted(t *testing.T) {
 		{"a/b.md", " two\n   three ", true},
 		{"a/b.md", "three  four", true},
 		{"a/b.md", "four five", false},
-		{"a/b.md", "tw", false}, // too short to show anything
+		{"a/b.md", "tw", false}, // too short to prove anything
 		{"a/b.md", " \n ", false},
 		{"./a/b.md", "three four", true},
 		{"in", "three four", true},

@@ -10,7 +10,7 @@ import (
 	"wavex/runner"
 )
 
-// A named pipe where a file was declared keeps nobody waiting.
+// A named pipe in the place of a declared file does not block.
 func TestPipe(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -24,7 +24,7 @@ func TestPipe(t *testing.T) {
 	}
 }
 
-// Nor does one where the answer of a review that was cut short would be.
+// A named pipe in the place of a stored answer does not block.
 func TestPipeForAnAnswer(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -1,9 +1,8 @@
-// Package hearing puts a run's cases before those who judge: a panel for a stuck task,
-// experts against one that is hard to undo, reviewers of a wave or of the whole, a judge
-// for criteria in prose. It gathers what they are shown, makes the checks of criteria,
-// keeps what was said, and prices what an earlier session left open. When they are heard,
-// and what follows from what they say, package scheduler decides; how experts are asked,
-// and what their answers mean, is counsel's.
+// Package hearing prepares the cases of a run for experts: a panel for a stuck task, a challenge of
+// a task that is hard to undo, reviewers of a wave or of the whole, and a judge for criteria in
+// prose. It collects their material, runs the checks of criteria, stores the answers, and prices
+// the questions that an earlier session left open. Package scheduler decides when they are asked
+// and what follows; package counsel asks the experts and interprets their answers.
 package hearing
 
 import (
@@ -22,34 +21,33 @@ import (
 	"wavex/scheduler"
 )
 
-// Options are what a hearing is made of.
+// Options configures a Hearing.
 type Options struct {
 	Plan    *plan.Plan
 	Config  scheduler.Config
-	Site    *site.Site // where the work is
+	Site    *site.Site // gives access to the work
 	Agent   agent.Agent
 	Who     *runner.Agent // asks
 	Prices  budget.Prices
 	Secrets *secret.Redactor
-	Chair   bool  // one more call weighs opinions that disagree
+	Chair   bool  // one more call weighs opinions that differ
 	OverAPI bool  // experts are asked over the Messages API instead of by Who
-	Judge   Judge // of what a thorough review finds; nil: nobody
+	Judge   Judge // judges the findings of a thorough review; nil: no judge
 }
 
-// Judge settles the findings of a thorough review, and may ask the panel about them. It
-// is called from a goroutine of a review's own, one at a time, and returns soon after
-// ctx ends.
+// Judge settles the findings of a thorough review, and may ask the panel about them. It is called
+// from a review's own goroutine, one call at a time, and must return soon after ctx ends.
 type Judge interface {
 	Judge(ctx context.Context, p *counsel.Panel, c counsel.ReviewCase, r *counsel.Review)
 }
 
-// Hearing is all who judge in a run.
+// Hearing has all the experts of a run.
 type Hearing struct {
 	o     Options
 	panel *counsel.Panel
 }
 
-// New reads the roster of experts. A wrong one is a *refuse.UsageError.
+// New reads the roster of experts. It returns a *refuse.UsageError if the roster is invalid.
 func New(o Options) (*Hearing, error) {
 	roster, err := counsel.LoadRoster(filepath.Join(o.Config.Loop, "experts"), o.Config.Blocked)
 	if err != nil {
@@ -63,11 +61,14 @@ func New(o Options) (*Hearing, error) {
 	return h, nil
 }
 
-// Wire puts it into a loop.
+// Wire sets the hearing's functions in a loop.
 func (h *Hearing) Wire(loop *scheduler.Loop) {
 	if h.o.Config.Counsel {
 		loop.Panel = witness{h.panel, h}
 	}
 	loop.Case, loop.RecoverPanel = h.panelCase, h.recoverPanel
-	loop.Review, loop.Verify, loop.Asked, loop.Precheck = h.review, h.verification, h.asked, h.precheck
+	loop.Review = h.review
+	loop.Verify = h.verification
+	loop.Asked = h.asked
+	loop.Precheck = h.precheck
 }

@@ -51,7 +51,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// The case of a stuck task has all that it is judged by, and takes nothing from the state.
+// The case of a stuck task has all its material, and shares no memory with the state.
 func TestPanelCase(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -75,7 +75,7 @@ func TestPanelCase(t *testing.T) {
 	}
 }
 
-// The witness adds what the attempt changed.
+// The witness adds the changes of the attempt.
 func TestWitness(t *testing.T) {
 	t.Parallel()
 	dir := roomtest.Repo(t, roomtest.Files{"a.go": "old\n"})
@@ -93,7 +93,8 @@ func TestWitness(t *testing.T) {
 	}
 }
 
-// What an earlier session asked and did not hear is priced, at its cap where that is not known.
+// Calls of an earlier session without a recorded end are priced by their streams, or at the cap if
+// the cost is unknown.
 func TestWhatWasAsked(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -137,7 +138,8 @@ func TestPrecheck(t *testing.T) {
 	}
 }
 
-// Files of the work are those of completed tasks, as paths of the project, sorted, each once.
+// touched returns the files of completed tasks, as paths of the project, sorted, without
+// duplicates.
 func TestTouched(t *testing.T) {
 	t.Parallel()
 	_, s := heard(t, t.TempDir(), `{"tasks":[{"id":"a","subject":"a","dir":"sub","files":["z.go",{"path":"r.go","action":"read"}]},{"id":"b","subject":"b","files":["sub/z.go","a.go"]},
@@ -153,7 +155,7 @@ func TestTouched(t *testing.T) {
 	}
 }
 
-// A light review is shown its wave alone; a thorough one all, and what light ones claimed.
+// A light review shows one wave; a thorough review shows everything, and the claims of light ones.
 func TestReviewIsShown(t *testing.T) {
 	t.Parallel()
 	dir := roomtest.Repo(t, nil)
@@ -187,7 +189,7 @@ func TestReviewIsShown(t *testing.T) {
 	}
 }
 
-// A review that cannot find out what was changed has failed; it has not found nothing.
+// A review without a diff has failed; it does not count as one without findings.
 func TestReviewWithoutADiff(t *testing.T) {
 	t.Parallel()
 	dir := roomtest.Repo(t, roomtest.Files{"a.go": "a\n"})
@@ -201,7 +203,7 @@ func TestReviewWithoutADiff(t *testing.T) {
 	}
 }
 
-// counting is a Judge that counts the reviews that it is given.
+// counting is a Judge that counts its reviews.
 type counting struct{ n int }
 
 func (c *counting) Judge(context.Context, *counsel.Panel, counsel.ReviewCase, *counsel.Review) { c.n++ }
@@ -229,7 +231,7 @@ func TestJudgeOfFindings(t *testing.T) {
 	}
 }
 
-// An answer that was paid for is given again to the same question, and to no other.
+// A paid answer is reused for the same question, and for no other.
 func TestAgain(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

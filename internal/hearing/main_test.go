@@ -17,9 +17,9 @@ import (
 
 func TestMain(m *testing.M) { roomtest.Main(m) }
 
-// asked is a Caller that answers by the name of a question, and remembers them all.
+// asked is a Caller that answers by the name of a question, and records all questions.
 type asked struct {
-	answers map[string]any // what is answered, as JSON; for others the call fails
+	answers map[string]any // answers, encoded as JSON; other calls fail
 	mu      sync.Mutex
 	got     map[string]runner.Question
 }
@@ -42,7 +42,7 @@ func (a *asked) Ask(_ context.Context, q runner.Question) runner.Answer {
 	return runner.Answer{Outcome: runner.Done, Structured: text, Cost: 1000}
 }
 
-// heard is a hearing of a plan in a directory that tasks share.
+// heard returns a hearing of a plan in a shared directory.
 func heard(t *testing.T, dir, text string, who counsel.Caller) (*Hearing, *scheduler.State) {
 	t.Helper()
 	p := roomtest.Plan(t, dir, text)

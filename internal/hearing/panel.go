@@ -13,18 +13,18 @@ import (
 	"wavex/scheduler"
 )
 
-// This file convenes the panel for stuck tasks: who is asked, how, and what it is shown.
+// This file convenes the panel for stuck tasks. It chooses the model and makes the case.
 
-// panelModel is asked over the API where neither the plan nor the environment names a
-// model: of the middle class, since a panel is asked seldom and briefly.
+// panelModel is asked over the API if neither the plan nor the environment names a model. It is of
+// the middle class, since a panel is asked rarely and briefly.
 const panelModel = "claude-sonnet-4-5"
 
 func (h *Hearing) apiModel() string {
 	return cmp.Or(h.o.Plan.Defaults.Model, os.Getenv("ANTHROPIC_MODEL"), panelModel)
 }
 
-// witness shows the panel what the attempt changed. That takes a git process, which
-// the loop's goroutine must not wait for; here it is a worker's.
+// witness adds the changes of the attempt to the panel's case. That needs a git process, which the
+// loop's goroutine must not wait for; a worker's goroutine calls Diagnose.
 type witness struct {
 	*counsel.Panel
 	of *Hearing
@@ -38,11 +38,11 @@ func (w witness) Diagnose(ctx context.Context, c counsel.Case) counsel.Verdict {
 	if base == "" {
 		before = w.of.since(c.Dir)
 	}
-	c.Diff, _ = before.changes(ctx, c.Files) // what cannot be had is left out
+	c.Diff, _ = before.changes(ctx, c.Files) // on an error the rest is left out
 	return w.Panel.Diagnose(ctx, c)
 }
 
-// panelCase puts a stuck task before the panel. It is called by the loop's goroutine.
+// panelCase returns the case of a stuck task. The loop's goroutine calls it.
 func (h *Hearing) panelCase(s *scheduler.State, i int, e scheduler.CounselStarted) counsel.Case {
 	t, p := &s.Tasks[i], &s.Plan.Tasks[i]
 	c := counsel.Case{
@@ -56,7 +56,8 @@ func (h *Hearing) panelCase(s *scheduler.State, i int, e scheduler.CounselStarte
 		c.Earlier = append(c.Earlier[:len(c.Earlier):len(c.Earlier)], t.Advice.Advice())
 	}
 	if l := t.Last; l != nil {
-		c.Outcome, c.Reason, c.Detail, c.Report, c.Checks, c.Signature = l.Outcome, l.Reason, l.Detail, l.Report, l.Checks, l.Signature
+		c.Outcome, c.Reason, c.Detail = l.Outcome, l.Reason, l.Detail
+		c.Report, c.Checks, c.Signature = l.Report, l.Checks, l.Signature
 	}
 	for _, f := range p.Files {
 		c.Files = append(c.Files, f.Path)
@@ -67,12 +68,12 @@ func (h *Hearing) panelCase(s *scheduler.State, i int, e scheduler.CounselStarte
 	return c
 }
 
-// recoverPanel stops what is left of a panel that an earlier wavex convened and did not
-// see end, then prices its calls by their streams. The panel counts at its cap where one
-// of them cannot be priced.
+// recoverPanel stops the processes of a panel that an earlier wavex convened and whose end it did
+// not record, then prices its calls by their streams. If one of them cannot be priced, the panel
+// costs its cap.
 func (h *Hearing) recoverPanel(ctx context.Context, e scheduler.CounselStarted) counsel.Verdict {
-	// This session has started nothing yet, so whatever carries the run's mark is old.
-	_, _ = proc.Sweep(ctx, h.o.Config.Run) // what cannot be ended is found again after each attempt
+	// This session has started no process yet, so every process with the run's mark is old.
+	_, _ = proc.Sweep(ctx, h.o.Config.Run) // a process that survives is found again after each attempt
 	return h.lost().Panel(e)
 }
 

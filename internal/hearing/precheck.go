@@ -11,10 +11,10 @@ import (
 	"wavex/scheduler"
 )
 
-// This file wires the challenge of tasks that are hard to undo: what the experts are told.
+// This file prepares the challenge of tasks that are hard to undo: the material for the experts.
 
-// precheck prepares a challenge. It is called by the loop's goroutine; what it returns is
-// not.
+// precheck returns a function that makes a challenge. The loop's goroutine calls precheck; the
+// returned function runs in another goroutine.
 func (h *Hearing) precheck(s *scheduler.State, i int, e scheduler.PrecheckStarted) func(ctx context.Context) counsel.Challenge {
 	t := &s.Plan.Tasks[i]
 	c := counsel.ChallengeCase{Task: t.ID, Subject: cmp.Or(t.Subject, t.Command), Description: t.Description + t.Prompt,
@@ -33,7 +33,7 @@ func (h *Hearing) precheck(s *scheduler.State, i int, e scheduler.PrecheckStarte
 	}
 	return func(ctx context.Context) counsel.Challenge {
 		var out counsel.Challenge
-		// In a shared directory reading needs no quiet moment, for which others would wait.
+		// Reading a shared directory needs no exclusive access, which would make others wait.
 		apart := h.o.Config.Isolation == scheduler.Isolated
 		if err := h.standing(ctx, apart, func(dir string) {
 			if apart {

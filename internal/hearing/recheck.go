@@ -14,16 +14,16 @@ import (
 	"wavex/scheduler"
 )
 
-// This file makes checks of completed tasks again. Which, and what follows, package
-// scheduler decides.
+// This file repeats checks of completed tasks. Package scheduler decides which ones, and what
+// follows.
 
-// recheck is one of them.
+// recheck is a check of a completed task.
 type recheck struct {
 	task  *plan.Task
 	check plan.Check
 }
 
-// rechecks are those that a verification asks for, in its order.
+// rechecks returns the checks that a verification requests, in its order.
 func rechecks(s *scheduler.State, e scheduler.CriteriaStarted) []recheck {
 	out := make([]recheck, len(e.Rechecks))
 	for k, r := range e.Rechecks {
@@ -35,10 +35,10 @@ func rechecks(s *scheduler.State, e scheduler.CriteriaStarted) []recheck {
 	return out
 }
 
-// remake makes them, side by side as attempts make theirs, but for tasks that ask for
-// something alone. What fails is looked at once more with nothing beside it: checks of
-// tasks that never ran together may be in each other's way. more is asked before each; known
-// has what was looked at already, by place.
+// remake runs the checks in parallel, as attempts do, except for tasks that must run alone. It
+// repeats a failed check alone, since checks of tasks that never ran together may disturb each
+// other. It calls more before each check. known has the evidence that exists already, by check and
+// directory.
 func (h *Hearing) remake(ctx context.Context, dir string, round int, list []recheck, known map[looked]verify.Evidence, more func() bool) []scheduler.Remade {
 	out := make([]scheduler.Remade, len(list))
 	look := func(k, slot, nth int) {
@@ -51,7 +51,7 @@ func (h *Hearing) remake(ctx context.Context, dir string, round int, list []rech
 		defer leave()
 		vars := maps.Clone(env)
 		vars[proc.RunVar], vars["WAVEX_TASK"] = h.o.Config.Run, t.ID
-		vars[proc.AttemptVar] = fmt.Sprintf("%s/recheck-%d/%d.%d", h.o.Config.Run, round, k+1, nth) // its own: by it leftovers are swept
+		vars[proc.AttemptVar] = fmt.Sprintf("%s/recheck-%d/%d.%d", h.o.Config.Run, round, k+1, nth) // a mark of its own, for the sweep of its processes
 		got, err := verify.Run(ctx, t.WorkDir(dir), proc.Environ(os.Environ(), vars), []plan.Check{list[k].check})
 		out[k] = remade(got[0])
 		out[k].Left = err != nil
@@ -71,7 +71,7 @@ func (h *Hearing) remake(ctx context.Context, dir string, round int, list []rech
 			e, seen = known[looked{r.task.WorkDir(dir), r.check}]
 		}
 		switch {
-		case r.task == nil: // the plan has it no longer
+		case r.task == nil: // it is not in the plan any more
 			out[k].Left = true
 		case seen:
 			out[k] = remade(e)
@@ -86,7 +86,7 @@ func (h *Hearing) remake(ctx context.Context, dir string, round int, list []rech
 			})
 		}
 	}
-	_ = side.Wait() // none of them has an error
+	_ = side.Wait() // no error is possible
 	for _, k := range alone {
 		look(k, 0, 1)
 	}

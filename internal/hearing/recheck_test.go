@@ -17,7 +17,7 @@ const remade7 = `{"criteria":[{"text":"once","check":"echo made >>once"}],"tasks
 	{"id":"b","subject":"B","verify":["test -e seen || { touch seen; exit 1; }","echo why; exit 7"]},
 	{"id":"c","subject":"C","dir":"sub","exclusive":"db","verify":[{"file":"here"},"test -e here"]}]}`
 
-// asks is a verification of the named checks.
+// asks returns a verification that repeats the named checks.
 func asks(names ...string) scheduler.CriteriaStarted {
 	e := scheduler.CriteriaStarted{Round: 3}
 	for _, n := range names {
@@ -27,8 +27,8 @@ func asks(names ...string) scheduler.CriteriaStarted {
 	return e
 }
 
-// What was made for a criterion is not made again; what fails is looked at twice; where a
-// task asks for something alone, and wherever it works, its check is made.
+// A check that ran for a criterion is not repeated; a failed check runs twice; and the checks of
+// tasks that run alone, in any directory, are made.
 func TestChecksMadeAgain(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -54,8 +54,8 @@ func TestChecksMadeAgain(t *testing.T) {
 	}
 }
 
-// When the run is stopping nothing more is begun, also no second look, and what is not sure
-// is left open; a check that is cut short is none.
+// When the run stops, no further check and no second try begins, and uncertain results stay open;
+// an interrupted check has no result.
 func TestChecksLeftOut(t *testing.T) {
 	t.Parallel()
 	h, s := heard(t, t.TempDir(), remade7, &asked{})

@@ -19,13 +19,15 @@ import (
 	"wavex/scheduler"
 )
 
-// This file wires reviews: what reviewers are shown, and where what they said is kept.
+// This file prepares reviews: it makes the case for the reviewers, and chooses where their answers
+// are stored.
 
 func (h *Hearing) reviewDir(n int) string {
 	return filepath.Join(h.o.Config.Loop, "runs", h.o.Config.Run, "reviews", fmt.Sprint(n))
 }
 
-// review prepares a review. It is called by the loop's goroutine; what it returns is not.
+// review returns a function that makes a review. The loop's goroutine calls review; the returned
+// function runs in another goroutine.
 func (h *Hearing) review(s *scheduler.State, e scheduler.ReviewStarted) func(ctx context.Context) counsel.Review {
 	c := counsel.ReviewCase{Mode: e.Mode, Name: fmt.Sprintf("round-%d", e.Round), Request: cmp.Or(s.Plan.Request, s.Plan.Name),
 		Cap: e.Cap, Dir: h.o.Config.Dir, LogDir: h.reviewDir(e.N)}
@@ -68,7 +70,7 @@ func (h *Hearing) review(s *scheduler.State, e scheduler.ReviewStarted) func(ctx
 			var known []string
 			var err error
 			if c.Diff, known, err = h.diff(ctx, e.Wave, c.Files); err != nil {
-				out.Error = "finding what was changed: " + err.Error() // which is not that nothing was
+				out.Error = "finding what was changed: " + err.Error() // unknown changes are not the same as no changes
 				return
 			}
 			c.Files = merged(c.Files, known)
@@ -84,7 +86,7 @@ func (h *Hearing) review(s *scheduler.State, e scheduler.ReviewStarted) func(ctx
 	}
 }
 
-// standing is where a criterion stands, in a line.
+// standing returns the state of a criterion in one line.
 func standing(k scheduler.Criterion) string {
 	how := "not met"
 	if k.Met {
@@ -93,8 +95,8 @@ func standing(k scheduler.Criterion) string {
 	return fmt.Sprintf("%s: %s (%s, by %s)", k.ID, k.Text, how, k.Verification)
 }
 
-// touched are the files that completed tasks declared to write or changed, of one wave or
-// (0) of all, as paths of the project.
+// touched returns the files that completed tasks declared to write or changed, of one wave or (0)
+// of all, as paths of the project.
 func touched(s *scheduler.State, wave int) []string {
 	var out []string
 	for i := range s.Tasks {
@@ -128,9 +130,9 @@ func merged(a, b []string) []string {
 	return slices.Compact(out)
 }
 
-// standing calls use with a directory that holds the work as it stands together: the
-// project's own, or, where tasks work in trees, one of the integrated tree. A light review
-// reads no files and does not wait for it.
+// standing calls use with a directory that has the combined work: the project's own, or, if tasks
+// work in trees, a checkout of the integrated tree. A light review reads no files, so it gets the
+// project's directory without waiting.
 func (h *Hearing) standing(ctx context.Context, files bool, use func(dir string)) error {
 	if !files {
 		use(h.o.Config.Dir)
@@ -142,26 +144,26 @@ func (h *Hearing) standing(ctx context.Context, files bool, use func(dir string)
 	})
 }
 
-// asked stops what is left of an earlier session's review or verification, as with a
-// panel, and prices what it had cost by then.
+// asked stops the processes of an earlier session's review or verification, and returns the cost of
+// its calls.
 func (h *Hearing) asked(ctx context.Context, name string, limit budget.USD) budget.USD {
-	// This session has started nothing yet, so whatever carries the run's mark is old.
-	_, _ = proc.Sweep(ctx, h.o.Config.Run) // what cannot be ended is found again after each attempt
+	// This session has started no process yet, so every process with the run's mark is old.
+	_, _ = proc.Sweep(ctx, h.o.Config.Run) // a process that survives is found again after each attempt
 	return h.lost().Asked(name, limit)
 }
 
-// maxAnswer bounds, in bytes, a question or an answer that is read again.
+// maxAnswer is the largest stored question or answer that is read, in bytes.
 const maxAnswer = 64 << 20
 
-// again gives the answers of a review that was cut short to the same questions, which are
-// paid for already; other questions are asked.
+// again is a Caller that reuses the answers of an interrupted review if the questions are the same,
+// because they are paid for. It asks all other questions.
 type again struct {
 	counsel.Caller
 	of  *Hearing
 	cut []int
 }
 
-// Ask looks for the answer first.
+// Ask returns a stored answer if there is one.
 func (a again) Ask(ctx context.Context, q runner.Question) runner.Answer {
 	for _, n := range a.cut {
 		old := filepath.Join(a.of.reviewDir(n), filepath.Base(q.LogDir))
@@ -174,15 +176,14 @@ func (a again) Ask(ctx context.Context, q runner.Question) runner.Answer {
 		if err != nil || json.Unmarshal(data, &answer) != nil || answer.Outcome != runner.Done {
 			continue
 		}
-		answer.Cost = 0 // the session that asked has paid
+		answer.Cost = 0 // the earlier session has paid for it
 		return answer
 	}
 	return a.Caller.Ask(ctx, q)
 }
 
-// diff is what the run, or one of its waves, changed, and the files it names. Where it
-// cannot be told from before (no git), the files are shown as they are. With an error it
-// is what could be had.
+// diff returns the changes of the run, or of one wave, and the changed files. Without git it
+// returns the files themselves. With an error it returns the part that it could read.
 func (h *Hearing) diff(ctx context.Context, wave int, files []string) (text string, changed []string, err error) {
 	if h.o.Site.Mode() == scheduler.Isolated {
 		from, to, err := h.o.Site.Span(ctx, wave)
@@ -201,10 +202,10 @@ func (h *Hearing) diff(ctx context.Context, wave int, files []string) (text stri
 	return h.whole(ctx, files)
 }
 
-// mostNew bounds how many files that git does not know are shown.
+// mostNew is the maximum number of files unknown to git that are shown.
 const mostNew = 50
 
-// whole is everything that differs from when the run began, without wavex's own files.
+// whole returns all changes since the run began, except to wavex's own files.
 func (h *Hearing) whole(ctx context.Context, files []string) (text string, changed []string, err error) {
 	dir := h.o.Config.Dir
 	before := h.since(dir)
@@ -232,7 +233,7 @@ func (h *Hearing) whole(ctx context.Context, files []string) (text string, chang
 		}
 		changed = append(changed, f)
 	}
-	// What tasks wrote where git looks away (an ignored folder) is their work all the same.
+	// Files that tasks wrote in an ignored folder are also their work.
 	unseen := slices.DeleteFunc(slices.Clone(files), func(f string) bool { return slices.Contains(changed, f) })
 	rest, err4 := before.changes(ctx, unseen[:min(len(unseen), mostNew)])
 	b.WriteString(rest)
