@@ -14,17 +14,18 @@ import (
 	"wavex/scheduler"
 )
 
-// This file adds to the record of a run between its sessions: what a person decided, or a
-// verification found.
+// This file adds records to a run between its sessions: a person's decisions, or the results of a
+// verification.
 
-// Amendment is a run whose record is added to. The caller holds the lock of its loop.
+// Amendment is a run to which records are added. The caller must hold the lock of its loop.
 type Amendment struct {
 	State  *scheduler.State
-	Events []scheduler.Event // all that the journal has
+	Events []scheduler.Event // all events of the journal
 }
 
-// Add appends bodies that follow from each other, makes them durable, and brings state and
-// files in .loop up to them. What the files lack is told to warn, a line each.
+// Add appends the bodies in order, each made from the state that the one before led to, and makes
+// them durable. Then it updates the state and the files in .loop. It writes a warning to warn for
+// each file that it cannot update.
 func (a *Amendment) Add(warn io.Writer, bodies ...func() scheduler.Body) error {
 	loop := a.State.Config.Loop
 	to := &Journal{}
@@ -54,15 +55,15 @@ func (a *Amendment) Add(warn io.Writer, bodies ...func() scheduler.Body) error {
 	return nil
 }
 
-// note writes what joined a run between its sessions into its tracking directory, where
-// it has one (LEDGER S3-15). The run itself does not depend on that.
+// note writes the tasks that joined a run between its sessions into its tracking directory, if it
+// has one. The run itself does not depend on that.
 func (a *Amendment) note(warn io.Writer, events []scheduler.Event) {
 	dir := a.State.Config.Track
 	if dir == "" {
 		return
 	}
 	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
-		return // said when the run went on without it
+		return // the run itself has reported it
 	}
 	for _, e := range events {
 		if err := track.Record(dir, secret.New(os.Environ()).Bytes, e, a.State); err != nil {
@@ -72,8 +73,8 @@ func (a *Amendment) note(warn io.Writer, events []scheduler.Event) {
 	}
 }
 
-// Rebuild writes the files in .loop of the last run again. A run under way is refused: it
-// writes them itself.
+// Rebuild writes the files in .loop of the last run again. It refuses a run under way, which writes
+// them itself.
 func Rebuild(s *scheduler.State, events []scheduler.Event) error {
 	loop := s.Config.Loop
 	lock, err := Hold(loop, s.Config.Run)

@@ -17,7 +17,7 @@ import (
 	"wavex/scheduler"
 )
 
-// amended is a run whose record can be added to.
+// amended returns a run to which records can be added.
 func amended(t *testing.T, bodies ...scheduler.Body) (a *Amendment, dir string) {
 	t.Helper()
 	dir, loop := project(t, bodies...)
@@ -33,8 +33,8 @@ func text(t *testing.T, path ...string) string {
 	return string(b)
 }
 
-// What is added is on record without secrets, each made from the state that the one before
-// it led to, and the files and the tracking directory follow.
+// Added records have no secrets, each is made from the state that the one before led to, and the
+// files and the tracking directory are updated.
 func TestAdd(t *testing.T) {
 	t.Setenv("RECORD_TEST_TOKEN", "a-very-secret-value-2")
 	begun := started("r-1")
@@ -70,13 +70,13 @@ func TestAdd(t *testing.T) {
 	}
 }
 
-// When one of several cannot be, none of them is on record.
+// If one of several bodies is invalid, none of them is recorded.
 func TestAddIsWhole(t *testing.T) {
 	t.Parallel()
 	a, dir := amended(t, started("r-1"), scheduler.RunEnded{Status: "paused"})
 	before := text(t, dir, ".loop", journalName)
 	err := a.Add(io.Discard, func() scheduler.Body { return scheduler.Notice{Text: "one"} },
-		func() scheduler.Body { return scheduler.AttemptStarted{Task: "a", Attempt: 1, Cap: 5} }) // there is no money
+		func() scheduler.Body { return scheduler.AttemptStarted{Task: "a", Attempt: 1, Cap: 5} }) // the budget is used up
 	if err == nil {
 		t.Error("an attempt was begun without money")
 	}
@@ -85,7 +85,7 @@ func TestAddIsWhole(t *testing.T) {
 	}
 }
 
-// Files that cannot be written are a warning: the record has it all.
+// A file that cannot be written is a warning, because the journal has everything.
 func TestAddWarns(t *testing.T) {
 	t.Parallel()
 	begun := started("r-1")
@@ -102,8 +102,7 @@ func TestAddWarns(t *testing.T) {
 	}
 }
 
-// The files of the last run are written again, and not those of a run under way or of
-// one that is not the last any more.
+// Rebuild writes the files of the last run, and refuses a run under way and older runs.
 func TestRebuild(t *testing.T) {
 	t.Parallel()
 	a, dir := amended(t, started("r-1"), scheduler.RunEnded{Status: "paused"})

@@ -8,10 +8,10 @@ import (
 	"wavex/internal/wary"
 )
 
-// This file reads what attempts have left in .loop. Agents have been there: no link is
-// followed out of the folder, and nothing is opened that could keep the reader waiting.
+// This file reads files that attempts left in .loop. Agents had access to them: it follows no link
+// out of the folder, and opens no file that could block.
 
-// files are the files below a folder.
+// files is the file system below a folder.
 type files struct{ dir string }
 
 // Open opens a regular file or a folder.
@@ -26,12 +26,12 @@ func (f files) Open(name string) (fs.File, error) {
 	}
 	in, err := wary.OpenIn(f.dir, name)
 	if err != nil {
-		return nil, err // no nil file in an interface
+		return nil, err // an untyped nil, not a nil *os.File in the interface
 	}
 	return in, nil
 }
 
-// Stat looks at a file without opening it.
+// Stat returns the file's description without opening it.
 func (f files) Stat(name string) (fs.FileInfo, error) {
 	root, err := f.root("stat", name)
 	if err != nil {

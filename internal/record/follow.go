@@ -17,31 +17,31 @@ import (
 	"wavex/scheduler"
 )
 
-// Follower is a run that another wavex works at, read from its journal as that grows.
-// It changes nothing. It is used by one goroutine.
+// Follower follows a run of another wavex by reading its journal as it grows. It changes nothing.
+// It must be used from one goroutine.
 type Follower struct {
 	Events []scheduler.Event
 	State  *scheduler.State // nil: there is no run yet
-	Alive  bool             // somebody works at it
+	Alive  bool             // a process works on it
 
 	loop   string // the .loop directory
-	given  string // the plan, where the user named it
+	given  string // the plan that the user named, or ""
 	log    *journal.Follower
-	digest string // of the plan that the state was made with
+	digest string // digest of the state's plan
 	open   map[string]ui.Doing
-	told   int // events of the journal; what Events has beyond them is not on record (see settle)
+	told   int // number of events of the journal; the rest of Events is not on record (see settle)
 }
 
-// Follow follows the runs in a .loop directory. given is the plan where the user named it;
-// "" takes the one that a run was started with.
+// Follow returns a Follower of the runs in a .loop directory. plan is the plan that the user named;
+// "" stands for the one that a run was started with.
 func Follow(loop, plan string) *Follower {
 	return &Follower{loop: loop, given: plan, log: journal.Follow(filepath.Join(loop, journalName))}
 }
 
-// Poll reads what is new, brings the state up to it, and tells each event that came
-// while the run was already known to show, which may be nil. changed says that there
-// was something, or that nobody works at the run any more, also beside an error: what
-// stands before a record that cannot be read is told all the same.
+// Poll reads the new records, updates the state, and calls show with each event that came while the
+// run was already known. show may be nil. changed reports that there were new records, or that no
+// process works on the run any more. It is valid beside an error, since the events before an
+// unreadable record are shown.
 func (f *Follower) Poll(show func(scheduler.Event, *scheduler.State)) (changed bool, err error) {
 	records, fresh, err := f.log.Next()
 	if fresh {
@@ -50,7 +50,7 @@ func (f *Follower) Poll(show func(scheduler.Event, *scheduler.State)) (changed b
 	if fresh {
 		f.told = 0
 	}
-	if f.told < len(f.Events) && len(records) > 0 { // somebody goes on with it
+	if f.told < len(f.Events) && len(records) > 0 { // a wavex resumes it
 		if err := f.unsettle(); err != nil {
 			return true, err
 		}
@@ -77,7 +77,7 @@ func (f *Follower) Poll(show func(scheduler.Event, *scheduler.State)) (changed b
 	return fresh || len(events) > 0 || was != f.Alive, err
 }
 
-// unsettle takes back what settled added.
+// unsettle removes the events that settled added.
 func (f *Follower) unsettle() error {
 	f.Events = f.Events[:f.told]
 	last := Last(f.Events)
@@ -87,8 +87,8 @@ func (f *Follower) unsettle() error {
 	return f.load(cmp.Or(f.given, last.Plan), f.digest, last.Config.Run)
 }
 
-// look finds out whether somebody works at the run. Asking takes the lock for an
-// instant when nobody does, so it is asked again only after the journal has grown.
+// look finds out whether a process works on the run. The question takes the lock for an instant if
+// no process holds it, so look asks again only after the journal has grown.
 func (f *Follower) look(news bool) {
 	switch {
 	case f.State == nil || f.State.Ended != nil:
@@ -113,13 +113,13 @@ func (f *Follower) apply(e scheduler.Event) error {
 		return f.load(cmp.Or(f.given, path), digest, run)
 	}
 	if f.State == nil {
-		return nil // what stands before the first run
+		return nil // records before the first run
 	}
 	f.track(e)
 	return f.State.Replay([]scheduler.Event{e})
 }
 
-// load makes the state anew, with the plan that .loop has of the run, or as it is now.
+// load makes the state anew, with the outline of the plan in .loop or with the plan's file.
 func (f *Follower) load(path, digest, run string) error {
 	p, err := shownPlan(f.loop, path, run, digest)
 	if err != nil {
@@ -130,7 +130,7 @@ func (f *Follower) load(path, digest, run string) error {
 	return f.State.Replay(f.Events)
 }
 
-// track keeps what is under way.
+// track updates the activities under way.
 func (f *Follower) track(e scheduler.Event) {
 	begin := func(kind, task string, n int) {
 		f.open[kind+"/"+task] = ui.Doing{Task: task, Kind: kind, Attempt: n, Since: e.Time}
@@ -166,7 +166,7 @@ func (f *Follower) track(e scheduler.Event) {
 	}
 }
 
-// Running is what is under way, in order of its start, with its last sign of life.
+// Running returns the activities under way, in order of their start, with their last sign of life.
 func (f *Follower) Running() []ui.Doing {
 	if !f.Alive {
 		return nil
@@ -187,17 +187,17 @@ func (f *Follower) Running() []ui.Doing {
 	return out
 }
 
-// Files are the files of the run's attempts, by task, as in Past.Files; there may be none.
+// Files returns the files of the run's attempts, by task, as Past.Files does; there may be none.
 func (f *Follower) Files() fs.FS {
 	return files{filepath.Join(f.loop, "runs", f.State.Config.Run, "tasks")}
 }
 
-// lastSign is the last thing an agent did, by the end of its stream, and when that
-// last grew.
+// lastSign returns the last action of an agent, from the end of its stream, and the time when the
+// stream last grew.
 func lastSign(files fs.FS, stream string) (string, time.Time) {
 	in, err := files.Open(stream)
 	if err != nil {
-		return "", time.Time{} // it has not begun, or is a command
+		return "", time.Time{} // the attempt has not begun, or is a command
 	}
 	defer func() { _ = in.Close() }() // read only
 	info, err := in.Stat()
@@ -222,5 +222,5 @@ func lastSign(files fs.FS, stream string) (string, time.Time) {
 	return words, info.ModTime()
 }
 
-// Over tells whether nothing more will happen without a resume.
+// Over reports whether the run will not continue without a resume.
 func (f *Follower) Over() bool { return f.State.Ended != nil || !f.Alive }

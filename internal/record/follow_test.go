@@ -33,7 +33,7 @@ func lengthen(t *testing.T, loop, text string) {
 	}
 }
 
-// What stands before a record that cannot be read is told, and then what is wrong.
+// Poll shows the events before an unreadable record, and then returns the error.
 func TestPollTellsWhatStandsBeforeAnError(t *testing.T) {
 	t.Parallel()
 	notice := func(seq int64) []byte {
@@ -83,7 +83,7 @@ func TestPollTellsWhatStandsBeforeAnError(t *testing.T) {
 	}
 }
 
-// A journal that somebody has taken a record out of is refused, not replayed.
+// A journal with a missing record is refused.
 func TestReadRefusesAGap(t *testing.T) {
 	t.Parallel()
 	loop, _ := written(t, started("r-1"), scheduler.RunEnded{Status: "paused"})
@@ -105,7 +105,7 @@ func TestReadRefusesAGap(t *testing.T) {
 	}
 }
 
-// story is a run that was paused and went on, with what its tasks came to.
+// story returns the events of a run that was paused and continued.
 func story(t *testing.T, dir string) []scheduler.Body {
 	t.Helper()
 	p := roomtest.Plan(t, dir, two)
@@ -122,8 +122,7 @@ func story(t *testing.T, dir string) []scheduler.Body {
 			scheduler.Resumed{Config: c, Plan: path, Digest: "e", Tasks: 2}}, attempt("b", 2, scheduler.Completed, runner.Done), []scheduler.Body{scheduler.RunEnded{Status: "complete"}})
 }
 
-// However the journal grows, who follows it has what who reads it has, and is told once of
-// each event since the run was known.
+// However the journal grows, a follower has the same state as a reader, and shows each event once.
 func TestFollowIsRead(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -168,8 +167,8 @@ func TestFollowIsRead(t *testing.T) {
 	}
 }
 
-// What is under way is told in the order in which it began, with the last sign of life;
-// an agent that tampers with its stream hides that, and keeps nobody waiting.
+// Running has the activities in order of their start, with the last sign of life. An agent that
+// damages its stream only hides its own, and does not block the reader.
 func TestRunning(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -221,7 +220,7 @@ func TestRunning(t *testing.T) {
 	}
 }
 
-// A journal that is begun afresh is another run's, or nobody's yet.
+// A journal that begins anew belongs to another run, or to none yet.
 func TestFollowFresh(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

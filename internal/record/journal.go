@@ -16,16 +16,17 @@ import (
 	"wavex/scheduler"
 )
 
-// journalName is the journal in a .loop directory.
+// journalName is the name of the journal in a .loop directory.
 const journalName = "journal.jsonl"
 
-// TaskDir is the folder of a task's files in a .loop directory: of its attempts and panels.
+// TaskDir returns the folder of a task's files in a .loop directory: those of its attempts and
+// panels.
 func TaskDir(loop, run, task string) string {
 	return filepath.Join(loop, "runs", run, "tasks", task)
 }
 
-// Read gives the events of a .loop directory, none where it has no journal. Anybody may
-// read, also while a run is under way.
+// Read returns the events of a .loop directory, or none if it has no journal. It may be called
+// while a run is under way.
 func Read(loop string) ([]scheduler.Event, error) {
 	records, err := journal.Read(filepath.Join(loop, journalName))
 	if err != nil {
@@ -34,9 +35,9 @@ func Read(loop string) ([]scheduler.Event, error) {
 	return decode(records, 0)
 }
 
-// decode reads the records of a journal that come after so many others. The events of those
-// before a bad one come with its error. What follows a record that somebody has taken away
-// means nothing without it, and is not read.
+// decode decodes the records of a journal after the first so many. With an error it returns the
+// events before the bad record. It does not read on after a missing record, since later ones depend
+// on it.
 func decode(records [][]byte, after int) ([]scheduler.Event, error) {
 	events := make([]scheduler.Event, len(records))
 	for i, rec := range records {
@@ -52,8 +53,8 @@ func decode(records [][]byte, after int) ([]scheduler.Event, error) {
 	return events, nil
 }
 
-// Journal is the open journal of a .loop directory, with the lock that keeps others from
-// writing to it. It is used by one goroutine. It is what scheduler.Loop writes to.
+// Journal is the open journal of a .loop directory, with the lock that keeps other processes from
+// writing to it. scheduler.Loop writes to it. It must be used from one goroutine.
 type Journal struct {
 	log  *journal.Log
 	lock *journal.Lock
@@ -61,9 +62,9 @@ type Journal struct {
 	run  string
 }
 
-// Open takes the lock of a .loop directory for a run, and opens its journal. The
-// directory is made, or with fresh moved aside before. seen is how many records there
-// were when it was decided what to do: where there are others by now, Open refuses.
+// Open takes the lock of a .loop directory for a run, and opens its journal. It makes the
+// directory; with fresh it first moves an old one aside. seen is the number of records on which the
+// caller based its decision: Open refuses if there are others by now.
 func Open(loop, run string, fresh bool, seen int) (*Journal, []scheduler.Event, error) {
 	if fresh {
 		if err := moveAside(loop); err != nil {
@@ -101,7 +102,7 @@ func (j *Journal) open(loop string) ([]scheduler.Event, error) {
 	return decode(records, 0)
 }
 
-// Append takes an event for the next Write or Sync.
+// Append adds an event to the next Write or Sync.
 func (j *Journal) Append(e scheduler.Event) error {
 	b, err := e.Encode()
 	if err != nil {
@@ -110,9 +111,9 @@ func (j *Journal) Append(e scheduler.Event) error {
 	return j.log.Append(b)
 }
 
-// Write writes everything that was appended: a kill of this process does not lose it. Where
-// somebody removed the directory, it is made again with its lock; the error is a
-// *journal.LockedError where another wavex was faster.
+// Write writes everything that was appended, so that a kill of this process does not lose it. If
+// another process removed the directory, Write makes it again with its lock. It returns a
+// *journal.LockedError if another wavex has taken the lock meanwhile.
 func (j *Journal) Write() error {
 	before := j.log.Restored()
 	if err := j.log.Write(); err != nil || j.log.Restored() == before {
@@ -121,8 +122,8 @@ func (j *Journal) Write() error {
 	return j.keep()
 }
 
-// Sync is Write, and makes everything durable: a failure of the machine does not lose it.
-// What somebody removed of the directory beside the journal is made again, too.
+// Sync is Write followed by an fsync, so that a failure of the machine loses nothing. It also makes
+// the other parts of a removed directory again.
 func (j *Journal) Sync() error {
 	if err := j.log.Sync(); err != nil {
 		return err
@@ -139,19 +140,19 @@ func (j *Journal) keep() error {
 		err = j.lock.Keep()
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // somebody removes the directory just now: the next write makes it again
+		return nil // the directory is being removed: the next write makes it again
 	}
 	return err
 }
 
-// Restored counts how often the journal was removed, replaced or lengthened by somebody
-// else, and put right.
+// Restored returns how often another process removed, replaced or extended the journal and it was
+// repaired.
 func (j *Journal) Restored() int { return j.log.Restored() }
 
-// Close gives journal and lock back. It may be called again.
+// Close releases journal and lock. It may be called again.
 func (j *Journal) Close() {
 	if j.log != nil {
-		_ = j.log.Close() // everything that matters was synced
+		_ = j.log.Close() // all important records were synced
 	}
 	if j.lock != nil {
 		_ = j.lock.Unlock()
@@ -159,17 +160,17 @@ func (j *Journal) Close() {
 	j.log, j.lock = nil, nil
 }
 
-// Hold takes the lock of a .loop directory for a run, "" for none. The error is a
-// *journal.LockedError where another wavex has it.
+// Hold takes the lock of a .loop directory for a run, or with "" for none. It returns a
+// *journal.LockedError if another wavex has the lock.
 func Hold(loop, run string) (*journal.Lock, error) {
-	host, _ := os.Hostname() // for people; unknown is ""
+	host, _ := os.Hostname() // for people; "" if unknown
 	return journal.TryLock(loop, journal.Holder{PID: os.Getpid(), Host: host, Run: run, Since: time.Now().UTC()})
 }
 
-// aside marks what moveAside made.
+// aside is a part of the names that moveAside gives.
 const aside = ".bak-"
 
-// Aside lists what was moved aside of a .loop directory, the oldest first.
+// Aside returns the paths to which a .loop directory was moved aside, the oldest first.
 func Aside(loop string) []string {
 	entries, err := os.ReadDir(filepath.Dir(loop))
 	if err != nil {
@@ -181,11 +182,11 @@ func Aside(loop string) []string {
 			out = append(out, filepath.Join(filepath.Dir(loop), e.Name()))
 		}
 	}
-	return out // by name, which begins with the time
+	return out // sorted by name, which begins with the time
 }
 
-// moveAside keeps an old .loop under another name, and a person's own experts where they
-// are. A live run in it is refused.
+// moveAside renames an old .loop, and keeps the user's own experts in place. It refuses if a run is
+// under way there.
 func moveAside(loop string) error {
 	if _, err := os.Stat(loop); errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -209,9 +210,9 @@ func moveAside(loop string) error {
 	return nil
 }
 
-// expertsDir is what a person has put into .loop, which is of no run.
+// expertsDir is the folder in .loop with the user's own experts, which belong to no run.
 const expertsDir = "experts"
 
-// Sound tells whether a piece of a journal, from the begin of a record on, is nothing but
-// records; the last may still be written.
+// Sound reports whether a piece of a journal that begins with a record contains only records; the
+// last one may be incomplete.
 func Sound(piece []byte) bool { return journal.Sound(piece) }

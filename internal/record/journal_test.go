@@ -15,7 +15,7 @@ import (
 	"wavex/scheduler"
 )
 
-// Of many who want to write at once one does, and no record of anybody's is lost.
+// Of many concurrent writers one succeeds, and no record is lost.
 func TestOneWrites(t *testing.T) {
 	t.Parallel()
 	loop := filepath.Join(t.TempDir(), ".loop")
@@ -52,13 +52,13 @@ func TestOneWrites(t *testing.T) {
 	}
 }
 
-// Whatever is in the place of .loop, an error says so, and nothing of it is changed.
+// Whatever is in the place of .loop, Open returns an error and changes nothing.
 func TestOpenWhatIsInTheWay(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		files  roomtest.Files
 		lay    func(t *testing.T, loop string)
-		unread bool // who only reads is told as well
+		unread bool // Read returns an error as well
 	}{
 		"a file":                  {roomtest.Files{".loop": "mine\n"}, nil, true},
 		"a link that dangles":     {nil, func(t *testing.T, loop string) { roomtest.Must(t, os.Symlink("nowhere", loop)) }, false},
@@ -91,7 +91,7 @@ func TestOpenWhatIsInTheWay(t *testing.T) {
 	}
 }
 
-// A .loop that is a link is one, also when it is begun afresh: what it leads to stays.
+// A .loop may be a link, also for a fresh start: the target stays.
 func TestFreshBehindALink(t *testing.T) {
 	t.Parallel()
 	dir, elsewhere := t.TempDir(), t.TempDir()
@@ -114,7 +114,7 @@ func TestFreshBehindALink(t *testing.T) {
 	}
 }
 
-// A person's experts may be links, and come along all the same.
+// The user's experts may be links, and are kept.
 func TestFreshKeepsLinkedExperts(t *testing.T) {
 	t.Parallel()
 	dir, shared := t.TempDir(), t.TempDir()
@@ -135,8 +135,8 @@ func TestFreshKeepsLinkedExperts(t *testing.T) {
 	}
 }
 
-// While a run is under way somebody may remove all of .loop: it is made again, with its
-// lock, and nothing is lost; what another wavex has taken meanwhile is its own.
+// If another process removes .loop during a run, it is made again with its lock, and nothing is
+// lost. If another wavex has taken it meanwhile, it stays with that one.
 func TestKeptAlive(t *testing.T) {
 	t.Parallel()
 	loop := filepath.Join(t.TempDir(), ".loop")
@@ -168,7 +168,7 @@ func TestKeptAlive(t *testing.T) {
 	}
 }
 
-// A folder that nobody may write to is an error, not a journal that is not there.
+// A folder without permissions is an error, not a missing journal.
 func TestNothingIsMadeUp(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -181,8 +181,8 @@ func TestNothingIsMadeUp(t *testing.T) {
 	loop, _ := written(t, started("r-1"))
 	at := filepath.Join(loop, journalName)
 	whole := text(t, at)
-	// A last line that is still written is not there yet; anything else that is no record
-	// is told with its line.
+	// A last line that is incomplete is ignored; every other invalid record is an error with its
+	// line.
 	roomtest.Must(t, os.WriteFile(at, []byte(whole+`{"v":1,"seq":2`), 0o600))
 	if events, err := Read(loop); err != nil || len(events) != 1 {
 		t.Errorf("a torn line: %v, %v", events, err)

@@ -13,9 +13,9 @@ import (
 	"wavex/scheduler"
 )
 
-// This file prices what was under way when a wavex ended, by the files that it left. Every
-// command that tells what a run has spent, and the resume that books it, asks here. It ends
-// no process and changes no file.
+// This file prices the work that was under way when a wavex ended, by the files that it left. Every
+// command that shows the cost of a run uses it, and so does the resume that records the cost. It
+// ends no process and changes no file.
 
 // Lost prices the unfinished work of a run.
 type Lost struct {
@@ -35,25 +35,27 @@ func (l Lost) Attempt(e scheduler.AttemptStarted) runner.Result {
 	dir := filepath.Join(TaskDir(l.Loop, l.Run, e.Task), "attempt-"+strconv.Itoa(e.Attempt))
 	spent, err := runner.Recall(dir, l.Prices, e.Cap)
 	if err != nil {
-		// Only the cap is known to be no less than what was charged.
+		// Of all known amounts only the cap is not below the actual charge.
 		spent.Cost, spent.Priced = max(spent.Cost, e.Cap), "cap"
 		res.Reason += ", and its stream cannot be read: " + err.Error()
 	}
-	res.Cost, res.Priced, res.Usage, res.Session = spent.Cost, spent.Priced, spent.Usage, spent.Session
+	res.Cost, res.Priced = spent.Cost, spent.Priced
+	res.Usage = spent.Usage
+	res.Session = spent.Session
 	if spent.Session != "" {
-		res.Turns = 1 // there is a conversation to go on with
+		res.Turns = 1 // there is a conversation to continue
 	}
 	return res
 }
 
-// Panel returns the verdict of a panel whose end is not on record. It counts at its cap where
-// one of its calls cannot be priced.
+// Panel returns the verdict of a panel whose end is not on record. The panel costs its cap if one
+// of its calls cannot be priced.
 func (l Lost) Panel(e scheduler.CounselStarted) counsel.Verdict {
 	return counsel.Verdict{Unavailable: "wavex ended before the panel did",
 		Cost: l.calls(filepath.Join(TaskDir(l.Loop, l.Run, e.Task), "counsel-"+strconv.Itoa(e.Panel)), e.Cap)}
 }
 
-// Asked returns what the calls of a review, a verification or a challenge have cost.
+// Asked returns the cost of the calls of a review, a verification or a challenge.
 func (l Lost) Asked(name string, limit budget.USD) budget.USD {
 	dir := filepath.Join(l.Loop, "runs", l.Run, name)
 	if n, ok := strings.CutPrefix(name, "review-"); ok {
@@ -70,14 +72,14 @@ func (l Lost) calls(dir string, limit budget.USD) budget.USD {
 	return cost
 }
 
-// Ends returns the ends of what a run has left open, as a resume books them. The prices are
-// those that the run was started with.
+// Ends returns the end events of everything that a run left open, as a resume records them, with
+// the prices that the run was started with.
 func Ends(s *scheduler.State, loop string) []scheduler.Body {
 	return s.Lost(Lost{Loop: loop, Run: s.Config.Run, Prices: prices(s.Config.Prices)}.Sources())
 }
 
-// prices reads a price table over the embedded one, which alone counts where it cannot be read:
-// a resume says so.
+// prices reads a price table over the embedded one. If the table cannot be read, it returns the
+// embedded one; a resume reports that.
 func prices(path string) budget.Prices {
 	var overlay []byte
 	if path != "" {
@@ -90,7 +92,7 @@ func prices(path string) budget.Prices {
 	return p
 }
 
-// settled brings state and events of a run that was cut off up to what it has spent. The
+// settled adds the cost of unfinished work to state and events of a run that was cut off. The
 // journal is not changed.
 func settled(s *scheduler.State, events []scheduler.Event, loop string) ([]scheduler.Event, error) {
 	if len(events) == 0 || s.Ended != nil {
@@ -108,8 +110,8 @@ func settled(s *scheduler.State, events []scheduler.Event, loop string) ([]sched
 	return events, nil
 }
 
-// Told reads the events of all runs in a .loop directory, the last one brought up to what it has
-// spent where it was cut off, and whether somebody works at it.
+// Told returns the events of all runs in a .loop directory, and whether a process works on the last
+// one. If the last run was cut off, its events include the cost of unfinished work.
 func Told(loop string) (events []scheduler.Event, alive bool, err error) {
 	events, err = Read(loop)
 	alive = journal.Held(loop)
@@ -119,13 +121,13 @@ func Told(loop string) (events []scheduler.Event, alive bool, err error) {
 	}
 	p, err := Shown(loop, "", "")
 	if err != nil || p.Settle() != nil {
-		return events, alive, nil // without its plan, what is on record has to do
+		return events, alive, nil // without the plan only the recorded cost is known
 	}
 	return p.Events, p.Alive, nil
 }
 
-// Settle brings a run that was cut off up to what it has spent, for commands that show it.
-// Those that add to its journal must not call it.
+// Settle adds the cost of unfinished work to a run that was cut off, for commands that show it. A
+// command that adds to the journal must not call it.
 func (p *Past) Settle() (err error) {
 	if !p.Alive {
 		p.Events, err = settled(p.State, p.Events, p.Loop)

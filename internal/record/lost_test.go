@@ -10,8 +10,9 @@ import (
 	"wavex/scheduler"
 )
 
-// A run that was cut off has spent the same whoever asks: what its streams say, and the cap only
-// of an attempt whose stream cannot be read. Asking changes nothing, and a resume counts it once.
+// Every command shows the same cost of a run that was cut off: the sum of its streams, and the cap
+// for an attempt whose stream cannot be read. Showing it changes nothing, and a resume counts it
+// once.
 func TestCutOffRunHasSpentWhatItsStreamsSay(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -54,7 +55,7 @@ func TestCutOffRunHasSpentWhatItsStreamsSay(t *testing.T) {
 	if r := l.Attempt(started[2].(scheduler.AttemptStarted)); r.Cost != 9*budget.Dollar || r.Priced != "cap" {
 		t.Errorf("without prices: %s by %q", r.Cost, r.Priced)
 	}
-	// The resume books it, and who follows counts it once.
+	// The resume records the cost, and a follower counts it once.
 	end := func(task string, key string, cost budget.USD) scheduler.Body {
 		return scheduler.AttemptEnded{Task: task, Key: key, Attempt: 1, Status: scheduler.Pending, Result: runner.Result{Outcome: runner.Interrupted, Cost: cost}}
 	}

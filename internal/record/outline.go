@@ -12,18 +12,18 @@ import (
 	"wavex/internal/wary"
 )
 
-// This file keeps the outline of a run's plan in .loop, so that a run can be shown and
-// given up when its plan was moved or edited, and an edit can be told. Nothing is decided
-// by it: what runs is the plan's file.
+// This file stores the outline of a run's plan in .loop. With it a run can be shown and given up
+// after its plan was moved or edited, and an edit can be detected. It decides nothing: a run
+// executes the plan's file.
 
-// outlinePath is where the outline of a run's plan is.
+// outlinePath returns the path of the outline of a run's plan.
 func outlinePath(loop, run string) string {
 	return filepath.Join(loop, "runs", run, "plan.jsonl")
 }
 
-// KeepPlan keeps the outline of a run's plan, without secrets. A task list is none: the run
-// itself changes it. It is replaced at once, but not made durable: without it wavex reads
-// the plan's file, and one that is not whole is none.
+// KeepPlan stores the outline of a run's plan, without secrets. It stores none of a task list,
+// because the run itself changes the list. The file is replaced atomically without an fsync: if it
+// is missing or incomplete, wavex reads the plan's file.
 func KeepPlan(loop, run string, p *plan.Plan, secrets *secret.Redactor) (err error) {
 	if planfile.IsList(p.Path) {
 		return nil
@@ -45,7 +45,7 @@ func KeepPlan(loop, run string, p *plan.Plan, secrets *secret.Redactor) (err err
 	err = errors.Join(p.Outline(w), w.Close(), to.Close())
 	if errors.Is(err, plan.ErrLarge) {
 		_ = os.Remove(to.Name())
-		return nil // then it is read from its file
+		return nil // then the plan is read from its file
 	}
 	if err != nil {
 		return fmt.Errorf("keeping the outline of the plan: %w", err)
@@ -53,7 +53,7 @@ func KeepPlan(loop, run string, p *plan.Plan, secrets *secret.Redactor) (err err
 	return os.Rename(to.Name(), path)
 }
 
-// KeptPlan is the outline of the plan that a run had in its last session; nil where there is none.
+// KeptPlan returns the outline of the plan of the run's last session, or nil if there is none.
 func KeptPlan(loop, run string) *plan.Plan {
 	f, err := wary.Open(outlinePath(loop, run))
 	if err != nil {
@@ -62,7 +62,7 @@ func KeptPlan(loop, run string) *plan.Plan {
 	defer func() { _ = f.Close() }() // read only
 	p, err := plan.ReadOutline(f)
 	if err != nil {
-		return nil // of another version, or cut short
+		return nil // another version, or incomplete
 	}
 	return p
 }

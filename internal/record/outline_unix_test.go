@@ -10,7 +10,7 @@ import (
 	"wavex/internal/roomtest"
 )
 
-// A named pipe for the outline of a plan is none, and keeps nobody waiting.
+// A named pipe in the place of an outline is no outline, and does not block.
 func TestPipeForOutline(t *testing.T) {
 	t.Parallel()
 	loop := t.TempDir()

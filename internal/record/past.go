@@ -16,23 +16,23 @@ import (
 	"wavex/scheduler"
 )
 
-// Run is the newest run of a journal, as far as it takes to decide what becomes of it.
+// Run describes the newest run of a journal, as far as the next step depends on it.
 type Run struct {
 	Config scheduler.Config
 	Plan   string // its path
-	Digest string // of the plan
+	Digest string // digest of the plan
 	Ended  *scheduler.RunEnded
 }
 
-// Over tells whether a run cannot be resumed: it is complete, or was cancelled.
+// Over reports whether a run cannot be resumed, because it is complete or was cancelled.
 func (r *Run) Over() bool {
 	return r.Ended != nil && (r.Complete() || r.Ended.Status == scheduler.Cancelled)
 }
 
-// Complete tells whether everything was done.
+// Complete reports whether the run completed all tasks.
 func (r *Run) Complete() bool { return r.Ended != nil && r.Ended.Status == "complete" }
 
-// PlanHere is where the plan of the run is, or that it is there no longer.
+// PlanHere returns the path of the run's plan, or an error if the file does not exist any more.
 func (r *Run) PlanHere() (string, error) {
 	if _, err := os.Stat(r.Plan); errors.Is(err, fs.ErrNotExist) {
 		return "", refuse.Usage("the plan of run %s is not there any more: %s; put it back, or name the file that it is now", r.Config.Run, r.Plan)
@@ -40,8 +40,8 @@ func (r *Run) PlanHere() (string, error) {
 	return r.Plan, nil
 }
 
-// Last finds the newest run in a journal; nil when there is none. Of a journal whose begin
-// somebody has taken away, the run is known from a resume on.
+// Last returns the newest run in a journal, or nil if there is none. If the beginning of the
+// journal is missing, Last uses a Resumed event instead.
 func Last(events []scheduler.Event) *Run {
 	var last *Run
 	for _, e := range events {
@@ -50,7 +50,7 @@ func Last(events []scheduler.Event) *Run {
 			last = &Run{Config: b.Config, Plan: b.Plan, Digest: b.Digest}
 		case scheduler.Resumed:
 			last = &Run{Config: b.Config, Plan: b.Plan, Digest: b.Digest}
-		case scheduler.TasksAdded, scheduler.RolledBack: // by a person, after the end; what ends it again may be missing
+		case scheduler.TasksAdded, scheduler.RolledBack: // added by a person after the end; the next end may be missing
 			if last != nil {
 				last.Ended = nil
 			}
@@ -63,17 +63,17 @@ func Last(events []scheduler.Event) *Run {
 	return last
 }
 
-// Past is a run as its journal tells it, read from outside: by commands that change
-// nothing and may be called while the run is under way.
+// Past is a run as its journal describes it. Commands read it; they change nothing, and may do so
+// while the run is under way.
 type Past struct {
 	Loop   string // the .loop directory
 	State  *scheduler.State
 	Events []scheduler.Event // up to the end of this run
-	Alive  bool              // somebody works at it
+	Alive  bool              // a process works on it
 }
 
-// Files is the folder of the run's tasks, with the files of their attempts; nil where
-// there is none. No link leads out of it, and a named pipe is not opened.
+// Files returns the folder of the run's tasks, with the files of their attempts, or nil if there is
+// none. It follows no link out of the folder, and does not open a named pipe.
 func (p *Past) Files() fs.FS {
 	dir := filepath.Join(p.Loop, "runs", p.State.Config.Run, "tasks")
 	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
@@ -82,8 +82,8 @@ func (p *Past) Files() fs.FS {
 	return files{dir}
 }
 
-// Find reads the run with an id, or with "" the last one, from a .loop directory, with its
-// plan as it is now. path names the plan; "" takes the one the run was started with.
+// Find reads the run with an id, or with "" the last one, from a .loop directory, with the current
+// text of its plan. path names the plan; "" stands for the one that the run was started with.
 func Find(loop, path, id string) (*Past, error) {
 	events, last, later, err := find(loop, id)
 	if err != nil {
@@ -96,9 +96,8 @@ func Find(loop, path, id string) (*Past, error) {
 	return past(loop, p, events, later)
 }
 
-// Shown is Find for what only tells of a run, or gives it up: with the plan that the run had,
-// wherever that is now and whatever became of it. Only where .loop does not have it, it is
-// read from its file.
+// Shown is like Find for commands that only show a run or give it up: it uses the plan that the run
+// had, from the outline in .loop. If there is no outline, it reads the plan's file.
 func Shown(loop, path, id string) (*Past, error) {
 	events, last, later, err := find(loop, id)
 	if err != nil {
@@ -129,7 +128,7 @@ func find(loop, id string) (events []scheduler.Event, last *Run, later bool, err
 	return nil, nil, false, NoRun(loop)
 }
 
-// read gives the plan as it is now; path is where, "" for where the run had it.
+// read returns the current plan in the file path, or with "" in the run's own file.
 func (r *Run) read(path string) (p *plan.Plan, err error) {
 	if path == "" {
 		if path, err = r.PlanHere(); err != nil {
@@ -139,20 +138,20 @@ func (r *Run) read(path string) (p *plan.Plan, err error) {
 	return planfile.Again(path, r.Config.Run)
 }
 
-// shown gives the plan that the run had, where .loop has it, else as it is now.
+// shown returns the plan that the run had, if .loop has it, else the current one.
 func (r *Run) shown(loop, path string) (*plan.Plan, error) {
 	p, err := shownPlan(loop, cmp.Or(path, r.Plan), r.Config.Run, r.Digest)
 	switch {
 	case err != nil && path == "":
-		return r.read("") // which says more
+		return r.read("") // its error says more
 	case err == nil && path != "":
-		p.Path = path // as this command has it
+		p.Path = path // the path that this command uses
 	}
 	return p, err
 }
 
-// shownPlan gives the plan with a digest that a run had: its outline, or the file, or, when
-// there is none, the outline of another session.
+// shownPlan returns the plan with a digest: a run's outline or the file. If neither has that
+// digest, it returns the outline of another session.
 func shownPlan(loop, path, run, digest string) (*plan.Plan, error) {
 	kept := KeptPlan(loop, run)
 	if kept != nil && kept.Digest == digest {
@@ -170,13 +169,13 @@ func past(loop string, p *plan.Plan, events []scheduler.Event, later bool) (*Pas
 	if err := s.Replay(events); err != nil {
 		return nil, err
 	}
-	s.Config.Dir, s.Config.Loop = filepath.Dir(loop), loop // the project may have been moved since
+	s.Config.Dir, s.Config.Loop = filepath.Dir(loop), loop // the project may have moved since
 	return &Past{Loop: loop, State: s, Events: events, Alive: !later && journal.Held(loop)}, nil
 }
 
-// Edited compares the plan that a run had with what it is now: what a resume makes of it. path
-// is where the plan is, "" for where the run had it; gone tells that it is not there. The error
-// says why there is no telling, as of a plan that has mistakes by now.
+// Edited compares the plan that a run had with the current one, as a resume does. path is the
+// plan's file, "" for the run's own; gone reports that the file does not exist. It returns an error
+// if the comparison is not possible, for example because the plan is invalid now.
 func (p *Past) Edited(path string) (e *scheduler.Edit, gone bool, err error) {
 	last := Last(p.Events)
 	if planfile.IsList(last.Plan) || last.Over() {
@@ -192,7 +191,7 @@ func (p *Past) Edited(path string) (e *scheduler.Edit, gone bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	was := p.State.Plan.Keys() // the run's own additions are behind the file's
+	was := p.State.Plan.Keys() // the tasks that the run added follow those of the file
 	if n := len(now.Tasks); now.Digest == p.State.Plan.Digest && n <= len(was) && slices.Equal(now.Keys(), was[:n]) {
 		return nil, false, nil
 	}
@@ -203,8 +202,8 @@ func (p *Past) Edited(path string) (e *scheduler.Edit, gone bool, err error) {
 	return scheduler.Edited(p.State, s), false, nil
 }
 
-// NoRun says that there is no run in a .loop directory, and where the next one upwards is: a
-// run is looked for in one directory alone, since another one's is another run.
+// NoRun returns the error that there is no run in a .loop directory. It names the next parent
+// directory that has one; commands do not use that one by themselves, since it is another run.
 func NoRun(loop string) error {
 	for dir := filepath.Dir(filepath.Dir(loop)); ; dir = filepath.Dir(dir) {
 		if _, err := os.Stat(filepath.Join(dir, ".loop", journalName)); err == nil {
@@ -216,8 +215,8 @@ func NoRun(loop string) error {
 	}
 }
 
-// upTo gives the events up to the end of the run with an id, and whether a later run
-// follows it; nil when there is no such run.
+// upTo returns the events up to the end of the run with an id, and whether a later run follows. It
+// returns nil if there is no such run.
 func upTo(events []scheduler.Event, id string) (own []scheduler.Event, later bool) {
 	found := false
 	for n, e := range events {
@@ -234,9 +233,8 @@ func upTo(events []scheduler.Event, id string) (own []scheduler.Event, later boo
 	return events, false
 }
 
-// Of is the id of the run in a .loop directory that a task list is the plan of, "" when
-// there is none, or for a plan that is no list. With unfinished only an unfinished run
-// counts.
+// Of returns the id of the run in a .loop directory whose plan is a task list. It returns "" if
+// there is none, if path is not a list, or, with unfinished, if the run is over.
 func Of(loop, path string, unfinished bool) string {
 	if !planfile.IsList(path) {
 		return ""
@@ -244,7 +242,7 @@ func Of(loop, path string, unfinished bool) string {
 	events, err := Read(loop)
 	last := Last(events)
 	switch {
-	case err != nil || last == nil || !planfile.Same(last.Plan, path): // said where it is read again
+	case err != nil || last == nil || !planfile.Same(last.Plan, path): // the next read reports an error
 		return ""
 	case unfinished && last.Over():
 		return ""

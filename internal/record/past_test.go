@@ -16,7 +16,7 @@ import (
 
 const two = `{"tasks":[{"id":"a","subject":"do a"},{"id":"b","subject":"do b"}]}`
 
-// project is a folder with a plan and a journal of these events.
+// project returns a folder with a plan and a journal of the events.
 func project(t *testing.T, bodies ...scheduler.Body) (dir, loop string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -32,7 +32,7 @@ func project(t *testing.T, bodies ...scheduler.Body) (dir, loop string) {
 	return dir, loop
 }
 
-// A run is found by its id or as the last one, with what was until its end and no more.
+// A run is found by its id or as the last one, with the events up to its end.
 func TestFind(t *testing.T) {
 	t.Parallel()
 	dir, loop := project(t, scheduler.Notice{Text: "before"}, started("r-1"), scheduler.RunEnded{Status: "complete"}, started("r-2"), scheduler.Notice{Text: "now"})
@@ -50,7 +50,7 @@ func TestFind(t *testing.T) {
 			t.Errorf("%q: it is in %s, %s", id, p.State.Config.Dir, p.State.Config.Loop)
 		}
 	}
-	// What another wavex works at is the last run, and no other.
+	// Only the last run can be alive.
 	lock, err := Hold(loop, "r-2")
 	roomtest.Must(t, err)
 	defer func() { roomtest.Must(t, lock.Unlock()) }()
@@ -61,7 +61,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// Who asks for a run that cannot be found is told why, and what to do instead.
+// The error for a missing run says why, and what to do instead.
 func TestNotFound(t *testing.T) {
 	t.Parallel()
 	above := func(bodies ...scheduler.Body) func(t *testing.T) string {
@@ -98,8 +98,8 @@ func TestNotFound(t *testing.T) {
 	}
 }
 
-// The files of attempts are read as they are, but agents get at them: what would keep a
-// reader waiting is not opened, and no link leads out.
+// Files of attempts are readable as they are, but a file that would block is not opened, and no
+// link leads out of the folder.
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	_, loop := project(t, started("r-1"))
@@ -126,7 +126,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// The run of a task list is that of its last journal; of a file it is nobody's.
+// Of returns the last run of a task list, and none for a file.
 func TestOf(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -155,7 +155,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// What was moved aside is listed, the oldest first, and nothing else.
+// Aside lists the paths that were moved aside, the oldest first, and no others.
 func TestAside(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -10,7 +10,7 @@ import (
 	"wavex/scheduler"
 )
 
-// A named pipe where the plan was keeps nobody waiting who looks at its run.
+// A named pipe in the place of the plan does not block the commands that show its run.
 func TestPipeForThePlan(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

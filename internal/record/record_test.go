@@ -14,7 +14,7 @@ import (
 	"wavex/scheduler"
 )
 
-// written puts events into the journal of a new .loop directory.
+// written writes events into the journal of a new .loop directory.
 func written(t *testing.T, bodies ...scheduler.Body) (loop string, events []scheduler.Event) {
 	t.Helper()
 	loop = filepath.Join(t.TempDir(), ".loop")
@@ -32,7 +32,7 @@ func TestOpenRefusesWhatIsAnothersByNow(t *testing.T) {
 	if _, _, err := Open(loop, "r-2", false, 0); !errors.As(err, &blocked) {
 		t.Errorf("a journal that grew since: %v", err)
 	}
-	j, events, err := Open(loop, "r-2", false, 1) // the lock was given back
+	j, events, err := Open(loop, "r-2", false, 1) // the lock was released
 	if err != nil || len(events) != 1 {
 		t.Fatalf("%d events, %v", len(events), err)
 	}
@@ -73,7 +73,7 @@ func TestLastAndOver(t *testing.T) {
 		"rolled back":    {[]scheduler.Body{started("a"), ended("complete"), scheduler.RolledBack{What: "run"}}, "a", false, false},
 		"a further run":  {[]scheduler.Body{started("a"), ended("complete"), started("b")}, "b", false, false},
 		"resumed, ended": {[]scheduler.Body{started("a"), ended("paused"), scheduler.Resumed{Config: scheduler.Config{Run: "a"}}, ended("complete")}, "a", true, true},
-		// Somebody has taken lines out of the journal.
+		// Lines were removed from the journal.
 		"only resumed":      {[]scheduler.Body{scheduler.Resumed{Config: scheduler.Config{Run: "a"}}, ended("paused")}, "a", false, false},
 		"only tasks added":  {[]scheduler.Body{scheduler.TasksAdded{}}, "", false, false},
 		"only ended":        {[]scheduler.Body{ended("complete")}, "", false, false},
@@ -111,7 +111,7 @@ func TestAnAmendmentIsRefusedWhenTheJournalGrew(t *testing.T) {
 	}
 }
 
-// A fresh start moves the old run aside, and leaves the experts that a person has added.
+// A fresh start moves the old run aside, and keeps the user's experts.
 func TestFreshKeepsExperts(t *testing.T) {
 	t.Parallel()
 	loop := filepath.Join(t.TempDir(), ".loop")
@@ -137,7 +137,7 @@ func TestFreshKeepsExperts(t *testing.T) {
 	}
 }
 
-// Somebody works at a run while he holds its lock, not when the lock cannot be looked at.
+// A run is alive while a process holds its lock, and not if the lock cannot be read.
 func TestAlive(t *testing.T) {
 	t.Parallel()
 	loop, _ := written(t, started("r-1"))

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// NewID names a run: sortable by its start, and unlike any other.
+// NewID returns a new unique id of a run. Ids sort by time.
 func NewID(now time.Time) string {
 	return now.UTC().Format("20060102-150405-") + strings.ToLower(rand.Text()[:4])
 }
 
-// IsID tells whether a text has the form of a run's id.
+// IsID reports whether a text has the form of a run's id.
 func IsID(text string) bool {
 	day, rest, ok := strings.Cut(text, "-")
 	clock, luck, ok2 := strings.Cut(rest, "-")

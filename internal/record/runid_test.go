@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Ids sort by the time they were made, are told from other words, and are no paths.
+// Ids sort by time, differ from other words, and are no paths.
 func TestIDs(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
