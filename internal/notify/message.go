@@ -58,7 +58,11 @@ func (m Message) tripped(stop *scheduler.Stop, s *scheduler.State) (Message, boo
 	if stop == nil || stop.Breaker == "" {
 		return m, false
 	}
-	m.Event, m.Status, m.ExitCode, m.Reason, m.Breaker = "breaker", "draining", stop.ExitCode, stop.Reason, stop.Breaker
+	m.Event = "breaker"
+	m.Status = "draining"
+	m.ExitCode = stop.ExitCode
+	m.Reason = stop.Reason
+	m.Breaker = stop.Breaker
 	m.Tasks, m.CostUSD, m.Iterations = s.Counts, s.Ledger.Spent().Float(), s.Ledger.Iterations()
 	return m, true
 }
