@@ -5,20 +5,20 @@ import (
 	"strconv"
 )
 
-// This file looks at requests as the provider's prompt cache does. It reads tools, system and messages, in
-// this order and whole: what a request has marked (cache_control) is kept with everything
-// before it, and a later request is served the longest such beginning that it shares
-// (https://docs.claude.com/en/docs/build-with-claude/prompt-caching). Lifetimes, least lengths
-// and prices are no matter here.
+// This file models the provider's prompt cache. The cache reads tools, system and messages, in
+// this order. It keeps each part that a request marks (cache_control), with everything before it,
+// and serves a later request the longest such prefix that it shares
+// (https://docs.claude.com/en/docs/build-with-claude/prompt-caching). Lifetimes, minimal lengths
+// and prices are not modelled.
 
 // Part is one tool, or one block of the system prompt or of a message.
 type Part struct {
 	Name   string // "tool Bash", "system 2", "message 0.3"
-	JSON   string // in one spelling, without the mark
+	JSON   string // in canonical form, without the mark
 	Marked bool
 }
 
-// Parts are the request's parts in the order in which the cache reads them.
+// Parts returns the request's parts in the order in which the cache reads them.
 func (r *Request) Parts() []Part {
 	var m struct {
 		Tools    []json.RawMessage `json:"tools"`
@@ -43,8 +43,8 @@ func (r *Request) Parts() []Part {
 	return parts
 }
 
-// Kept is how many bytes of the request the cache would serve if it had seen only before,
-// and which part is the first that differs ("" when none does).
+// Kept returns the number of bytes of the request that the cache would serve if it had seen only
+// before, and the name of the first part that differs ("" if none does).
 func (r *Request) Kept(before *Request) (bytes int, differs string) {
 	had := before.Parts()
 	sum := 0
@@ -62,7 +62,7 @@ func (r *Request) Kept(before *Request) (bytes int, differs string) {
 func blocks(name string, content json.RawMessage) []Part {
 	var list []json.RawMessage
 	if json.Unmarshal(content, &list) != nil {
-		list = []json.RawMessage{content} // a string is one block
+		list = []json.RawMessage{content} // a string is a single block
 	}
 	var parts []Part
 	for i, b := range list {

@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// client talks to a server as the CLI does. Its connections end with the test.
+// client sends requests as the CLI does. Its connections end with the test.
 type client struct {
 	t    *testing.T
 	http *http.Client
@@ -46,7 +46,7 @@ func body(stream bool, users ...string) string {
 		stream, strings.Join(messages, ","))
 }
 
-// post sends a body and returns the status and the whole answer; err is a broken answer.
+// post sends a body and returns the status and the whole answer; err means a broken answer.
 func (c client) post(ctx context.Context, body string) (int, string, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url+"/v1/messages?beta=true", strings.NewReader(body))
 	if err != nil {
@@ -61,7 +61,7 @@ func (c client) post(ctx context.Context, body string) (int, string, error) {
 	return res.StatusCode, string(data), err
 }
 
-// names are the event names of a stream, and joined what its deltas say.
+// names returns the event names of a stream, and the joined text of its deltas.
 func names(stream string) (events []string, joined string) {
 	sc := bufio.NewScanner(strings.NewReader(stream))
 	for sc.Scan() {
@@ -315,7 +315,7 @@ func TestRequestReadsToolResults(t *testing.T) {
 	}
 }
 
-// The cache serves whole marked parts from the beginning, and nothing behind a difference.
+// The cache serves whole marked parts from the start of the request, up to the first difference.
 func TestKept(t *testing.T) {
 	t.Parallel()
 	const mark = `,"cache_control":{"type":"ephemeral"}`
@@ -331,7 +331,7 @@ func TestKept(t *testing.T) {
 		differs string
 	}{
 		{was, whole, ""},
-		{request("Bash", "sys", "1", "2", ""), whole, ""}, // a mark is no difference
+		{request("Bash", "sys", "1", "2", ""), whole, ""}, // a mark is not a difference
 		{request("Read", "sys", "1", "2", mark), 0, "tool Read"},
 		{request("Bash", "SYS", "1", "2", mark), you, "system 1"},
 		{request("Bash", "sys", "x", "2", mark), sys, "message 0.0"},
@@ -375,7 +375,7 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// Charged is the sum of what each reply costs, to the micro-dollar.
+// Charged returns the sum of the costs of all replies, exact to the micro-dollar.
 func TestChargedIsExact(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

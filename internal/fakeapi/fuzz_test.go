@@ -6,7 +6,7 @@ import (
 	"wavex/internal/fakeapi"
 )
 
-// Whatever a client sends is a request or an error, and every question has an answer.
+// Every input decodes to a request or an error, and every method of the request returns.
 func FuzzRequest(f *testing.F) {
 	f.Add([]byte(body(true, "a", "b")))
 	f.Add([]byte(`{"messages":[{"role":"user","content":[{"type":"tool_result","content":[{"type":"text"}]}]}]}`))

@@ -14,16 +14,16 @@ type Usage struct {
 	CacheWrite int64 // to the five-minute cache
 }
 
-// defaultUsage is charged for a reply that names none.
+// defaultUsage is charged for a reply without a usage.
 var defaultUsage = Usage{Input: 100, Output: 20}
 
-// Price is what a million tokens cost, in micro-dollars.
+// Price is the price of a million tokens, in micro-dollars.
 type Price struct{ Input, Output, CacheRead, CacheWrite budget.USD }
 
-// Prices are keyed by the beginning of a model's name; the longest match counts.
+// Prices holds prices by the start of a model's name; the longest match counts.
 type Prices map[string]Price
 
-// Of finds the price of a model.
+// Of returns the price of a model.
 func (p Prices) Of(model string) (Price, bool) {
 	best, found := "", false
 	for name := range p {
@@ -34,10 +34,10 @@ func (p Prices) Of(model string) (Price, bool) {
 	return p[best], found
 }
 
-// Cost of one response at this price, rounded to the micro-dollar.
+// Cost returns the cost of one response, rounded to the micro-dollar.
 func (p Price) Cost(u Usage) budget.USD { return round(p.pico(u)) }
 
-// pico is the exact cost in millionths of a micro-dollar.
+// pico returns the exact cost in millionths of a micro-dollar.
 func (p Price) pico(u Usage) int64 {
 	return u.Input*int64(p.Input) + u.Output*int64(p.Output) +
 		u.CacheRead*int64(p.CacheRead) + u.CacheWrite*int64(p.CacheWrite)

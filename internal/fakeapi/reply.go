@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// Reply is what one request, or Times of them, gets. The zero Reply is an empty
-// message with a small usage.
+// Reply is the answer to one request, or to Count of them. The zero Reply is an empty message
+// with a small usage.
 type Reply struct {
 	Text  string // a text block, before the tools
-	Tools []Tool // tool_use blocks; the CLI runs them all before it asks again
-	Usage Usage  // tokens charged; zero: 100 in, 20 out
-	Stop  string // stop_reason; "": tool_use when there are Tools, else end_turn
-	Model string // the model that answers; "": the one asked
+	Tools []Tool // tool_use blocks; the CLI runs all of them before its next request
+	Usage Usage  // tokens charged; zero means 100 in, 20 out
+	Stop  string // stop_reason; "" means tool_use if there are Tools, or else end_turn
+	Model string // the model that answers; "" means the requested one
 
 	// Status other than 0 and 200 makes the reply an error of that status.
 	Status int
@@ -34,34 +34,33 @@ type Reply struct {
 	Delay time.Duration
 	// Count is the number of requests that get this reply; 0 means 1.
 	Count int
-	// Do, when set, makes the reply from the request; Count and Hold are still taken
-	// from the outer one. Called in the request's own goroutine.
+	// Do, if not nil, computes the reply from the request; Count and Hold still come from the
+	// outer reply. It is called in the request's own goroutine.
 	Do func(*Request) Reply
 }
 
-// Text is a reply that ends the turn with words.
+// Text returns a reply that ends the turn with text.
 func Text(s string) Reply { return Reply{Text: s} }
 
-// Use is a reply that asks for tools.
+// Use returns a reply that requests tools.
 func Use(tools ...Tool) Reply { return Reply{Tools: tools} }
 
-// Fail is an error reply, its type derived from the status as the API does.
+// Fail returns an error reply. Its type follows from the status as in the API.
 func Fail(status int, message string) Reply { return Reply{Status: status, Message: message} }
 
-// From computes the reply from the request.
+// From returns a reply that do computes from the request.
 func From(do func(*Request) Reply) Reply { return Reply{Do: do} }
 
-// UsageLimit is the 429 of a subscription whose window (claim, such as "five_hour")
-// is spent until reset. The CLI (2.1.197) reads it from these headers and does not
-// retry.
+// UsageLimit returns the 429 of a subscription whose window (claim, such as "five_hour") is used
+// up until reset. The CLI (2.1.197) reads it from these headers and does not retry.
 func UsageLimit(claim string, reset time.Time) Reply {
 	r := Fail(429, "This request would exceed your account's rate limit.")
 	r.Header = Unified("rejected", claim, reset)
 	return r
 }
 
-// Unified makes the anthropic-ratelimit-unified headers; status is "allowed",
-// "allowed_warning" or "rejected".
+// Unified returns the anthropic-ratelimit-unified headers; status is "allowed", "allowed_warning"
+// or "rejected".
 func Unified(status, claim string, reset time.Time) map[string]string {
 	window := map[string]string{"five_hour": "5h", "seven_day": "7d"}[claim]
 	const p = "anthropic-ratelimit-unified-"
@@ -82,22 +81,22 @@ func Unified(status, claim string, reset time.Time) map[string]string {
 	return h
 }
 
-// Costing sets the reply's usage.
+// Costing returns the reply with the usage u.
 func (r Reply) Costing(u Usage) Reply { r.Usage = u; return r }
 
-// Held makes the reply wait for g before its headers.
+// Held returns the reply with a wait for g before its headers.
 func (r Reply) Held(g *Gate) Reply { r.Hold = g; return r }
 
-// HeldAfter makes the reply wait for g after n events.
+// HeldAfter returns the reply with a wait for g after n events.
 func (r Reply) HeldAfter(n int, g *Gate) Reply { r.After, r.Hold = n, g; return r }
 
-// CutAfter closes the connection after n events.
+// CutAfter returns the reply cut off after n events.
 func (r Reply) CutAfter(n int) Reply { r.After, r.Cut = n, true; return r }
 
-// Times answers n requests with the same reply.
+// Times returns the reply for n requests.
 func (r Reply) Times(n int) Reply { r.Count = n; return r }
 
-// Headed adds headers to those the reply has.
+// Headed returns the reply with more headers.
 func (r Reply) Headed(h map[string]string) Reply {
 	all := map[string]string{}
 	maps.Copy(all, r.Header)
@@ -106,37 +105,38 @@ func (r Reply) Headed(h map[string]string) Reply {
 	return r
 }
 
-// Tool is a tool_use block. A file_path that is not absolute is resolved against the
-// directory the CLI says it works in, so that a script need not know it.
+// Tool is a tool_use block. A relative file_path is resolved against the CLI's working directory,
+// so that a script need not know it.
 type Tool struct {
 	Name  string
 	Input map[string]any
 }
 
-// Bash runs a command.
+// Bash returns a call that runs a command.
 func Bash(command string) Tool {
 	return Tool{"Bash", map[string]any{"command": command, "description": "run " + first(command)}}
 }
 
-// Write writes a whole file. The CLI refuses to overwrite a file it has not read.
+// Write returns a call that writes a whole file. The CLI refuses to overwrite a file that it has
+// not read.
 func Write(path, content string) Tool {
 	return Tool{"Write", map[string]any{"file_path": path, "content": content}}
 }
 
-// Read reads a file.
+// Read returns a call that reads a file.
 func Read(path string) Tool { return Tool{"Read", map[string]any{"file_path": path}} }
 
-// Edit replaces old, which must occur once, in a file that was read before.
+// Edit returns a call that replaces old, which must occur once, in a file that was read before.
 func Edit(path, old, replacement string) Tool {
 	return Tool{"Edit", map[string]any{"file_path": path, "old_string": old, "new_string": replacement}}
 }
 
-// TaskCreate adds to the CLI's task list.
+// TaskCreate returns a call that adds to the CLI's task list.
 func TaskCreate(subject, description string) Tool {
 	return Tool{"TaskCreate", map[string]any{"subject": subject, "description": description}}
 }
 
-// StructuredOutput answers a --json-schema.
+// StructuredOutput returns a call that answers a --json-schema.
 func StructuredOutput(v map[string]any) Tool { return Tool{"StructuredOutput", v} }
 
 func (t Tool) input(r *Request) map[string]any {

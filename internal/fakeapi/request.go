@@ -13,8 +13,8 @@ import (
 	"wavex/internal/lazy"
 )
 
-// Request is one request the server got. Its body is decoded at the first question
-// about it. The methods are safe for concurrent use.
+// Request is one request that the server received. Its body is decoded on first use. The methods
+// are safe for concurrent use.
 type Request struct {
 	N      int       // order of arrival, from 0
 	Time   time.Time // of arrival
@@ -28,7 +28,7 @@ type Request struct {
 	err  error
 }
 
-// ToolResult is the outcome of one tool call, as the CLI hands it to the model.
+// ToolResult is the outcome of one tool call, as the CLI sends it to the model.
 type ToolResult struct {
 	ID    string // the tool_use id it answers
 	Text  string
@@ -62,7 +62,7 @@ type block struct {
 	IsError   bool    `json:"is_error"`
 }
 
-// content is a string or a list of blocks; the API takes both.
+// content is a string or a list of blocks; the API accepts both.
 type content []block
 
 func (c *content) UnmarshalJSON(data []byte) error {
@@ -92,22 +92,22 @@ func (r *Request) decode() *message {
 	return &r.msg
 }
 
-// ToolID is the id of the ith tool call that the request is answered with.
+// ToolID returns the id of the ith tool call in the answer to the request.
 func (r *Request) ToolID(i int) string { return fmt.Sprintf("toolu_%04d_%d", r.N, i) }
 
-// Err tells why the body is not a Messages request, or nil.
+// Err returns the reason why the body is not a Messages request, or nil.
 func (r *Request) Err() error { r.decode(); return r.err }
 
-// Model is the model asked for.
+// Model returns the requested model.
 func (r *Request) Model() string { return r.decode().Model }
 
-// Streaming tells whether the answer is wanted as server-sent events.
+// Streaming reports whether the request asks for server-sent events.
 func (r *Request) Streaming() bool { return r.decode().Stream }
 
-// System is the text of the system prompt, its blocks joined by newlines.
+// System returns the text of the system prompt, its blocks joined by newlines.
 func (r *Request) System() string { return r.decode().System.text() }
 
-// Tools are the names of the tools the request offers.
+// Tools returns the names of the tools in the request.
 func (r *Request) Tools() []string {
 	var names []string
 	for _, t := range r.decode().Tools {
@@ -116,14 +116,15 @@ func (r *Request) Tools() []string {
 	return names
 }
 
-// Offers tells whether the model may use a tool: it is in the request's list, or named on a line of
-// its own in a message, as one that the CLI loads when it is asked for (observed on claude 2.1.330).
+// Offers reports whether the model may use a tool: it is in the request's list, or named on a
+// line of its own in a message, like a tool that the CLI loads on request (observed on claude
+// 2.1.330).
 func (r *Request) Offers(tool string) bool {
 	return slices.Contains(r.Tools(), tool) || bytes.Contains(r.Body, []byte(`\n`+tool+`\n`))
 }
 
-// FirstUser is the text of the first user message: the prompt, and what the CLI
-// puts around it. A resumed session keeps its first message.
+// FirstUser returns the text of the first user message: the prompt, and the CLI's additions to
+// it. A resumed session keeps its first message.
 func (r *Request) FirstUser() string {
 	for _, t := range r.decode().Messages {
 		if t.Role == "user" {
@@ -133,7 +134,7 @@ func (r *Request) FirstUser() string {
 	return ""
 }
 
-// LastUser is the text of the last user message, without tool results.
+// LastUser returns the text of the last user message, without tool results.
 func (r *Request) LastUser() string {
 	if t := r.last(); t != nil {
 		return t.Content.text()
@@ -141,7 +142,7 @@ func (r *Request) LastUser() string {
 	return ""
 }
 
-// Users is the text of every user message, joined by newlines.
+// Users returns the text of every user message, joined by newlines.
 func (r *Request) Users() string {
 	var parts []string
 	for _, t := range r.decode().Messages {
@@ -152,8 +153,8 @@ func (r *Request) Users() string {
 	return strings.Join(parts, "\n")
 }
 
-// Turn counts the model's replies so far in this conversation: 0 in a new session.
-// A retry of the CLI has the same Turn as the request it repeats.
+// Turn returns the number of the model's replies so far in this conversation: 0 in a new session.
+// A retry of the CLI has the same Turn as the request that it repeats.
 func (r *Request) Turn() int {
 	n := 0
 	for _, t := range r.decode().Messages {
@@ -164,9 +165,9 @@ func (r *Request) Turn() int {
 	return n
 }
 
-// Worked counts the messages with tool results so far in this conversation. Unlike
-// Turn it does not count what the CLI itself says in the model's name when it resumes
-// a session that was cut off (observed on claude 2.1.197).
+// Worked returns the number of messages with tool results so far in this conversation. Unlike
+// Turn it does not count the messages that the CLI itself adds in the model's name when it
+// resumes a session that was cut off (observed on claude 2.1.197).
 func (r *Request) Worked() int {
 	n := 0
 	for _, t := range r.decode().Messages {
@@ -177,7 +178,7 @@ func (r *Request) Worked() int {
 	return n
 }
 
-// ToolResults are the results in the last user message, in order.
+// ToolResults returns the results in the last user message, in order.
 func (r *Request) ToolResults() []ToolResult {
 	t := r.last()
 	if t == nil {
@@ -194,14 +195,14 @@ func (r *Request) ToolResults() []ToolResult {
 
 var uuid = lazy.Regexp(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 
-// Session is the CLI's session id, or "". The CLI (2.1.197) sends it as a header.
+// Session returns the CLI's session id, or "". The CLI (2.1.197) sends it as a header.
 func (r *Request) Session() string {
 	return uuid().FindString(r.Header.Get("X-Claude-Code-Session-Id"))
 }
 
 var cwd = lazy.Regexp(`(?m)[Ww]orking directory: (.+)$`)
 
-// Dir is the working directory that the CLI's system prompt names, or "".
+// Dir returns the working directory that the CLI's system prompt names, or "".
 func (r *Request) Dir() string {
 	if m := cwd().FindStringSubmatch(r.System() + "\n" + r.FirstUser()); m != nil {
 		return strings.TrimSpace(m[1])

@@ -9,22 +9,22 @@ import (
 // Match decides whether an agent answers a request.
 type Match func(*Request) bool
 
-// Prompt matches a conversation by a part of its first user message.
+// Prompt returns a Match for conversations whose first user message contains part.
 func Prompt(part string) Match {
 	return func(r *Request) bool { return strings.Contains(r.FirstUser(), part) }
 }
 
-// Last matches a request by a part of its last user message.
+// Last returns a Match for requests whose last user message contains part.
 func Last(part string) Match {
 	return func(r *Request) bool { return strings.Contains(r.LastUser(), part) }
 }
 
-// System matches a conversation by a part of its system prompt.
+// System returns a Match for conversations whose system prompt contains part.
 func System(part string) Match {
 	return func(r *Request) bool { return strings.Contains(r.System(), part) }
 }
 
-// All matches what every one of ms matches.
+// All returns a Match for requests that every one of ms matches.
 func All(ms ...Match) Match {
 	return func(r *Request) bool {
 		for _, m := range ms {
@@ -36,25 +36,25 @@ func All(ms ...Match) Match {
 	}
 }
 
-// Agent answers the requests that When matches (nil: all), one step each, in order of
-// arrival and whatever the session. A fresh attempt with the same prompt goes on
-// where the former one stopped.
+// Agent answers the requests that When matches (nil matches all), one step for each, in order of
+// arrival and independent of the session. A new attempt with the same prompt continues where the
+// former one stopped.
 type Agent struct {
 	Name  string // for messages; "" means its position
 	When  Match
 	Steps []Reply
-	// Then answers every request after the last step; nil makes them a mistake.
+	// Then answers every request after the last step; if it is nil they are faults.
 	Then *Reply
 }
 
-// Script is how the server answers.
+// Script holds the answers of a server.
 type Script struct {
 	Agents []*Agent // the first that matches answers
 	// Prices of the models that Charged needs.
 	Prices Prices
 }
 
-// play is where a script stands.
+// play is the state of a script.
 type play struct {
 	mu     sync.Mutex
 	script Script
@@ -66,7 +66,7 @@ type position struct{ step, times int }
 
 func newPlay(s Script) *play { return &play{script: s, at: make([]position, len(s.Agents))} }
 
-// next takes the step that answers r.
+// next returns the step that answers r.
 func (p *play) next(r *Request) (Reply, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -100,7 +100,7 @@ func (p *play) blame(format string, args ...any) {
 	p.wrong = append(p.wrong, fmt.Sprintf(format, args...))
 }
 
-// faults are the mistakes so far and the steps that nobody asked for.
+// faults returns the faults so far and the steps without a request.
 func (p *play) faults() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -22,7 +22,7 @@ type TB interface {
 	Cleanup(func())
 }
 
-// Server is a running scripted API. All methods are safe for concurrent use.
+// Server is a running scripted API. Its methods are safe for concurrent use.
 type Server struct {
 	play *play
 	http *http.Server
@@ -44,8 +44,8 @@ type charge struct {
 	usage Usage
 }
 
-// New starts a server that ends with the test, and fails the test when the script was
-// not played as written.
+// New starts a server that ends with the test, and fails the test if the script was not played as
+// written.
 func New(t TB, s Script) *Server {
 	t.Helper()
 	srv, err := Start(s)
@@ -57,7 +57,7 @@ func New(t TB, s Script) *Server {
 		faults := srv.Close()
 		for i, fault := range faults {
 			if i == 5 {
-				t.Errorf("scripted API: and %d more", len(faults)-i) // the first ones tell why
+				t.Errorf("scripted API: and %d more", len(faults)-i) // the first ones show the cause
 				break
 			}
 			t.Errorf("scripted API: %s", fault)
@@ -66,7 +66,7 @@ func New(t TB, s Script) *Server {
 	return srv
 }
 
-// Start is New without a test: the caller closes it.
+// Start is New without a test: the caller must Close the server.
 func Start(s Script) (*Server, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -77,16 +77,16 @@ func Start(s Script) (*Server, error) {
 	srv.http = &http.Server{Handler: srv, ReadHeaderTimeout: 10 * time.Second}
 	go func() {
 		defer close(srv.gone)
-		_ = srv.http.Serve(l) // always http.ErrServerClosed: nobody but Close ends it
+		_ = srv.http.Serve(l) // always http.ErrServerClosed: only Close ends it
 	}()
 	return srv, nil
 }
 
-// URL is the base address, for ANTHROPIC_BASE_URL.
+// URL returns the base address, for ANTHROPIC_BASE_URL.
 func (s *Server) URL() string { return s.url }
 
-// Close lets held replies go, ends every connection, waits, and returns how the
-// script was not played as written: empty when all is well.
+// Close releases held replies, ends every connection, waits, and returns the deviations from the
+// script: none if it was played as written.
 func (s *Server) Close() []string {
 	s.once.Do(func() {
 		close(s.done)
@@ -100,14 +100,14 @@ func (s *Server) Close() []string {
 	return s.play.faults()
 }
 
-// Requests are all requests so far, in order of arrival.
+// Requests returns all requests so far, in order of arrival.
 func (s *Server) Requests() []*Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]*Request(nil), s.requests...)
 }
 
-// Messages are the requests for a message so far that match (nil: all).
+// Messages returns the requests for a message so far that match (nil matches all).
 func (s *Server) Messages(match Match) []*Request {
 	var out []*Request
 	for _, r := range s.Requests() {
@@ -118,8 +118,7 @@ func (s *Server) Messages(match Match) []*Request {
 	return out
 }
 
-// Wait returns the first request, past or future, that matches. It ends with the
-// context's error when none came.
+// Wait returns the first request, past or future, that matches, or the error of ctx if none came.
 func (s *Server) Wait(ctx context.Context, match Match) (*Request, error) {
 	for next := 0; ; {
 		s.mu.Lock()
@@ -138,16 +137,16 @@ func (s *Server) Wait(ctx context.Context, match Match) (*Request, error) {
 	}
 }
 
-// Peak is the highest number of message requests that were in flight at once.
+// Peak returns the highest number of message requests in flight at once.
 func (s *Server) Peak() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.peak
 }
 
-// Charged sums, by the script's prices, what the server charged: the input with
-// message_start, the rest with message_delta. Errors cost nothing. A model without a
-// price is a fault of the script.
+// Charged returns the sum of the server's charges by the script's prices: the input with
+// message_start, the rest with message_delta. Errors cost nothing. A model without a price is a
+// fault of the script.
 func (s *Server) Charged() budget.USD {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -272,9 +271,9 @@ func (s *Server) stream(ctx context.Context, w http.ResponseWriter, a answer, re
 	}
 }
 
-// pass waits at the reply's gate; false means that the connection is to be cut: the
-// caller panics with ErrAbortHandler, which is how net/http closes a connection
-// without an orderly end, as a broken network does.
+// pass waits at the reply's gate. It returns false if the connection must be cut: the caller then
+// panics with ErrAbortHandler, with which net/http closes a connection without an orderly end, as
+// a broken network does.
 func (s *Server) pass(ctx context.Context, reply Reply) bool {
 	if reply.Hold != nil {
 		select {
@@ -314,5 +313,5 @@ func writeError(w http.ResponseWriter, status int, message string) {
 func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // fails only when the client left
+	_ = json.NewEncoder(w).Encode(v) // fails only if the client left
 }

@@ -14,7 +14,7 @@ type event struct {
 
 type object = map[string]any
 
-// answer is a reply made concrete for one request.
+// answer is a reply completed for one request.
 type answer struct {
 	id     string
 	model  string
@@ -47,8 +47,8 @@ func concrete(reply Reply, r *Request) answer {
 	return a
 }
 
-// opening is the usage that message_start tells: all input, and the one token of
-// output that the API counts by then.
+// opening returns the usage in message_start: all input, and the one token of output that the API
+// counts at that time.
 func (a answer) opening() Usage {
 	u := a.usage
 	u.Output = min(u.Output, 1)
@@ -65,8 +65,8 @@ func (a answer) message(content []object, stop any, u Usage) object {
 		"stop_reason": stop, "stop_sequence": nil, "usage": u.object()}
 }
 
-// events is the answer as a stream. Texts and inputs come in two deltas where they
-// are long enough, so that a reader that takes the first for the whole is found out.
+// events returns the answer as a stream. Long texts and inputs come in two deltas, to expose a
+// reader that takes the first for the whole.
 func (a answer) events() []event {
 	evs := []event{{"message_start", object{"type": "message_start",
 		"message": a.message([]object{}, nil, a.opening())}}}
@@ -76,7 +76,7 @@ func (a answer) events() []event {
 		if b["type"] == "tool_use" {
 			start = object{"type": "tool_use", "id": b["id"], "name": b["name"], "input": object{}}
 			kind, field = "input_json_delta", "partial_json"
-			data, _ := json.Marshal(b["input"]) // maps of strings, numbers and the like: cannot fail
+			data, _ := json.Marshal(b["input"]) // maps of strings, numbers and such cannot fail
 			whole = string(data)
 		} else {
 			whole = b["text"].(string)
@@ -94,7 +94,7 @@ func (a answer) events() []event {
 		event{"message_stop", object{"type": "message_stop"}})
 }
 
-// halves cuts at a rune's start.
+// halves cuts s at the start of a rune.
 func halves(s string) []string {
 	for i := range s {
 		if i >= 8 && i >= len(s)/2 {
@@ -115,7 +115,7 @@ func (e event) write(w http.ResponseWriter) error {
 	return http.NewResponseController(w).Flush()
 }
 
-// errorType is the API's name for a status.
+// errorType returns the API's name for a status.
 func errorType(status int) string {
 	switch status {
 	case 400:
