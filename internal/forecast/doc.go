@@ -1,4 +1,4 @@
-// Package forecast says what a plan is expected to cost and to take before it runs, and
-// which limits cannot suffice for it however well everything goes. It is pure: plans and
-// events in, figures and words out.
+// Package forecast computes the expected cost and duration of a plan before it runs, and names
+// the limits that cannot suffice for it in any case. It does no I/O: it takes plans and events,
+// and returns figures and text.
 package forecast

@@ -12,32 +12,33 @@ import (
 	"wavex/scheduler"
 )
 
-// This file says what a plan is expected to cost and take: by what tasks have cost here
-// before, with the spread that they had, else by the plan's own estimates. It is pure.
+// This file computes the expected cost and duration of a plan: from the costs of earlier tasks
+// here, with their spread, or else from the plan's own estimates. It does no I/O.
 
-// Expectation is a forecast; a zero Spread says that there is none.
+// Expectation is a forecast; a zero Spread means that there is none.
 type Expectation struct {
 	Tasks   int
-	History int // completed tasks it rests on; 0: the plan's own estimates
+	History int // completed tasks it is based on; 0 means the plan's own estimates
 	Cost    budget.USD
 	Time    time.Duration
-	// The bounds of an 80 % interval; zero when the history is too short for one.
+	// The bounds of an 80 % interval; zero if the history is too short for one.
 	CostLow, CostHigh budget.USD
 	TimeLow, TimeHigh time.Duration
 }
 
-// enough is how many tasks a spread needs.
+// enough is the number of tasks that a spread needs.
 const enough = 4
 
 // z80 bounds 80 % of a normal distribution, in standard deviations.
 const z80 = 1.2816
 
-// Expect forecasts a run of p with that many attempts side by side.
+// Expect returns the forecast of a run of p with parallel attempts side by side.
 func Expect(events []scheduler.Event, p *plan.Plan, parallel int) Expectation {
 	costs, times := history(events)
 	_, waves := p.Waves()
 	n := len(p.Tasks)
-	// As many rounds as the longest chain, or as the tasks make side by side.
+	// The number of rounds is the length of the longest chain, or that of the tasks run side by
+	// side if it is larger.
 	rounds := max(waves, (n+max(1, parallel)-1)/max(1, parallel))
 	e := Expectation{Tasks: n, History: len(costs)}
 	if len(costs) == 0 {
@@ -55,9 +56,9 @@ func Expect(events []scheduler.Event, p *plan.Plan, parallel int) Expectation {
 	return e
 }
 
-// history is what each completed task of the journal cost in micro-dollars, with its
-// panels, and took in nanoseconds. Work that did not stand with the rest, and was made again,
-// is one task's all the same.
+// history returns the costs of the journal's completed tasks in micro-dollars, with their panels,
+// and their durations in nanoseconds. A task that was redone because its work failed after
+// integration counts once, with its total.
 func history(events []scheduler.Event) (costs, times []float64) {
 	type sums struct{ cost, took float64 }
 	run, open, verified := "", map[string]*sums{}, map[string]*sums{}
@@ -95,7 +96,7 @@ func history(events []scheduler.Event) (costs, times []float64) {
 					open[key] = s
 				}
 			}
-			clear(verified) // what was not reopened stands
+			clear(verified) // tasks that were not reopened stand
 		}
 	}
 	for _, s := range done {
@@ -104,8 +105,8 @@ func history(events []scheduler.Event) (costs, times []float64) {
 	return costs, times
 }
 
-// sum forecasts the sum of n more like those, with its 80 % interval: the spread of one
-// more, and the uncertainty of the mean.
+// sum returns the forecast of the sum of n more values like those in seen, with its 80 %
+// interval: the spread of each value, and the uncertainty of the mean.
 func sum(seen []float64, n int) (mid, low, high float64) {
 	mean := 0.0
 	for _, v := range seen {
@@ -123,7 +124,7 @@ func sum(seen []float64, n int) (mid, low, high float64) {
 	return mid, max(0, mid-half), mid + half
 }
 
-// bounded is so many nanoseconds, as far as a Duration can hold them: 292 years.
+// bounded returns ns nanoseconds as a Duration, at most its maximum of 292 years.
 func bounded(ns float64) time.Duration {
 	if ns >= math.MaxInt64 {
 		return math.MaxInt64
@@ -131,7 +132,7 @@ func bounded(ns float64) time.Duration {
 	return time.Duration(ns)
 }
 
-// String is the forecast in words. What it rests on is always said.
+// String returns the forecast in words, always with its basis.
 func (e Expectation) String() string {
 	took := func(d time.Duration) string { return d.Round(time.Second).String() }
 	switch {

@@ -12,7 +12,7 @@ import (
 	"wavex/scheduler"
 )
 
-// ended is the end of an attempt that cost cents and took seconds.
+// ended returns the end of an attempt that cost cents and took seconds.
 func ended(task string, status scheduler.Status, cents, seconds int) scheduler.Event {
 	return scheduler.Event{Body: scheduler.AttemptEnded{Task: task, Status: status,
 		Result: runner.Result{Cost: budget.USD(cents) * budget.Dollar / 100, Duration: time.Duration(seconds) * time.Second}}}

@@ -16,8 +16,8 @@ import (
 	"wavex/scheduler"
 )
 
-// A forecast lies within its bounds, which are none of a negative sum; what was always
-// alike has no spread, and more of it costs as many times as much.
+// A forecast lies within its bounds, and these are not negative. Values that were always equal
+// have no spread, and n of them cost n times as much.
 func TestSumKeepsItsLaws(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -50,7 +50,7 @@ func TestSumKeepsItsLaws(t *testing.T) {
 	})
 }
 
-// However large the estimates that a plan may have, what is said of them is no nonsense.
+// The text about very large estimates is correct too.
 func TestLargeEstimates(t *testing.T) {
 	t.Parallel()
 	var tasks []string
@@ -77,8 +77,8 @@ func TestLargeEstimates(t *testing.T) {
 	}
 }
 
-// Work that did not stand with the rest is one task's, with all that it cost; that of another
-// run, and what was not made again, is another's.
+// Work that was redone after a failed integration belongs to one task, with its total cost. The
+// work of another run, and work that was not redone, is separate.
 func TestHistory(t *testing.T) {
 	t.Parallel()
 	begun := func(run string) scheduler.Body {
@@ -140,8 +140,8 @@ func TestShort(t *testing.T) {
 	}
 }
 
-// What a plan is expected to take is at least the best that there is, in any order, and is
-// said in figures.
+// The expected duration of a plan is at least the best duration possible in any order, and is
+// given in figures.
 func TestSimulate(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

@@ -8,9 +8,9 @@ import (
 	"wavex/internal/plan"
 )
 
-// This file holds a plan's limits against what the plan must take at least.
+// This file compares a plan's limits with the plan's minimal needs.
 
-// Seconds weighs tasks by their estimate; without any estimate each counts alike.
+// Seconds weighs tasks by their estimate; without any estimate all weigh the same.
 func Seconds(p *plan.Plan) func(int) float64 {
 	if !slices.ContainsFunc(p.Tasks, func(t plan.Task) bool { return t.Estimate.Seconds > 0 }) {
 		return nil
@@ -18,7 +18,7 @@ func Seconds(p *plan.Plan) func(int) float64 {
 	return func(i int) float64 { return max(p.Tasks[i].Estimate.Seconds, 1) }
 }
 
-// Limits are the limits a plain `wavex run` of the plan would have.
+// Limits returns the limits of a plain `wavex run` of the plan.
 func Limits(p *plan.Plan) budget.Limits {
 	l := budget.Limits{USD: budget.DefaultUSD, Iterations: budget.DefaultIterations(len(p.Tasks)), Wall: p.Budget.WallClock, Wave: p.Budget.Wave}
 	if p.Budget.USD != nil {
@@ -30,7 +30,7 @@ func Limits(p *plan.Plan) budget.Limits {
 	return l
 }
 
-// Short names limits that cannot suffice however well everything goes.
+// Short returns the limits that cannot suffice in any case.
 func Short(p *plan.Plan, l budget.Limits) []plan.Diagnostic {
 	var out []plan.Diagnostic
 	warn := func(code, format string, args ...any) {

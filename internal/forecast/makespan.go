@@ -10,21 +10,21 @@ import (
 	"wavex/scheduler"
 )
 
-// Makespan is what a plan is expected to take, one attempt for each task and nothing
-// else counted.
+// Makespan is the expected duration of a plan, with one attempt for each task and nothing else
+// counted.
 type Makespan struct {
 	Parallel int     `json:"parallel"`
-	Unit     string  `json:"unit"` // "s"; "tasks" when the plan has no estimate and each task counts as 1
+	Unit     string  `json:"unit"` // "s", or "tasks" if the plan has no estimate and each task counts as 1
 	Waves    float64 `json:"waves"`
 	Eager    float64 `json:"eager"`
-	Least    float64 `json:"least"` // the critical path, or the work shared evenly
+	Least    float64 `json:"least"` // the critical path, or the evenly shared work
 }
 
-// simulated bounds the tasks of a plan that check simulates: beyond it the simulation
-// would take longer than the check.
+// simulated bounds the number of tasks of a plan that check simulates. For more tasks the
+// simulation would take longer than the check.
 const simulated = 10_000
 
-// Simulate runs both schedules in thought. It is nil for an empty or a very large plan.
+// Simulate computes both schedules. It returns nil for an empty or a very large plan.
 func Simulate(p *plan.Plan) (*Makespan, error) {
 	if len(p.Tasks) == 0 || len(p.Tasks) > simulated {
 		return nil, nil
@@ -46,7 +46,7 @@ func Simulate(p *plan.Plan) (*Makespan, error) {
 	return m, nil
 }
 
-// String is the line of check; "" for nil.
+// String returns the line that check prints; "" for nil.
 func (m *Makespan) String() string {
 	if m == nil {
 		return ""
