@@ -1,7 +1,7 @@
-// Package learn keeps what runs have taught: failures with their cause, discoveries,
-// constraints, one JSON object a line. It finds those that a new request should know
-// of (recall.go) and proposes new ones after a run (propose.go). It asks no model, and
-// it keeps nothing that nobody accepted.
+// Package learn keeps the learnings of runs: failures with their cause, discoveries, constraints,
+// one JSON object per line. It finds those that matter for a new request (recall.go) and proposes
+// new ones after a run (propose.go). It asks no model, and keeps only learnings that a person
+// accepted.
 package learn
 
 import (
@@ -24,39 +24,39 @@ import (
 
 // The kinds of learnings.
 const (
-	Failure    = "failure"    // it went wrong so, because of that
-	Discovery  = "discovery"  // it is otherwise than assumed
-	Constraint = "constraint" // it has to be so
+	Failure    = "failure"    // it failed in this way, for this cause
+	Discovery  = "discovery"  // the fact differs from the assumption
+	Constraint = "constraint" // a requirement
 )
 
-// FileName is the file of learnings in a folder, PendingName that of proposals which
-// nobody has accepted yet.
+// FileName is the file of learnings in a folder. PendingName is the file of proposals that no
+// person has accepted yet.
 const (
 	FileName    = "learnings.jsonl"
 	PendingName = "learnings.pending.jsonl"
 )
 
-// Learning is one thing worth knowing next time.
+// Learning is one lesson for later runs.
 type Learning struct {
 	ID         string    `json:"id"`
 	Kind       string    `json:"kind"`
-	Context    string    `json:"context"`              // what was being done
-	Failure    string    `json:"failure,omitempty"`    // what went wrong, or was found
-	Cause      string    `json:"root_cause,omitempty"` // why
-	Prevention string    `json:"prevention,omitempty"` // what to do instead
+	Context    string    `json:"context"`              // the work at that time
+	Failure    string    `json:"failure,omitempty"`    // the fault or finding
+	Cause      string    `json:"root_cause,omitempty"` // the reason
+	Prevention string    `json:"prevention,omitempty"` // advice for the next time
 	Files      []string  `json:"files,omitempty"`
-	Signature  string    `json:"signature,omitempty"` // of the error, as runner.Signature makes it
+	Signature  string    `json:"signature,omitempty"` // of the error, as returned by runner.Signature
 	Run        string    `json:"run,omitempty"`
 	Task       string    `json:"task,omitempty"`
 	Time       time.Time `json:"time"`
-	Count      int       `json:"count,omitempty"` // how often it was learnt; 0 and 1 are once
+	Count      int       `json:"count,omitempty"` // the number of occurrences; 0 and 1 mean once
 }
 
-// maxText bounds each text, in bytes: a learning ends in prompts.
+// maxText bounds each text, in bytes, because a learning goes into prompts.
 const maxText = 500
 
-// Clean bounds the texts, and gives the learning its id where it has none: the same words
-// have the same id, whenever they were learnt.
+// Clean returns the learning with bounded texts and with an id if it had none. The same words
+// have the same id at any time.
 func (l Learning) Clean() Learning {
 	for _, s := range []*string{&l.Context, &l.Failure, &l.Cause, &l.Prevention, &l.Signature} {
 		*s = oneLine(*s)
@@ -71,7 +71,7 @@ func (l Learning) Clean() Learning {
 	return l
 }
 
-// String is the learning on one line, for people and prompts.
+// String returns the learning on one line, for people and prompts.
 func (l Learning) String() string {
 	parts := []string{l.Context}
 	if l.Failure != "" {
@@ -97,9 +97,9 @@ func oneLine(s string) string {
 // maxFile bounds a file of learnings, in bytes.
 const maxFile = 64 << 20
 
-// Load reads a file of learnings; one that is not there is empty. What was learnt
-// several times is one learning with its count and its latest time. Lines that cannot be
-// read are passed over and counted: a file that people edit must not stop a run.
+// Load reads a file of learnings; a missing file is empty. It merges repeated learnings into one
+// with their count and latest time. It skips and counts lines that cannot be read, because people
+// edit the file and that must not stop a run.
 func Load(path string) (list []Learning, bad int, err error) {
 	data, err := wary.Read(path, maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -140,8 +140,8 @@ func Parse(data []byte) (list []Learning, bad int) {
 	return list, bad
 }
 
-// Add appends learnings to a file, and makes it where it is missing. One write, then
-// durable; a last line that was torn is closed first, so that nothing is joined to it.
+// Add appends learnings to a file, which it creates if it is missing, in one write, and syncs it.
+// It first completes a torn last line, so that no learning is joined to it.
 func Add(path string, list []Learning) (err error) {
 	if len(list) == 0 {
 		return nil
@@ -149,7 +149,7 @@ func Add(path string, list []Learning) (err error) {
 	var out bytes.Buffer
 	switch old, err := wary.Read(path, maxFile); {
 	case errors.Is(err, fs.ErrNotExist):
-	case err != nil: // to open a named pipe could take for ever
+	case err != nil: // opening a named pipe could block for ever
 		return fmt.Errorf("keeping learnings: %w", err)
 	case len(old) > 0 && old[len(old)-1] != '\n':
 		out.WriteByte('\n')
@@ -175,7 +175,7 @@ func Add(path string, list []Learning) (err error) {
 	return f.Sync()
 }
 
-// Replace writes a file of learnings anew, whole or not at all.
+// Replace replaces the content of a file of learnings atomically.
 func Replace(path string, list []Learning) error {
 	var out bytes.Buffer
 	for _, l := range list {

@@ -25,7 +25,7 @@ func TestAddAndLoad(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// A torn line, and one that is no learning.
+	// A torn line, and one without a learning.
 	if err := os.WriteFile(path, append(read(t, path), "{}\n{\"cont"...), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,8 @@ func TestRecall(t *testing.T) {
 	}
 }
 
-// Newer and more frequent wins where the words are the same; there are never more than Top.
+// Of equal words the newer and more frequent learning ranks higher; there are never more than
+// Top.
 func TestRecallWeighs(t *testing.T) {
 	t.Parallel()
 	var list []Learning

@@ -12,7 +12,7 @@ import (
 	"wavex/internal/wary"
 )
 
-// A named pipe for a file of learnings is refused, and keeps nobody waiting.
+// A named pipe in place of a file of learnings is refused and does not block.
 func TestPipeForLearnings(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), FileName)

@@ -1,15 +1,14 @@
 package learn
 
-// This file proposes learnings after a run: from retries that counsel turned around,
-// and from deviations that _context.md records (LEDGER S3-12, S3-13). A proposal is
-// only that until somebody accepts it.
+// This file proposes learnings after a run: from retries that passed after counsel, and from the
+// deviations in _context.md. A proposal is kept as a learning only when a person accepts it.
 
 import (
 	"strings"
 	"time"
 )
 
-// Turn is a retry that passed after counsel: what had gone wrong, and what helped.
+// Turn is a retry that passed after counsel: the failure, and the advice that helped.
 type Turn struct {
 	Run, Task, Subject string
 	Failure, Signature string
@@ -18,7 +17,7 @@ type Turn struct {
 	Time               time.Time
 }
 
-// FromTurns proposes a failure for each task that counsel turned around.
+// FromTurns proposes a failure for each task that passed after counsel.
 func FromTurns(turns []Turn) []Learning {
 	var out []Learning
 	for _, t := range turns {
@@ -31,9 +30,9 @@ func FromTurns(turns []Turn) []Learning {
 	return out
 }
 
-// Deviations reads the section "Deviations" of a _context.md: entries of lines
-// "- Before: ...", "- Found: ...", "- Adjustment: ...". An entry without a finding, and one
-// that is still the template's words, is no deviation.
+// Deviations reads the section "Deviations" of a _context.md: entries of lines "- Before: ...",
+// "- Found: ...", "- Adjustment: ...". It skips entries without a finding and entries with the
+// template's words.
 func Deviations(context, run string, at time.Time) []Learning {
 	var out []Learning
 	var l Learning

@@ -1,7 +1,7 @@
 package learn
 
-// This file finds the learnings that a request should know of: BM25 over their words,
-// weighed by recurrence and recency (LEDGER S0-65). It is pure; the time is given.
+// This file finds the learnings for a request: BM25 over their words, weighted by recurrence and
+// recency. It does no I/O; the caller supplies the time.
 
 import (
 	"cmp"
@@ -12,14 +12,14 @@ import (
 	"unicode"
 )
 
-// Top is how many learnings a recall surfaces.
+// Top is the maximal number of learnings that a recall returns.
 const Top = 5
 
-// Hit is a learning that fits, with how well.
+// Hit is a learning that fits, with its score.
 type Hit struct {
 	Learning
-	Score   float64 // BM25, weighed; comparable within one recall only
-	Matched int     // distinct words of the query that it has
+	Score   float64 // BM25, weighted; comparable within one recall only
+	Matched int     // number of different words of the query in it
 }
 
 // The usual parameters of BM25.
@@ -28,9 +28,9 @@ const (
 	b  = 0.75
 )
 
-// Recall gives the learnings that fit a query best, best first, at most Top. query is the
-// request, with file names and error signatures where they are known. A learning that
-// shares a single word with a longer query does not fit.
+// Recall returns the learnings that fit a query best, best first, at most Top. query is the
+// request, with file names and error signatures if these are known. A learning that shares a
+// single word with a longer query does not fit.
 func Recall(list []Learning, query string, now time.Time) []Hit {
 	want := distinct(words(query))
 	if len(want) == 0 || len(list) == 0 {
@@ -77,17 +77,18 @@ func Recall(list []Learning, query string, now time.Time) []Hit {
 	return hits[:min(Top, len(hits))]
 }
 
-// recurrence makes what happened twice count a quarter more, four times a half.
+// recurrence returns a weight: 1.25 for two occurrences, 1.5 for four.
 func recurrence(count int) float64 { return 1 + 0.25*math.Log2(float64(max(1, count))) }
 
-// recency halves what is a year old, and no more than that: old is not wrong.
+// recency returns a weight that falls to one half after a year and no further, because old
+// learnings are not wrong.
 func recency(age time.Duration) float64 {
 	years := max(0, age.Hours()) / (365 * 24)
 	return max(0.5, math.Pow(0.5, years))
 }
 
-// Familiarity is what recall says of how well the domain is known, 0 to 10: up to two
-// points for each hit, by the share of the query's words that it has.
+// Familiarity returns how well the domain is known, 0 to 10: up to two points for each hit, by
+// its share of the query's words.
 func Familiarity(hits []Hit, query string) int {
 	want := len(distinct(words(query)))
 	if want == 0 {
@@ -100,8 +101,8 @@ func Familiarity(hits []Hit, query string) int {
 	return int(min(10, math.Round(sum)))
 }
 
-// words are the words of a text in lower case: parts of paths and of camelCase names as
-// well as the whole, without the commonest and without endings that only inflect.
+// words returns the words of a text in lower case: whole names, and the parts of paths and of
+// camelCase names, without the most common words and without inflections.
 func words(s string) []string {
 	var out []string
 	for _, f := range strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
@@ -136,7 +137,7 @@ func camel(s string) []string {
 	return append(out, string(r[start:]))
 }
 
-// stem cuts the plainest English endings: enough for "tests" to find "test".
+// stem removes the plainest English endings: enough for "tests" to match "test".
 func stem(w string) string {
 	for _, end := range []string{"ing", "ed", "es", "s"} {
 		if cut, ok := strings.CutSuffix(w, end); ok && len(cut) >= 3 && !strings.HasSuffix(cut, "s") {
