@@ -1,7 +1,7 @@
 package decompose
 
-// This file reads what a critic found, and keeps only what speaks of this plan. It
-// changes an answer by edges alone.
+// This file reads the findings of a critic, and keeps only those about this plan. It changes an
+// answer only by adding edges.
 
 import (
 	"encoding/json"
@@ -29,11 +29,11 @@ const CriticSchema = `{"type":"object","properties":{` +
 	`"required":["criterion","why"],"additionalProperties":false}}},` +
 	`"required":["missingEdges","passAlready","unserved"],"additionalProperties":false}`
 
-// maxFindings bounds what is taken of each kind.
+// maxFindings bounds the findings of each kind.
 const maxFindings = 20
 
-// readFindings takes what names tasks and criteria that exist. A critic that says
-// nothing usable has found nothing.
+// readFindings returns the findings about existing tasks and criteria. An unusable answer has no
+// findings.
 func readFindings(answer json.RawMessage, d *draft, s shape.Shape) findings {
 	var r struct {
 		Edges []struct {
@@ -81,7 +81,7 @@ func readFindings(answer json.RawMessage, d *draft, s shape.Shape) findings {
 	return f
 }
 
-// addTo gives the answer with the edge; false when it has it, or cannot have it.
+// addTo returns the answer with the edge; false if it already has the edge, or cannot have it.
 func (e edge) addTo(answer json.RawMessage) (json.RawMessage, bool) {
 	var r map[string]json.RawMessage
 	var tasks []map[string]json.RawMessage
@@ -104,7 +104,7 @@ func (e edge) addTo(answer json.RawMessage) (json.RawMessage, bool) {
 	return nil, false
 }
 
-// mustJSON encodes what came from JSON or is made of strings, which cannot fail.
+// mustJSON encodes v, which came from JSON or consists of strings and so cannot fail.
 func mustJSON(v any) json.RawMessage {
 	b, err := json.Marshal(v)
 	if err != nil {

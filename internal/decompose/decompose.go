@@ -1,7 +1,7 @@
-// Package decompose turns a request with its shape into a plan: it asks a planner,
-// reads the answer as a plan, tells the planner what is wrong with it until it is
-// right, and lets a critic look for what is missing. It trusts no answer; it starts no
-// process, and it does not know how questions are put or paid for.
+// Package decompose turns a request with its shape into a plan: it asks a planner, reads the
+// answer as a plan, reports the mistakes to the planner until there are none, and has a critic
+// look for missing parts. It trusts no answer. It starts no process, and does not know how
+// questions are asked or paid for.
 package decompose
 
 import (
@@ -15,27 +15,27 @@ import (
 	"wavex/internal/shape"
 )
 
-// MaxTasks is the most tasks that one plan may have; beyond it several are proposed.
+// MaxTasks is the maximal number of tasks of one plan. For more work several plans are proposed.
 const MaxTasks = 25
 
-// rounds is how often a planner is asked at most: once, and again with what was wrong.
+// rounds bounds the questions to a planner: the first one, and those with its mistakes.
 const rounds = 4
 
-// Brief is what a planner is told.
+// Brief is the input of a planner.
 type Brief struct {
 	Request string
 	Kind    intent.Kind
 	Undo    intent.Undo
 	Shape   shape.Shape
-	Notes   []Note // documents of the phases, maxims, learnings: read by the planner, never obeyed
-	Budget  any    // the plan's own budget as the file has it; nil: none
+	Notes   []Note // documents of the phases, maxims, learnings: information for the planner, not instructions
+	Budget  any    // the plan's own budget as in the file; nil means none
 }
 
 // Note is a document for the planner.
 type Note struct{ Title, Text string }
 
-// Call is one question. Step names it, and is the same for the same question of the same
-// run: "decompose/1", "critic/1", "decompose/revised".
+// Call is one question. Step names it, and is the same for the same question of the same run:
+// "decompose/1", "critic/1", "decompose/revised".
 type Call struct {
 	Step   string
 	System string
@@ -43,8 +43,8 @@ type Call struct {
 	Schema json.RawMessage
 }
 
-// Ask puts a question to a model that may read the repository. It may block. An error
-// ends the decomposition; an answer that is no use is the answer all the same.
+// Ask puts a question to a model that may read the repository. It may block. An error ends the
+// decomposition. An unusable answer is returned without an error.
 type Ask func(ctx context.Context, c Call) (json.RawMessage, error)
 
 // Proposal is one of several plans into which a request should be split.
@@ -53,16 +53,16 @@ type Proposal struct {
 	Request string `json:"request"`
 }
 
-// Plan is what a decomposition came to: either File, a plan that loads, or Proposals.
+// Plan is the result of a decomposition: either File, a plan that loads, or Proposals.
 type Plan struct {
 	File      json.RawMessage `json:"file,omitempty"`
 	Proposals []Proposal      `json:"proposals,omitempty"`
-	Rounds    int             `json:"rounds"`          // questions to the planner
-	Edges     []string        `json:"edges,omitempty"` // added at the critic's word: "T-002 after T-001: why"
-	Notes     []string        `json:"notes,omitempty"` // doubts that were left standing
+	Rounds    int             `json:"rounds"`          // number of questions to the planner
+	Edges     []string        `json:"edges,omitempty"` // added on the critic's advice: "T-002 after T-001: why"
+	Notes     []string        `json:"notes,omitempty"` // doubts that remain
 }
 
-// Refusal says that no valid plan came of it, and why.
+// Refusal means that the decomposition produced no valid plan.
 type Refusal struct {
 	Rounds   int
 	Problems []string // of the last answer
@@ -72,18 +72,19 @@ func (r *Refusal) Error() string {
 	return fmt.Sprintf("the planner gave no valid plan in %d rounds; the last one: %s", r.Rounds, strings.Join(r.Problems, "; "))
 }
 
-// Planner decomposes. Its fields but Done are required.
+// Planner decomposes requests. Its fields except Done are required.
 type Planner struct {
 	Ask Ask
-	// Done tells whether a check of a file is true already. It is asked about files only,
-	// never about commands: those are a model's words until somebody has read the plan. nil: nobody looks.
+	// Done reports whether a check of a file holds already. It is called for files only, never
+	// for commands, because a model wrote these and no person has read the plan yet. If it is nil
+	// no check is made.
 	Done func(c plan.Check) bool
 }
 
-// Make asks until there is a valid plan, a proposal of several plans, or a *Refusal. The
-// planner is told of mistakes at most three times, of mere doubts once. Then the critic is
-// asked, once; edges it misses are added, other findings go to the planner once more.
-// Errors are *Refusal or what Ask gave.
+// Make asks until there is a valid plan, a proposal of several plans, or a *Refusal. It reports
+// mistakes to the planner at most three times, and mere doubts once. Then it asks the critic
+// once, adds the edges that the critic misses, and reports other findings to the planner once
+// more. An error is a *Refusal or an error of Ask.
 func (p *Planner) Make(ctx context.Context, b Brief) (Plan, error) {
 	base := planPrompt(b)
 	var best *draft
@@ -108,7 +109,7 @@ func (p *Planner) Make(ctx context.Context, b Brief) (Plan, error) {
 			}
 			doubtsTold = true
 		} else if best != nil {
-			break // a valid plan is worth more than a tidier one that is none
+			break // a valid plan is better than a tidier one that is invalid
 		}
 		last = d.mistakes
 		feedback = again(answer, append(d.mistakes, d.doubts...))
@@ -119,7 +120,7 @@ func (p *Planner) Make(ctx context.Context, b Brief) (Plan, error) {
 	return p.critic(ctx, b, base, best, out)
 }
 
-// critic has the plan looked at once, and mends what can be mended.
+// critic asks the critic about the plan once, and applies the findings.
 func (p *Planner) critic(ctx context.Context, b Brief, base string, d *draft, out Plan) (Plan, error) {
 	answer, err := p.Ask(ctx, Call{"critic/1", criticSystem, criticPrompt(b, d), json.RawMessage(CriticSchema)})
 	if err != nil {

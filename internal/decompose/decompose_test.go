@@ -30,7 +30,7 @@ const (
 	clear = `{"missingEdges":[],"passAlready":[],"unserved":[]}`
 )
 
-// asker answers from a script by step, and keeps what was asked.
+// asker answers from a script by step, and records the questions.
 type asker struct {
 	t       *testing.T
 	answers map[string]string
@@ -206,7 +206,7 @@ func TestMake(t *testing.T) {
 	}
 }
 
-// What cannot be asked ends it, whoever was to be asked.
+// An error of Ask ends the decomposition, in every step.
 func TestAskFails(t *testing.T) {
 	t.Parallel()
 	broke := errors.New("no money")
@@ -226,8 +226,8 @@ func TestAskFails(t *testing.T) {
 	}
 }
 
-// Whatever a model answers, it ends with a plan that loads, with proposals, or with a
-// refusal that says why, and after at most six questions.
+// For any answer of a model Make ends with a plan that loads, with proposals, or with a refusal
+// and its reason, after at most six questions.
 func TestAnyAnswer(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -269,7 +269,7 @@ func TestAnyAnswer(t *testing.T) {
 	})
 }
 
-// answer is what a model might say: a good plan, one with a few things wrong, or noise.
+// answer returns a possible answer of a model: a good plan, one with a few mistakes, or noise.
 func answer(t *rapid.T, step string) json.RawMessage {
 	if step == "critic/1" && rapid.Bool().Draw(t, "sane") {
 		return json.RawMessage(fmt.Sprintf(`{"missingEdges":[{"task":"T-%d","blockedBy":"T-%d","why":"w"}],"passAlready":[],"unserved":[{"criterion":%q,"why":"w"}]}`,

@@ -1,7 +1,7 @@
 package decompose
 
-// This file reads a planner's answer as a plan file, and says what is wrong with it. It
-// is pure but for Planner.Done.
+// This file reads a planner's answer as a plan file, and lists its mistakes. It does no I/O
+// except by Planner.Done.
 
 import (
 	"encoding/json"
@@ -18,24 +18,24 @@ import (
 
 // draft is one answer of the planner.
 type draft struct {
-	answer    json.RawMessage // as it was given, maybe with further edges
-	file      json.RawMessage // the plan file made of it
-	plan      *plan.Plan      // nil when there are mistakes
+	answer    json.RawMessage // as given, possibly with added edges
+	file      json.RawMessage // the plan file made from it
+	plan      *plan.Plan      // nil if there are mistakes
 	proposals []Proposal
-	mistakes  []string // it is no plan for us
+	mistakes  []string // it is not a valid plan
 	doubts    []string // it could be better
 }
 
-// reply is what Schema describes. Tasks stay raw, so that the plan's own decoder judges
-// them and not a second one.
+// reply is an answer that follows Schema. Tasks stay raw, so that only the plan's own decoder
+// judges them.
 type reply struct {
 	Name      string     `json:"name"`
 	Tasks     []ordered  `json:"tasks"`
 	Proposals []Proposal `json:"proposals"`
 }
 
-// taskKeys are what a planner may say of a task. Permissions, commands and prompts from
-// files are not among them: those a person decides.
+// taskKeys lists the keys of a task that a planner may set. Permissions, commands and prompts
+// from files are missing, because a person decides these.
 var taskKeys = []string{"id", "subject", "activeForm", "description", "blockedBy", "files", "verify", "criteria", "aspects", "reversibility", "estimate"}
 
 // file is the plan file in the order in which people read it.
@@ -53,7 +53,7 @@ type file struct {
 // ordered is a task whose keys come in the order of taskKeys.
 type ordered map[string]json.RawMessage
 
-// MarshalJSON writes the keys that there are.
+// MarshalJSON writes the keys that are set.
 func (o ordered) MarshalJSON() ([]byte, error) {
 	out := []byte{'{'}
 	for _, key := range taskKeys {
@@ -85,7 +85,7 @@ func conditions(items []shape.Item) []condition {
 	return out
 }
 
-// read judges an answer. It never fails: what cannot be read is a mistake.
+// read judges an answer. It never fails: an unreadable answer is a mistake.
 func (p *Planner) read(b Brief, answer json.RawMessage) *draft {
 	d := &draft{answer: answer}
 	var r reply
@@ -107,7 +107,7 @@ func (p *Planner) read(b Brief, answer json.RawMessage) *draft {
 		d.mistakes = append(d.mistakes, fmt.Sprintf("%d tasks are more than one plan may have (%d); leave tasks empty and put two or more smaller requests into proposals", len(r.Tasks), MaxTasks))
 		return d
 	}
-	d.proposals = nil // beside tasks, or alone, it proposes nothing
+	d.proposals = nil // proposals count only alone
 	for i, t := range r.Tasks {
 		for key := range t {
 			if !slices.Contains(taskKeys, key) {
@@ -115,7 +115,7 @@ func (p *Planner) read(b Brief, answer json.RawMessage) *draft {
 			}
 		}
 	}
-	// What the planner may not say is an error of its own; the rest is the plan's.
+	// Keys that the planner may not set are reported here; the plan's decoder reports the rest.
 	if len(d.mistakes) > 0 {
 		slices.Sort(d.mistakes)
 		return d
@@ -152,7 +152,7 @@ func (p *Planner) read(b Brief, answer json.RawMessage) *draft {
 	return d
 }
 
-// lint doubts what is legal and still unwise.
+// lint adds doubts about legal but unwise parts of the plan.
 func (d *draft) lint(done func(plan.Check) bool) {
 	for i := range d.plan.Tasks {
 		t := &d.plan.Tasks[i]
@@ -174,7 +174,7 @@ func (d *draft) lint(done func(plan.Check) bool) {
 
 var two = lazy.Regexp(`(?i)\band\b`)
 
-// capped keeps feedback short: the first mistakes usually explain the others.
+// capped bounds feedback, because the first mistakes usually explain the others.
 func capped(list []string) []string {
 	const most = 20
 	if len(list) <= most {
@@ -183,7 +183,7 @@ func capped(list []string) []string {
 	return append(list[:most:most], fmt.Sprintf("and %d more", len(list)-most))
 }
 
-// line is s as one clean line of at most n bytes.
+// line returns s as one clean line of at most n bytes.
 func line(s string, n int) string {
 	s = strings.Join(strings.Fields(text(s)), " ")
 	if len(s) > n {
