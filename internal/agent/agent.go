@@ -1,6 +1,6 @@
-// Package agent says who does the work: the claude CLI, or the rehearsal agent in its
-// place, and what the latter answers to lean calls where no scenario says otherwise. It
-// neither looks for programs nor starts them.
+// Package agent describes the agent of a run: the claude CLI, or the rehearsal agent in its
+// place, and the latter's default answers to lean calls. It neither looks for programs nor starts
+// them.
 package agent
 
 import (
@@ -18,27 +18,27 @@ import (
 	"wavex/runner"
 )
 
-// The agents by their names.
+// The names of the agents.
 const (
 	Claude    = "claude"
 	Rehearsal = "rehearse"
 )
 
-// Agent is who does the work: a program and what precedes its flags.
+// Agent is the agent that does the work: a program and the arguments before its flags.
 type Agent struct {
 	Name     string // Claude or Rehearsal
 	Argv     []string
-	Scenario *rehearse.Scenario // nil: the stand-in does as it likes
-	CLI      statement.Verdicts // on the program; nil: nothing is known
+	Scenario *rehearse.Scenario // nil means that the rehearsal agent chooses by itself
+	CLI      statement.Verdicts // on the program; nil means that nothing is known
 }
 
-// Rehearses tells whether it is the stand-in.
+// Rehearses reports whether it is the rehearsal agent.
 func (a Agent) Rehearses() bool { return a.Name == Rehearsal }
 
 // StartsAhead reports whether a process may be started before there is a prompt for it.
 func (a Agent) StartsAhead() bool { return a.CLI.Holds(statement.SilentBeforePrompt) }
 
-// Needed tells whether any task is for an agent and not a command.
+// Needed reports whether any task is for an agent and not a command.
 func Needed(p *plan.Plan) bool {
 	for i := range p.Tasks {
 		if p.Tasks[i].Command == "" {
@@ -48,9 +48,9 @@ func Needed(p *plan.Plan) bool {
 	return false
 }
 
-// Env is what the rehearsal agent is told beyond its assignment: how fast time runs, and
-// where it keeps its sessions, so that resuming one can be rehearsed. loop is the .loop
-// directory. It is nil for others.
+// Env returns the variables of the rehearsal agent beyond its assignment: the speed of time, and
+// the folder of its sessions, so that resuming one can be rehearsed. loop is the .loop directory.
+// It returns nil for other agents.
 func (a Agent) Env(loop, run string) map[string]string {
 	if !a.Rehearses() {
 		return nil
@@ -62,14 +62,14 @@ func (a Agent) Env(loop, run string) map[string]string {
 	return env
 }
 
-// Block is what the rehearsal agent is told of a task: the plan's block, the task's over it,
-// and the scenario over both.
+// Block returns the rehearsal agent's instructions for a task: the plan's block, overridden by
+// the task's, and the scenario over both.
 func (a Agent) Block(p *plan.Plan, t *plan.Task) json.RawMessage {
 	return a.Scenario.Block(t.ID, rehearse.Overlay(p.Rehearse, t.Rehearse))
 }
 
-// Strange lists the tasks that the scenario names and the plan does not have. Those of the
-// review's making, R-001 and so on, may come yet.
+// Strange returns the tasks that the scenario names and the plan lacks, except R-001 and so on,
+// which a review may add later.
 func (a Agent) Strange(p *plan.Plan) []string {
 	if a.Scenario == nil {
 		return nil
@@ -80,7 +80,7 @@ func (a Agent) Strange(p *plan.Plan) []string {
 	})
 }
 
-// Caller puts questions to who; in a rehearsal the scenario says what is answered.
+// Caller returns a Caller that asks who. In a rehearsal the scenario chooses the answers.
 func (a Agent) Caller(who *runner.Agent) counsel.Caller { return caller{who, a.Scenario} }
 
 type caller struct {
@@ -96,8 +96,8 @@ func (c caller) Ask(ctx context.Context, q runner.Question) runner.Answer {
 	return c.Agent.Ask(ctx, q)
 }
 
-// standIn is what the rehearsal agent answers where no scenario says otherwise: nothing
-// to mend, and a blocker, which only a scenario can have made up, stands.
+// standIn returns the rehearsal agent's default answer: nothing to mend. A blocker stands,
+// because only a scenario can have made it up.
 func standIn(q runner.Question) json.RawMessage {
 	kind, _, _ := strings.Cut(q.Name, "/")
 	switch {
@@ -112,7 +112,7 @@ func standIn(q runner.Question) json.RawMessage {
 	return q.Rehearse
 }
 
-// Answer is what the rehearsal agent is told to answer to a lean call.
+// Answer returns a block that has the rehearsal agent answer structured to a lean call.
 func Answer(structured any) json.RawMessage {
 	out, err := json.Marshal(map[string]any{"structured": structured, "duration": "20ms", "cost": 0.002})
 	if err != nil {

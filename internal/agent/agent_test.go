@@ -32,7 +32,7 @@ func TestNeeded(t *testing.T) {
 	}
 }
 
-// Only the stand-in is told of its sessions, and of how fast time runs where that is said.
+// Only the rehearsal agent gets its folder of sessions, and the speed of time if one is set.
 func TestEnv(t *testing.T) {
 	if env := (Agent{Name: Claude}).Env("/l", "r"); env != nil {
 		t.Errorf("claude is told %v", env)
@@ -46,8 +46,8 @@ func TestEnv(t *testing.T) {
 	}
 }
 
-// The plan's block, the task's over it, and the scenario over both; a task that the plan
-// lacks is strange, but for those that a review may make.
+// The task's block overrides the plan's, and the scenario overrides both. A task that the plan
+// lacks is strange, except those that a review may add.
 func TestBlock(t *testing.T) {
 	t.Parallel()
 	p := roomtest.Plan(t, ".", `{"rehearse":{"duration":"1s","cost":1},"tasks":[{"id":"T-1","subject":"a","rehearse":{"cost":2}},{"id":"b","subject":"b"}]}`)
@@ -66,7 +66,7 @@ func TestBlock(t *testing.T) {
 	}
 }
 
-// shown is a block with its keys in order.
+// shown returns a block with its keys in order.
 func shown(t *testing.T, raw json.RawMessage) string {
 	t.Helper()
 	var v any
@@ -76,8 +76,8 @@ func shown(t *testing.T, raw json.RawMessage) string {
 	return string(out)
 }
 
-// Where no scenario says otherwise a lean call finds nothing to mend, and what is refuted
-// stands; what the caller made up is not replaced. All of it is a block that the stand-in takes.
+// Without a scenario a lean call finds nothing to mend, and a blocker stands. The caller's own
+// block is not replaced. The rehearsal agent accepts all of these blocks.
 func TestStandIn(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{"review/round-1/tester": `"score":8`, "precheck/a": `"verdict":"go"`, "refute/1": `"refuted":false`, "review": `"score":8`, "counsel/debugger": "", "reviewer/x": "", "": ""} {
@@ -100,7 +100,7 @@ func TestStandIn(t *testing.T) {
 	}
 }
 
-// contains tells whether a block is JSON with such a member of its answer.
+// contains reports whether a block is JSON whose answer has the member.
 func contains(t *testing.T, block, member string) bool {
 	t.Helper()
 	var b struct {
