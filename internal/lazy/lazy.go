@@ -1,5 +1,5 @@
-// Package lazy puts work off until its result is asked for. A pattern that is compiled
-// before main costs every command its time, wavex hook too, which a session waits for.
+// Package lazy compiles patterns on first use. A pattern that is compiled before main costs every
+// command its time, including wavex hook, which a session waits for.
 package lazy
 
 import (
@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// Regexp is regexp.MustCompile at the first call of what it returns, which may be called
-// from many goroutines at once.
+// Regexp returns a function that compiles expr on its first call, like regexp.MustCompile. The
+// function is safe for concurrent use.
 func Regexp(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }
