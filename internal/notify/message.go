@@ -9,7 +9,8 @@ import (
 	"wavex/scheduler"
 )
 
-// Message is what a hook is told, version 1: fields are added, never changed.
+// Message is the body that a hook receives, version 1: later versions add fields and never change
+// them.
 type Message struct {
 	V     int       `json:"v"`
 	Event string    `json:"event"` // "run_ended", "run_paused" (it can be continued), "breaker"
@@ -29,7 +30,7 @@ type Message struct {
 	Iterations int              `json:"iterations"`
 }
 
-// about makes a message of an event, if it is worth one.
+// about returns the message for an event; false if the event needs none.
 func about(e scheduler.Event, s *scheduler.State) (Message, bool) {
 	m := Message{V: 1, Time: e.Time, Run: s.Config.Run}
 	switch b := e.Body.(type) {
@@ -53,7 +54,7 @@ func about(e scheduler.Event, s *scheduler.State) (Message, bool) {
 	return m, false
 }
 
-// tripped is about a breaker that stops the run: what still runs may finish.
+// tripped returns the message for a breaker that stops the run: running attempts may finish.
 func (m Message) tripped(stop *scheduler.Stop, s *scheduler.State) (Message, bool) {
 	if stop == nil || stop.Breaker == "" {
 		return m, false
@@ -67,7 +68,7 @@ func (m Message) tripped(stop *scheduler.Stop, s *scheduler.State) (Message, boo
 	return m, true
 }
 
-// Text is the message for people: one paragraph, as Slack shows it.
+// Text returns the message for people: one paragraph, as Slack shows it.
 func (m Message) Text() string {
 	name := m.Plan
 	if name == "" {

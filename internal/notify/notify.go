@@ -1,6 +1,6 @@
-// Package notify tells webhooks how a run goes: that a breaker tripped, and how a
-// session of the run ended. It reads events; it never delays or fails the run: what
-// cannot be delivered in time is given up, and Close says so.
+// Package notify sends messages about a run to webhooks: that a breaker tripped, and how a
+// session of the run ended. It reads events and never delays or fails the run. Close gives up
+// messages that cannot be delivered in time, and returns an error for them.
 package notify
 
 import (
@@ -24,14 +24,14 @@ import (
 	"wavex/scheduler"
 )
 
-// Hook is an address that is told.
+// Hook is the address of a webhook.
 type Hook struct {
 	URL   string
 	Slack bool // it takes {"text": "..."} as Slack's incoming webhooks do
 }
 
-// ParseHook reads "URL" or "slack=URL". Addresses at hooks.slack.com are Slack's either
-// way. The error does not quote the address, which may be a secret.
+// ParseHook reads "URL" or "slack=URL". Addresses at hooks.slack.com are Slack's in both cases.
+// The error does not quote the address, which may be a secret.
 func ParseHook(s string) (Hook, error) {
 	rest, slack := strings.CutPrefix(s, "slack=")
 	u, err := url.Parse(rest)
@@ -41,7 +41,7 @@ func ParseHook(s string) (Hook, error) {
 	return Hook{URL: rest, Slack: slack || u.Hostname() == "hooks.slack.com"}, nil
 }
 
-// String is the address without what may be secret in it.
+// String returns the address without its possibly secret parts.
 func (h Hook) String() string {
 	u, err := url.Parse(h.URL)
 	if err != nil {
@@ -50,22 +50,22 @@ func (h Hook) String() string {
 	return u.Scheme + "://" + u.Host
 }
 
-// Options are how a Sender works. The zero value is sensible.
+// Options configures a Sender. The zero value is usable.
 type Options struct {
-	Secret string // signs each body; "": unsigned
-	// Timeout is of one try; 0: 5 s. Last is how long Close waits for what is not yet
-	// delivered; 0: 15 s.
+	Secret string // signs each body; "" means unsigned
+	// Timeout bounds one try; 0 means 5 s. Last bounds the wait of Close for undelivered
+	// messages; 0 means 15 s.
 	Timeout, Last time.Duration
-	// Retries is how often a try that failed is repeated, with a growing wait from Wait on;
-	// 0: 3 times, from 500 ms.
+	// Retries is the number of retries of a failed try, with a growing wait from Wait on; 0 means
+	// 3 retries, from 500 ms.
 	Retries int
 	Wait    time.Duration
 }
 
-// queueMax is how many messages wait for one slow hook; a session sends few.
+// queueMax is the number of messages that may wait for one slow hook; a session sends few.
 const queueMax = 16
 
-// Sender is a scheduler.View that tells hooks.
+// Sender is a scheduler.View that sends messages to hooks.
 type Sender struct {
 	name  string // of the plan
 	hooks []*hookQueue
@@ -77,14 +77,14 @@ type hookQueue struct {
 	Hook
 	queue chan Message
 	done  chan struct{}
-	err   error // the first; read after done is closed
+	err   error // the first error; to be read after done is closed
 }
 
-// errLate is why a delivery is given up at the end.
+// errLate is the cause of a delivery that is given up at the end.
 var errLate = errors.New("no answer in time")
 
-// New starts a Sender; ctx bounds all it does. Close must be called. plan is what
-// messages call the plan.
+// New starts a Sender, bounded by ctx. The caller must Close it. plan is the name of the plan in
+// messages.
 func New(ctx context.Context, plan string, hooks []Hook, o Options) *Sender {
 	ctx, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	s := &Sender{name: plan, stop: stop, opts: o}
@@ -105,17 +105,17 @@ func New(ctx context.Context, plan string, hooks []Hook, o Options) *Sender {
 	return s
 }
 
-// client is for one hook. The requests are few and far between.
+// client returns the client for one hook.
 func (s *Sender) client() *retryablehttp.Client {
 	c := retryablehttp.NewClient()
 	c.Logger = nil // the default writes to stderr
 	c.RetryMax, c.RetryWaitMin, c.RetryWaitMax = cmp.Or(s.opts.Retries, 3), cmp.Or(s.opts.Wait, 500*time.Millisecond), 5*time.Second
 	c.HTTPClient.Timeout = cmp.Or(s.opts.Timeout, 5*time.Second)
-	c.ErrorHandler = retryablehttp.PassthroughErrorHandler // its own quotes the address
+	c.ErrorHandler = retryablehttp.PassthroughErrorHandler // the default handler quotes the address
 	return c
 }
 
-// Event queues what the event is worth telling. It never blocks.
+// Event queues the message for an event, if it needs one. It never blocks.
 func (s *Sender) Event(e scheduler.Event, st *scheduler.State) {
 	m, ok := about(e, st)
 	if !ok {
@@ -125,13 +125,13 @@ func (s *Sender) Event(e scheduler.Event, st *scheduler.State) {
 	for _, h := range s.hooks {
 		select {
 		case h.queue <- m:
-		default: // it has not answered for a long time; the end is told in any case by its queue
+		default: // the queue is full: the hook has not answered for a long time
 		}
 	}
 }
 
-// Close waits until everything is delivered or given up, and says what was not. The
-// Sender must not be used after it.
+// Close waits until every message is delivered or given up, and returns an error for those given
+// up. The Sender must not be used afterwards.
 func (s *Sender) Close() error {
 	for _, h := range s.hooks {
 		close(h.queue)
@@ -149,7 +149,7 @@ func (s *Sender) Close() error {
 	return errors.Join(errs...)
 }
 
-// deliver posts a message, again after 429, 5xx and errors of the network.
+// deliver posts a message, and retries after 429, 5xx and network errors.
 func (s *Sender) deliver(ctx context.Context, c *retryablehttp.Client, h Hook, m Message) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
@@ -160,7 +160,7 @@ func (s *Sender) deliver(ctx context.Context, c *retryablehttp.Client, h Hook, m
 	}
 	req, err := retryablehttp.NewRequestWithContext(ctx, http.MethodPost, h.URL, bytes.NewReader(body))
 	if err != nil {
-		return errors.New("the address is not a URL") // its error quotes it
+		return errors.New("the address is not a URL") // the parser's error quotes it
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "wavex")
@@ -175,20 +175,19 @@ func (s *Sender) deliver(ctx context.Context, c *retryablehttp.Client, h Hook, m
 	}
 	var u *url.Error
 	if errors.As(err, &u) {
-		err = u.Err // it quotes the address
+		err = u.Err // u quotes the address
 	}
 	if err != nil {
 		return err
 	}
-	_ = res.Body.Close() // nothing of it is read
+	_ = res.Body.Close() // the body is not read
 	if res.StatusCode/100 != 2 {
 		return fmt.Errorf("it answered %s", res.Status)
 	}
 	return nil
 }
 
-// Sign is the signature of a body: "sha256=" and the HMAC in hex, as GitHub's webhooks
-// have it.
+// Sign returns the signature of a body: "sha256=" and the HMAC in hex, as in GitHub's webhooks.
 func Sign(secret string, body []byte) string {
 	h := hmac.New(sha256.New, []byte(secret))
 	_, _ = h.Write(body) // never fails

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var at = time.Date(2026, 11, 21, 6, 30, 0, 0, time.UTC)
 
-// state is that of a run which was paused by a breaker.
+// state returns the state of a run that a breaker paused.
 func state(t *testing.T) (*scheduler.State, []scheduler.Event) {
 	t.Helper()
 	p, diags := plan.Parse("plan.json", []byte(`{"version":1,"tasks":[{"id":"A","subject":"a","verify":["true"]}]}`), plan.Options{})
@@ -103,8 +103,8 @@ func TestDelivers(t *testing.T) {
 	}
 }
 
-// TestSignature is the one of GitHub's documentation, so that receivers can use what
-// they have.
+// TestSignature uses the example of GitHub's documentation, so that receivers can use their
+// existing code.
 func TestSignature(t *testing.T) {
 	t.Parallel()
 	if got := Sign("It's a Secret to Everybody", []byte("Hello, World!")); got != "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17" {
@@ -117,7 +117,7 @@ func TestSlack(t *testing.T) {
 	var bodies []string
 	srv := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, q *http.Request) {
 		b, _ := io.ReadAll(q.Body)
-		bodies = append(bodies, string(b)) // one hook is told one after the other
+		bodies = append(bodies, string(b)) // one hook receives its messages one after the other
 	}))
 	defer srv.Close()
 	h, err := ParseHook("slack=" + srv.URL)
@@ -139,8 +139,8 @@ func TestSlack(t *testing.T) {
 	}
 }
 
-// TestHangs: a hook that never answers holds up neither the events nor, for long, the
-// end, and is told without its address.
+// TestHangs: a hook that never answers delays neither the events nor, for long, the end. The
+// error omits its address.
 func TestHangs(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
