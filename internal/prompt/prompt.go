@@ -1,11 +1,10 @@
-// Package prompt builds what an agent is told for one attempt. It is pure: the same
-// plan, task and brief give the same bytes. It knows nothing of how the agent is
-// started, and never trusts what it quotes: texts that come from agents and tools
-// are bounded and escaped.
+// Package prompt builds the prompt of one attempt. It does no I/O: the same plan, task and brief
+// give the same bytes. It does not know how the agent is started. It bounds and escapes all texts
+// of agents and tools, which are untrusted.
 //
-// What all tasks of a plan share comes first and is byte-identical for all of them. The
-// provider's prompt cache does not gain by that between tasks, for the CLI sends a prompt
-// as one block (docs/performance.md); attempts of a task that tell the same do.
+// The part that all tasks of a plan share comes first and is byte-identical for all of them.
+// Between tasks the provider's prompt cache does not gain by that, because the CLI sends a prompt
+// as one block (docs/performance.md). Attempts of one task with the same prompt do gain.
 package prompt
 
 import (
@@ -21,26 +20,26 @@ import (
 	"wavex/internal/verify"
 )
 
-// Brief is what an attempt knows beyond the plan.
+// Brief is the information for an attempt that is not in the plan.
 type Brief struct {
 	Loop       string    // absolute folder of the run's files; the agent must leave it alone
-	Context    string    // absolute path of a context file; "" none
-	Notes      string    // what stands in it, bounded by the caller
-	Conditions []string  // what experts ask for who looked at the task beforehand
+	Context    string    // absolute path of a context file; "" means none
+	Notes      string    // its content, bounded by the caller
+	Conditions []string  // conditions of the experts that looked at the task beforehand
 	Blockers   []Blocker // the task's direct blockers, in plan order
 	Previous   *Previous // nil on the first try
-	Continues  bool      // the session of the previous attempt goes on: it knows the task already
-	More       bool      // only the money ran out: go on where you were
-	Interrupts bool      // the attempt before was interrupted: work may be half done
+	Continues  bool      // the session of the previous attempt continues, and knows the task already
+	More       bool      // only the money ran out: continue the work
+	Interrupts bool      // the previous attempt was interrupted: its work may be incomplete
 }
 
 // Blocker is a completed task that this one builds on.
 type Blocker struct{ ID, Subject, Report string }
 
-// Previous is the failed attempt and what is made of it (LEDGER S4-16).
+// Previous describes the failed attempt and its analysis.
 type Previous struct {
 	Error    string
-	Analysis string // of the panel; "" when there was none
+	Analysis string // of the panel; "" if there was none
 	Fix      string
 	Dissent  []string
 	Attempt  int // number of the coming retry, from 1
@@ -56,7 +55,7 @@ const (
 //go:embed templates/*.tmpl
 var files embed.FS
 
-// parsed are the templates, read once: the loop builds prompts while slots wait.
+// parsed returns the templates, parsed once, because the loop builds prompts while slots wait.
 var parsed = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("").Funcs(template.FuncMap{
 		"xml": escape, "describe": verify.Describe, "clip": Clip, "trim": strings.TrimSpace,
@@ -64,7 +63,7 @@ var parsed = sync.OnceValue(func() *template.Template {
 	}).ParseFS(files, "templates/*.tmpl"))
 })
 
-// Build is the prompt for an attempt at task i.
+// Build returns the prompt for an attempt at task i.
 func Build(p *plan.Plan, i int, b Brief) string {
 	name := "task.tmpl"
 	if b.Continues {
@@ -84,13 +83,13 @@ type view struct {
 	MaxError, MaxReport int
 }
 
-// ID is the task's id: part of what the agent is asked to repeat.
+// ID returns the task's id, which the agent must repeat.
 func (v view) ID() string { return v.Task.ID }
 
-// Writes lists the declared files that are to be edited.
+// Writes returns the declared files that the task edits.
 func (v view) Writes() []plan.File { return pick(v.Task.Files, true) }
 
-// Reads lists the declared files that are to be read only.
+// Reads returns the declared files that the task only reads.
 func (v view) Reads() []plan.File { return pick(v.Task.Files, false) }
 
 func pick(files []plan.File, writes bool) []plan.File {
@@ -108,12 +107,12 @@ func escape(s string) string {
 	if err := xml.EscapeText(&b, []byte(s)); err != nil {
 		return ""
 	}
-	// Newlines and tabs are no danger, and easier to read as themselves.
+	// Newlines and tabs are harmless, and easier to read unescaped.
 	return strings.NewReplacer("&#xA;", "\n", "&#x9;", "\t", "&#34;", `"`, "&#39;", "'").Replace(b.String())
 }
 
-// Clip bounds a text to n bytes, keeping its head and its tail: errors name their
-// cause at one end or the other.
+// Clip shortens a text to n bytes and keeps its head and its tail, because errors name their
+// cause at one of the two ends.
 func Clip(n int, s string) string {
 	s = strings.TrimSpace(strings.ToValidUTF8(s, "\uFFFD"))
 	if len(s) <= n {

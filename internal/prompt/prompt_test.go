@@ -77,7 +77,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestARetryNeverRepeatsThePrompt: attempt N+1 always differs from N (LEDGER S0-25).
+// TestARetryNeverRepeatsThePrompt: the prompt of attempt N+1 always differs from that of N.
 func TestARetryNeverRepeatsThePrompt(t *testing.T) {
 	t.Parallel()
 	p := load(t)
@@ -92,7 +92,7 @@ func TestARetryNeverRepeatsThePrompt(t *testing.T) {
 	})
 }
 
-// TestQuotedTextStaysInside: nothing quoted can close its block or open one of ours.
+// TestQuotedTextStaysInside: a quoted text cannot close its block or open a block of wavex.
 func TestQuotedTextStaysInside(t *testing.T) {
 	t.Parallel()
 	p := load(t)
@@ -107,7 +107,7 @@ func TestQuotedTextStaysInside(t *testing.T) {
 	})
 }
 
-// TestSharedPrefix: what all tasks share comes first, byte for byte.
+// TestSharedPrefix: the part that all tasks share comes first, byte for byte.
 func TestSharedPrefix(t *testing.T) {
 	t.Parallel()
 	p := load(t)
