@@ -1,7 +1,6 @@
-// Package refuse has the ways in which wavex refuses to do what it was asked: a mistake in
-// the call, a mistake in the plan, something that a person has to put right first. What is
-// refused has left nothing behind. Which exit code each of them has is the command line's
-// business.
+// Package refuse defines the errors with which wavex refuses a call: a mistake in the call, a
+// mistake in the plan, or an obstacle that a person must remove first. A refused call has changed
+// nothing. The command line maps each error to its exit code.
 package refuse
 
 import (
@@ -11,27 +10,27 @@ import (
 	"wavex/internal/plan"
 )
 
-// UsageError is a mistake in how wavex was called.
+// UsageError is a mistake in the call of wavex.
 type UsageError struct{ Text string }
 
 func (e *UsageError) Error() string { return e.Text }
 
-// Usage makes a UsageError.
+// Usage returns a UsageError.
 func Usage(format string, args ...any) error { return &UsageError{fmt.Sprintf(format, args...)} }
 
-// BlockedError is something that a person has to put right outside of wavex.
+// BlockedError is an obstacle outside wavex that a person must remove.
 type BlockedError struct{ Err error }
 
 func (e *BlockedError) Error() string { return e.Err.Error() }
 func (e *BlockedError) Unwrap() error { return e.Err }
 
-// Blocked makes a BlockedError.
+// Blocked returns a BlockedError.
 func Blocked(err error) error { return &BlockedError{err} }
 
-// PlanError carries a plan's mistakes.
+// PlanError holds a plan's mistakes.
 type PlanError struct{ Diags []plan.Diagnostic }
 
-// Plan makes a PlanError of all that was found in a plan, warnings among it.
+// Plan returns a PlanError with all diagnostics of a plan, including warnings.
 func Plan(diags []plan.Diagnostic) error { return &PlanError{diags} }
 
 func (e *PlanError) Error() string {

@@ -10,8 +10,8 @@ import (
 	"wavex/internal/plan"
 )
 
-// Each way of refusing is told from the others however deep it is, and says what it was
-// told; what is in the way is still that.
+// Each error is found by errors.As at any depth and keeps its text, and a blocked call keeps its
+// cause.
 func TestWays(t *testing.T) {
 	t.Parallel()
 	var usage *UsageError
@@ -36,8 +36,7 @@ func TestWays(t *testing.T) {
 	}
 }
 
-// A plan is told with all that was found, a line each, and its mistakes are counted without
-// its warnings.
+// A PlanError prints all diagnostics, one per line, and counts the mistakes without the warnings.
 func TestPlan(t *testing.T) {
 	t.Parallel()
 	mistake, warning := plan.Diagnostic{Severity: plan.SeverityError, File: "p", Line: 1, Message: "no"}, plan.Diagnostic{Severity: plan.SeverityWarning, File: "p", Line: 2, Message: "hm"}
