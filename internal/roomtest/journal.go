@@ -10,8 +10,8 @@ import (
 	"wavex/scheduler"
 )
 
-// Journal appends to the journal of a .loop directory, which is made where it is missing,
-// and gives what was appended: one event a second, from the epoch on.
+// Journal appends to the journal of a .loop directory, which it creates if it is missing, and
+// returns the appended events: one per second, from the epoch on.
 func Journal(t testing.TB, loop string, bodies ...scheduler.Body) []scheduler.Event {
 	t.Helper()
 	Must(t, os.MkdirAll(loop, 0o755))

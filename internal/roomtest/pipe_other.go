@@ -4,6 +4,5 @@ package roomtest
 
 import "testing"
 
-// Pipe makes nothing: folders have no named pipes here, so a path without one is all that
-// can be met.
+// Pipe does nothing: folders have no named pipes here, so the path stays free.
 func Pipe(testing.TB, string) {}

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Pipe makes a named pipe that nobody writes to: who opens it for reading waits for ever.
+// Pipe makes a named pipe without a writer: opening it for reading blocks for ever.
 func Pipe(t testing.TB, path string) {
 	t.Helper()
 	Must(t, unix.Mkfifo(path, 0o600))

@@ -1,5 +1,5 @@
-// Package roomtest lays out what tests of a room stand on: files, a plan, a repository, a
-// journal, a named pipe. What is asserted of a room is the business of its own tests.
+// Package roomtest makes the fixtures of package tests: files, a plan, a repository, a journal, a
+// named pipe. It asserts nothing.
 package roomtest
 
 import (
@@ -16,11 +16,10 @@ import (
 	"wavex/internal/proc"
 )
 
-// Main is the TestMain of a room: no goroutine stays behind, the processes of a test that
-// lose their parent come to it, as in wavex, and the configuration of whoever tests is kept
-// out of git.
+// Main is the TestMain of a package. It fails if a goroutine is left, adopts orphans of the tests
+// as wavex does, and shields git from the developer's configuration.
 func Main(m *testing.M) {
-	_ = proc.Subreaper() // elsewhere than on Linux it cannot
+	_ = proc.Subreaper() // works on Linux only
 	for name, value := range map[string]string{"GIT_CONFIG_GLOBAL": os.DevNull, "GIT_CONFIG_NOSYSTEM": "1", "GIT_AUTHOR_NAME": "A", "GIT_AUTHOR_EMAIL": "a@example.com", "GIT_COMMITTER_NAME": "A", "GIT_COMMITTER_EMAIL": "a@example.com"} {
 		if err := os.Setenv(name, value); err != nil {
 			panic(err)
@@ -29,7 +28,7 @@ func Main(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// Must ends a test whose ground could not be laid.
+// Must ends a test whose fixture could not be made.
 func Must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
@@ -37,10 +36,10 @@ func Must(t testing.TB, err error) {
 	}
 }
 
-// Files are texts by path, slash-separated.
+// Files holds texts by path, slash-separated.
 type Files map[string]string
 
-// Write writes them below dir, with the folders that they need.
+// Write writes the files below dir, with the folders that they need.
 func (f Files) Write(t testing.TB, dir string) {
 	t.Helper()
 	for _, name := range slices.Sorted(maps.Keys(f)) {
@@ -50,7 +49,7 @@ func (f Files) Write(t testing.TB, dir string) {
 	}
 }
 
-// Plan is a plan of JSON as if read from plan.json in dir, where nothing is written.
+// Plan returns a plan from JSON as if it was read from plan.json in dir. It writes nothing.
 func Plan(t testing.TB, dir, text string) *plan.Plan {
 	t.Helper()
 	p, diags := plan.Parse("plan.json", []byte(text), plan.Options{})
@@ -61,7 +60,7 @@ func Plan(t testing.TB, dir, text string) *plan.Plan {
 	return p
 }
 
-// Git calls git in dir and gives what it prints. The environment is that of Main.
+// Git runs git in dir with the environment of Main and returns its output.
 func Git(t testing.TB, dir string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command("git", args...)
@@ -73,7 +72,7 @@ func Git(t testing.TB, dir string, args ...string) string {
 	return string(out)
 }
 
-// Repo makes a repository whose one commit has these files.
+// Repo makes a repository with these files in its one commit.
 func Repo(t testing.TB, f Files) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
