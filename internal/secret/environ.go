@@ -1,7 +1,7 @@
 package secret
 
-// Which variables of an environment are secret, by their names, and the forms in
-// which their values turn up in texts.
+// This file decides by name which variables of an environment are secret, and lists the forms in
+// which their values appear in texts.
 
 import (
 	"bytes"
@@ -14,8 +14,8 @@ import (
 	"unicode"
 )
 
-// shortest is the length in bytes of the shortest value that is taken for a secret; a
-// shorter one would turn up in texts that have nothing to do with it.
+// shortest is the length in bytes of the shortest value that counts as a secret. A shorter one
+// would appear in unrelated texts.
 const shortest = 8
 
 // value is a text to replace.
@@ -24,12 +24,12 @@ type value struct {
 	name string // of the variable
 }
 
-// telling are words of names of secret variables.
+// telling lists words in the names of secret variables.
 var telling = []string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "PASS", "PWD", "CREDENTIAL", "CREDENTIALS",
 	"APIKEY", "KEY", "AUTH", "PRIVATE", "COOKIE", "DSN", "WEBHOOK", "SIGNATURE", "PAT", "HEADERS"}
 
-// Secret tells whether a variable is taken for a secret: by a word of its name, and
-// because its value can be one. Paths, sockets, plain words and short values are none.
+// Secret reports whether a variable counts as a secret: by a word of its name, and because its
+// value can be one. Paths, sockets, plain words and short values are not secrets.
 func Secret(name, val string) bool {
 	words := strings.FieldsFunc(strings.ToUpper(name), func(c rune) bool { return c == '_' || c == '-' || c == '.' })
 	if !slices.ContainsFunc(words, func(w string) bool {
@@ -45,8 +45,8 @@ func Secret(name, val string) bool {
 	return len(val) >= 16 || strings.ContainsFunc(val, func(c rune) bool { return !unicode.IsLetter(c) })
 }
 
-// values lists what to look for, longest first, so that a value that contains another
-// one goes as a whole.
+// values returns the texts to look for, longest first, so that a value that contains another one
+// is replaced as a whole.
 func values(environ []string) []value {
 	var out []value
 	add := func(name, text string) {
@@ -66,7 +66,7 @@ func values(environ []string) []value {
 		}
 		add(name, url.QueryEscape(val))
 		add(name, url.PathEscape(val))
-		if strings.Contains(val, "\n") { // a key file: its lines turn up one by one
+		if strings.Contains(val, "\n") { // a key file: its lines appear one by one
 			for line := range strings.Lines(val) {
 				if line = strings.TrimSpace(line); len(line) >= 16 && !strings.HasPrefix(line, "-----") {
 					add(name, line)
@@ -78,7 +78,7 @@ func values(environ []string) []value {
 	return out
 }
 
-// inJSON is a text as it stands between the quotes of a JSON string.
+// inJSON returns a text as it appears between the quotes of a JSON string.
 func inJSON(s string, escapeHTML bool) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

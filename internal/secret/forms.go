@@ -1,8 +1,8 @@
 package secret
 
-// Keys of common services, known by their form. Forms are as the services document
-// them (2026-11); each is told apart from ordinary text by a fixed beginning and by the
-// length and the letters of what follows.
+// This file knows keys of common services by their form. The forms are those that the services
+// document (2026-11). A fixed prefix, and the length and characters of the rest, distinguish each
+// from ordinary text.
 
 import (
 	"bytes"
@@ -15,12 +15,12 @@ import (
 // form is one kind of key.
 type form struct {
 	what string
-	has  []string // one of them stands in every match: what has none is not searched
+	has  []string // every match contains one of them; a text without any is not searched
 	re   func() *regexp.Regexp
-	// group is the part of a match that is the secret; 0 is all of it.
+	// group is the submatch that holds the secret; 0 means the whole match.
 	group int
-	// random asks for digits and letters in the secret, where the form alone would
-	// also fit names like sk-learn-and-so-on.
+	// random requires digits and letters in the secret, for forms that would also match names
+	// like sk-learn-and-so-on.
 	random bool
 }
 
@@ -44,7 +44,7 @@ var forms = [...]form{
 		re: lazy.Regexp(`-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY-----([^"<>]*?)(?:-----END|["<>]|$)`), group: 1},
 }
 
-// find appends the places of f's keys in b to all.
+// find appends the spans of f's keys in b to all.
 func (f *form) find(b []byte, all []span) []span {
 	if !slices.ContainsFunc(f.has, func(s string) bool { return bytes.Contains(b, []byte(s)) }) {
 		return all
@@ -59,8 +59,8 @@ func (f *form) find(b []byte, all []span) []span {
 	return all
 }
 
-// begins tells whether a word may begin at b[i]: not after a letter or a digit, unless
-// that is the end of an escape sequence of JSON, as in "\\nghp_" or "\\u001bghp_".
+// begins reports whether a word may begin at b[i]: not after a letter or a digit, unless that is
+// the end of a JSON escape sequence, as in "\\nghp_" or "\\u001bghp_".
 func begins(b []byte, i int) bool {
 	switch {
 	case i == 0 || !word(b[i-1]):
@@ -75,8 +75,8 @@ func word(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
 }
 
-// random tells whether a text has at least four digits and a capital letter, as keys
-// have and names do not.
+// random reports whether a text has at least four digits and a capital letter, as keys have and
+// names do not.
 func random(b []byte) bool {
 	digits, capitals := 0, 0
 	for _, c := range b {

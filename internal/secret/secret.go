@@ -1,8 +1,7 @@
-// Package secret takes secrets out of texts before they are kept or shown: the values
-// of environment variables whose names say that they are secret, and keys of common
-// services by their form. It knows texts only; who calls it, and when, is cmd's
-// business. What it does not recognise it leaves alone, so it is the second line:
-// the first is that a project's secrets do not reach agents and checks at all
+// Package secret removes secrets from texts before they are kept or shown: the values of
+// environment variables with secret names, and keys of common services by their form. It knows
+// texts only; cmd decides when to call it. Unrecognised secrets stay, so this is the second line
+// of defence. The first one is that a project's secrets do not reach agents and checks at all
 // (proc.Environ).
 package secret
 
@@ -13,25 +12,24 @@ import (
 	"sync"
 )
 
-// Redactor replaces secrets by a note of what was there, as in
-// "[redacted: GITHUB_TOKEN]". It is not changed by use; its methods may be called
-// from many goroutines at once. The nil Redactor changes nothing.
+// Redactor replaces secrets with a note, as in "[redacted: GITHUB_TOKEN]". It is immutable and
+// safe for concurrent use. The nil Redactor changes nothing.
 type Redactor struct {
 	values []value  // longest first
-	types  sync.Map // reflect.Type to []int: what fields has found out
+	types  sync.Map // reflect.Type to []int: results of fields
 }
 
-// New makes a Redactor for the values of an environment ("NAME=value") and for the
-// keys that are known by their form.
+// New returns a Redactor for the values of an environment ("NAME=value") and for the keys with a
+// known form.
 func New(environ []string) *Redactor { return &Redactor{values: values(environ)} }
 
-// span is a secret at b[from:to].
+// span is the secret b[from:to].
 type span struct {
 	from, to int
 	what     string
 }
 
-// find gives the secrets in b in their order; none overlaps another.
+// find returns the secrets in b in their order, without overlaps.
 func (r *Redactor) find(b []byte) []span {
 	var all []span
 	for _, v := range r.values {
@@ -58,13 +56,13 @@ func (r *Redactor) find(b []byte) []span {
 		if last := &out[len(out)-1]; s.from >= last.to {
 			out = append(out, s)
 		} else {
-			last.to = max(last.to, s.to) // two that overlap go together, under the first one's name
+			last.to = max(last.to, s.to) // overlapping secrets are replaced together, under the first one's name
 		}
 	}
 	return out
 }
 
-// Bytes returns b without its secrets: b itself where it has none, else a copy.
+// Bytes returns b without its secrets: b itself if it has none, or else a copy.
 func (r *Redactor) Bytes(b []byte) []byte {
 	if r == nil {
 		return b
@@ -87,7 +85,7 @@ func (r *Redactor) String(s string) string {
 	return s
 }
 
-// replace appends b to dst, with notes in the place of the spans.
+// replace appends b to dst, with notes in place of the spans.
 func replace(dst, b []byte, found []span) []byte {
 	at := 0
 	for _, s := range found {

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Keys that no service ever gave out, put together here so that no scanner finds them.
+// Keys that no service ever issued, assembled here so that scanners do not find them.
 var (
 	letters = strings.Repeat("aB3dE5gH", 8)
 	github  = "gh" + "p_" + letters[:36]
@@ -95,8 +95,8 @@ func TestNilChangesNothing(t *testing.T) {
 	}
 }
 
-// TestWriterIsString: however the bytes come, what is written is what String makes of
-// the whole, and whole lines do not wait.
+// TestWriterIsString: for any sequence of writes the output equals String of the whole, and whole
+// lines are written at once.
 func TestWriterIsString(t *testing.T) {
 	t.Parallel()
 	r := New([]string{"DEPLOY_TOKEN=hunter22"})
@@ -122,7 +122,7 @@ func TestWriterIsString(t *testing.T) {
 	})
 }
 
-// TestWriterOfOneLongLine holds neither the line nor loses a key at any cut.
+// TestWriterOfOneLongLine: the writer neither buffers the whole line nor misses a key at any cut.
 func TestWriterOfOneLongLine(t *testing.T) {
 	t.Parallel()
 	r := New([]string{"DEPLOY_TOKEN=hunter22"})
@@ -216,7 +216,7 @@ func TestValue(t *testing.T) {
 	}
 }
 
-// A type that holds itself is looked through, and one without texts is not.
+// A recursive type is searched for texts, and a type without texts is skipped.
 func TestValueOfTypesThatHoldThemselves(t *testing.T) {
 	t.Parallel()
 	type number struct {
@@ -230,7 +230,7 @@ func TestValueOfTypesThatHoldThemselves(t *testing.T) {
 		Text string
 	}
 	r := New([]string{"DEPLOY_TOKEN=hunter22"})
-	for range 2 { // what was found out about the types does not change the answer
+	for range 2 { // the cached results do not change the answer
 		in := node{Next: &node{Kids: []node{{Text: "plain"}, {Text: "hunter22"}}}, Nums: number{Next: &number{N: 1}}}
 		out := r.Value(in).(node)
 		if got := out.Next.Kids[1].Text; got != "[redacted: DEPLOY_TOKEN]" || in.Next.Kids[1].Text != "hunter22" {

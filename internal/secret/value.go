@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Value returns v with the secrets taken out of every string in it, at any depth:
-// fields, elements, map values, raw bytes. What has none is shared with v; what has one
-// is copied, so v itself is never changed. Keys of maps and unexported fields stay.
+// Value returns v with the secrets removed from every string in it, at any depth: fields,
+// elements, map values, raw bytes. Parts without secrets are shared with v, and parts with
+// secrets are copied; v itself never changes. Keys of maps and unexported fields stay.
 func (r *Redactor) Value(v any) any {
 	if r == nil || v == nil {
 		return v
@@ -90,7 +90,7 @@ func (r *Redactor) walk(v reflect.Value) (reflect.Value, bool) {
 	return v, false
 }
 
-// elements walks n elements of v; duplicate makes the copy when the first one changes.
+// elements walks n elements of v. It calls duplicate for the copy when the first one changes.
 func (r *Redactor) elements(v reflect.Value, n int, duplicate func() reflect.Value) (reflect.Value, bool) {
 	var out reflect.Value
 	for i := range n {
@@ -107,15 +107,15 @@ func (r *Redactor) elements(v reflect.Value, n int, duplicate func() reflect.Val
 	return v, false
 }
 
-// settable is a copy of v that can be changed.
+// settable returns a copy of v that can be changed.
 func settable(v reflect.Value) reflect.Value {
 	c := reflect.New(v.Type()).Elem()
 	c.Set(v)
 	return c
 }
 
-// fields are the fields of a struct that may hold a text. A large run asks thousands of
-// times for the same few types.
+// fields returns the indexes of the fields of a struct that may hold a text. It caches them,
+// because a large run asks thousands of times for the same few types.
 func (r *Redactor) fields(t reflect.Type) []int {
 	if known, ok := r.types.Load(t); ok {
 		return known.([]int)
@@ -130,8 +130,8 @@ func (r *Redactor) fields(t reflect.Type) []int {
 	return out
 }
 
-// texts tells whether a value of a type may hold a text where walk looks. within are the
-// types that it is asked for already: a type holds a text in itself only if it does so elsewhere.
+// texts reports whether a value of a type may hold a text where walk looks. within holds the
+// types of the callers: a recursive type holds a text only if another part of it does.
 func texts(t reflect.Type, within []reflect.Type) bool {
 	if slices.Contains(within, t) {
 		return false

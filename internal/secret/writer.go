@@ -5,14 +5,14 @@ import (
 	"io"
 )
 
-// Sizes of what a Writer holds back, in bytes.
+// Limits of the bytes that a Writer holds back.
 const (
-	holdMax = 64 << 10 // of a line that does not end
-	overlap = 8 << 10  // of it that stays back: longer than any secret but a key file
+	holdMax = 64 << 10 // of a line without end
+	overlap = 8 << 10  // of it that is kept back: longer than any secret except a key file
 )
 
-// writer passes on whole lines as soon as they end; of a line without end it holds
-// back what may be the beginning of a secret.
+// writer passes on whole lines as soon as they end. Of a line without end it holds back a
+// possible start of a secret.
 type writer struct {
 	r    *Redactor
 	w    io.Writer
@@ -20,9 +20,9 @@ type writer struct {
 	out  []byte // reused
 }
 
-// Writer returns a writer that passes what is written on to w, without its secrets.
-// Whole lines go on at once; Close writes the rest, and does not close w. It is for one
-// goroutine. An error of w is returned by the Write that meets it.
+// Writer returns a writer that passes its input on to w, without its secrets. It writes whole
+// lines at once. Close writes the rest and does not close w. It is for one goroutine. The Write
+// that meets an error of w returns it.
 func (r *Redactor) Writer(w io.Writer) io.WriteCloser {
 	if r == nil {
 		return nopCloser{w}
@@ -39,7 +39,7 @@ func (w *writer) Write(b []byte) (int, error) {
 	cut := bytes.LastIndexByte(data, '\n') + 1
 	if begun := bytes.LastIndex(data[:cut], []byte("-----BEGIN ")); begun >= 0 && len(data)-begun < holdMax &&
 		!bytes.Contains(data[begun:cut], []byte("-----END ")) {
-		cut = begun // a key file goes on over several lines
+		cut = begun // a key file has several lines
 	}
 	if len(data)-cut > holdMax {
 		cut = len(data) - overlap
@@ -52,8 +52,8 @@ func (w *writer) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// pass writes data[:cut], and a secret that crosses the cut as a whole. It returns what
-// is to be held back.
+// pass writes data[:cut], and a secret that crosses the cut as a whole. It returns the bytes to
+// hold back.
 func (w *writer) pass(data []byte, cut int) ([]byte, error) {
 	if cut == 0 {
 		return data, nil
