@@ -1,6 +1,6 @@
-// Package shape is what a request must come to: criteria with their evidence, and
-// what must not become true, kept in SHAPE.md for people to read and change. It reads
-// and writes that file's text; it asks no model and starts nothing.
+// Package shape holds the goal of a request: criteria with their evidence, and conditions that
+// must not become true, kept in SHAPE.md for people to read and change. It reads and writes that
+// file's text; it asks no model and starts nothing.
 package shape
 
 import (
@@ -20,12 +20,13 @@ import (
 type Item struct {
 	Text         string `json:"text" yaml:"text"`
 	Verification string `json:"verification,omitempty" yaml:"verification,omitempty"` // one of Tiers
-	// Run is a command that shows it: of a criterion, it succeeds when it is met; of a
-	// mustNot, it succeeds when it has become true. "": a reviewer or a person judges.
+	// Run is a command that tests it. For a criterion, it succeeds if the criterion is met; for a
+	// mustNot, it succeeds if the condition has become true. "" means that a reviewer or a person
+	// judges.
 	Run string `json:"run,omitempty" yaml:"run,omitempty"`
 }
 
-// Tiers are the kinds of evidence, from the strongest to none at all.
+// Tiers lists the kinds of evidence, from the strongest to none at all.
 var Tiers = []string{"execution output", "measurement", "observation", "assumption"}
 
 // Shape is the content of SHAPE.md.
@@ -34,7 +35,7 @@ type Shape struct {
 	MustNot  []Item `json:"mustNot,omitempty" yaml:"mustNot,omitempty"`
 }
 
-// Assumed counts the criteria that rest on no evidence.
+// Assumed returns the number of criteria without evidence.
 func (s Shape) Assumed() int {
 	n := 0
 	for _, c := range s.Criteria {
@@ -45,15 +46,15 @@ func (s Shape) Assumed() int {
 	return n
 }
 
-// limits of what is taken over from a model or a file.
+// Limits of the content taken from a model or a file.
 const (
 	maxItems = 40
 	maxText  = 600
 )
 
-// Clean is the shape in order: texts on one line, known tiers, nothing empty, nothing
-// twice. A criterion with a command is shown by its output; one without a tier and a
-// command is an assumption until somebody says otherwise (LEDGER S2-26).
+// Clean returns the shape in normal form: texts on one line, known tiers, no empty items, no
+// duplicates. The output of its command is the evidence of a criterion with a command; a
+// criterion with neither a tier nor a command is an assumption until a person sets a tier.
 func (s Shape) Clean() Shape {
 	return Shape{clean(s.Criteria, true), clean(s.MustNot, false)}
 }
@@ -83,7 +84,7 @@ func clean(items []Item, criteria bool) []Item {
 	return out
 }
 
-// printable is s without what neither a terminal nor YAML takes; lines stay lines.
+// printable returns s without the characters that a terminal or YAML refuses. Line breaks stay.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' || unicode.IsPrint(r) {
@@ -104,7 +105,7 @@ func oneLine(s string) string {
 	return s
 }
 
-// Render writes SHAPE.md.
+// Render returns the text of SHAPE.md.
 func Render(request string, s Shape) string {
 	var b strings.Builder
 	b.WriteString("# Shape\n\n")
@@ -119,8 +120,8 @@ func Render(request string, s Shape) string {
 	return b.String()
 }
 
-// list writes one key. By hand: the YAML library leaves texts unquoted that it cannot
-// read again, such as "? A".
+// list writes one key. It does not use the YAML library, which leaves texts unquoted that it
+// cannot read again, such as "? A".
 func list(b *strings.Builder, key string, items []Item) {
 	if len(items) == 0 {
 		return
@@ -137,7 +138,7 @@ func list(b *strings.Builder, key string, items []Item) {
 	}
 }
 
-// scalar is s plain where that cannot be misread, else as JSON, which YAML includes.
+// scalar returns s plain if that is unambiguous, or else as JSON, which is valid YAML.
 func scalar(s string) string {
 	if regexp.MustCompile(`^[A-Za-z][A-Za-z0-9,.()/_-]*(?: [A-Za-z0-9,.()/_-]+)+$`).MatchString(s) {
 		return s
@@ -151,14 +152,14 @@ func scalar(s string) string {
 	return strings.TrimSpace(b.String())
 }
 
-// Error is a SHAPE.md that cannot be used.
+// Error describes an unusable SHAPE.md.
 type Error struct{ Problem string }
 
 func (e *Error) Error() string { return e.Problem }
 
-// Parse reads SHAPE.md: its YAML blocks, and its front matter. An entry is a text or a
-// mapping; "verification" may also be a mapping from criteria to a tier, or to a mapping
-// with type and run. Errors are *Error.
+// Parse reads the YAML blocks and the front matter of SHAPE.md. An entry is a text or a mapping.
+// "verification" may also be a mapping from criteria to a tier, or to a mapping with type and
+// run. Errors are *Error.
 func Parse(text string) (Shape, error) {
 	var s Shape
 	tiers := map[string]Item{}
@@ -171,7 +172,7 @@ func Parse(text string) (Shape, error) {
 			Verification map[string]entry `yaml:"verification"`
 		}
 		var err error
-		// The library panics on some texts that are not YAML, such as "a: !" (1.19.2).
+		// The library panics on some invalid texts, such as "a: !" (1.19.2).
 		if caught := panics.Try(func() { err = yaml.Unmarshal([]byte(block), &doc) }); caught != nil {
 			return s, &Error{"a YAML block cannot be read"}
 		}
@@ -206,10 +207,10 @@ func Parse(text string) (Shape, error) {
 	return s, nil
 }
 
-// entry is an item as people write it.
+// entry is an item in one of the forms that people write.
 type entry struct{ Item }
 
-// UnmarshalYAML takes a text, or a mapping with a few spellings of its keys.
+// UnmarshalYAML reads a text, or a mapping with a few spellings of its keys.
 func (e *entry) UnmarshalYAML(read func(any) error) error {
 	var text string
 	if read(&text) == nil {
@@ -232,7 +233,7 @@ func (e *entry) UnmarshalYAML(read func(any) error) error {
 	return nil
 }
 
-// blocks are the YAML of a markdown text: front matter and fenced blocks.
+// blocks returns the YAML of a markdown text: front matter and fenced blocks.
 func blocks(text string) []string {
 	lines := strings.Split(strings.TrimPrefix(strings.ReplaceAll(text, "\r\n", "\n"), "\ufeff"), "\n")
 	var out []string
@@ -261,7 +262,8 @@ const Schema = `{"type":"object","properties":{` +
 	`"required":["text"],"additionalProperties":false}},"tasks":{"type":"integer","minimum":1}},` +
 	`"required":["criteria","mustNot"],"additionalProperties":false}`
 
-// Workload is how many tasks the work would be, by the same answer; 0: it does not say.
+// Workload returns the number of tasks of the work by the same answer; 0 if the answer does not
+// say.
 func Workload(answer json.RawMessage) int {
 	var s struct{ Tasks int }
 	if json.Unmarshal(answer, &s) != nil {
@@ -270,7 +272,7 @@ func Workload(answer json.RawMessage) int {
 	return max(s.Tasks, 0)
 }
 
-// Read takes a model's answer of that schema. Errors are *Error.
+// Read reads a model's answer of that schema. Errors are *Error.
 func Read(answer json.RawMessage) (Shape, error) {
 	var s Shape
 	if err := json.Unmarshal(answer, &s); err != nil {

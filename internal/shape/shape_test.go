@@ -59,7 +59,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// What is written reads the same.
+// Parse of the rendered text returns the same shape.
 func TestRenderParse(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
