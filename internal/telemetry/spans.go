@@ -15,8 +15,8 @@ import (
 	"wavex/scheduler"
 )
 
-// This file says which span an event begins or ends, and what a span tells. Names are
-// few, so that they can be grouped by; what is different is in attributes.
+// This file maps events to the start and end of spans and to their attributes. Spans have few
+// names, so that they can be grouped; the differences are in the attributes.
 
 func attemptKey(task string, attempt int) string {
 	return "attempt/" + task + "/" + strconv.Itoa(attempt)
@@ -30,7 +30,7 @@ const (
 	deliveryKey    = "delivery"
 )
 
-// Event begins and ends spans. It never blocks: spans wait in a bounded buffer.
+// Event starts and ends spans. It never blocks: spans wait in a bounded buffer.
 func (t *Tracer) Event(e scheduler.Event, s *scheduler.State) {
 	switch b := e.Body.(type) {
 	case scheduler.RunStarted:
@@ -141,8 +141,8 @@ func (t *Tracer) attemptEnded(b scheduler.AttemptEnded, at time.Time) {
 	delete(t.tasks, b.Task)
 }
 
-// checks makes spans of an attempt's checks. They ran one after the other before the
-// attempt ended; only how long each took is known.
+// checks adds spans for an attempt's checks. They ran one after the other before the attempt
+// ended; only their durations are known.
 func (t *Tracer) checks(attempt span, r *runner.Result, end time.Time) {
 	var all time.Duration
 	for _, c := range r.Checks {
@@ -182,7 +182,7 @@ func (t *Tracer) runEnded(b scheduler.RunEnded, at time.Time) {
 
 func (t *Tracer) start(parent context.Context, name string, at time.Time, attrs ...attribute.KeyValue) span {
 	if parent == nil {
-		parent = t.parent // an event before the run's own: nothing of ours makes one
+		parent = t.parent // an event before that of the run: no span of wavex can be the parent
 	}
 	ctx, s := t.tracer.Start(parent, name, trace.WithTimestamp(at), trace.WithAttributes(attrs...))
 	return span{s, ctx, at}
@@ -191,7 +191,7 @@ func (t *Tracer) start(parent context.Context, name string, at time.Time, attrs 
 func (t *Tracer) end(key string, at time.Time, problem string, attrs ...attribute.KeyValue) {
 	s, ok := t.calls[key]
 	if !ok {
-		return // begun in an earlier session
+		return // started in an earlier session
 	}
 	delete(t.calls, key)
 	s.SetAttributes(attrs...)

@@ -1,7 +1,7 @@
-// Package telemetry turns a run into OpenTelemetry traces: the session of a run, its
-// waves, tasks, attempts, checks, panels and reviews as spans. It reads events; it
-// decides nothing, and a collector that does not answer never holds up the run. It is
-// off unless the environment names a collector.
+// Package telemetry turns a run into OpenTelemetry traces: the session of a run, its waves,
+// tasks, attempts, checks, panels and reviews are spans. It reads events and decides nothing. A
+// collector that does not answer never delays the run. It is off unless the environment names a
+// collector.
 package telemetry
 
 import (
@@ -19,8 +19,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Wanted tells whether the environment asks for traces, by the variables of the
-// OpenTelemetry specification. Why is not empty when it asks for what wavex cannot do.
+// Wanted reports whether the environment asks for traces, by the variables of the OpenTelemetry
+// specification. why is not empty if it asks for something that wavex cannot do.
 func Wanted(getenv func(string) string) (yes bool, why string) {
 	if getenv("OTEL_EXPORTER_OTLP_ENDPOINT") == "" && getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") == "" {
 		return false, ""
@@ -43,13 +43,13 @@ func Wanted(getenv func(string) string) (yes bool, why string) {
 	return true, ""
 }
 
-// Exporter sends spans where the environment says, with its headers and timeouts.
+// Exporter returns an exporter for the address, headers and timeouts in the environment.
 func Exporter(ctx context.Context) (sdk.SpanExporter, error) {
 	return otlptracehttp.New(ctx, otlptracehttp.WithRetry(otlptracehttp.RetryConfig{
 		Enabled: true, InitialInterval: 500 * time.Millisecond, MaxInterval: 5 * time.Second, MaxElapsedTime: 10 * time.Second}))
 }
 
-// Tracer is a scheduler.View that makes spans of events. Event and Env are for the
+// Tracer is a scheduler.View that makes spans from events. Event and Env must be called from the
 // loop's goroutine.
 type Tracer struct {
 	provider *sdk.TracerProvider
@@ -60,18 +60,18 @@ type Tracer struct {
 	run   span
 	waves map[int]span
 	tasks map[string]span
-	calls map[string]span // attempts, panels, reviews and the rest, by what they are
+	calls map[string]span // attempts, panels, reviews and others, by kind and name
 }
 
-// span is one that has not ended.
+// span is a span that has not ended.
 type span struct {
 	trace.Span
-	ctx   context.Context // to make children of
+	ctx   context.Context // the context of its children
 	began time.Time
 }
 
-// New makes a Tracer. getenv gives the TRACEPARENT that wavex itself runs under, and
-// what OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME say; the service is "wavex" otherwise.
+// New returns a Tracer. getenv returns the TRACEPARENT of wavex itself, OTEL_RESOURCE_ATTRIBUTES
+// and OTEL_SERVICE_NAME; the default service is "wavex".
 func New(ctx context.Context, e sdk.SpanExporter, version string, getenv func(string) string) (*Tracer, error) {
 	name := attribute.String("service.name", "wavex")
 	if n := getenv("OTEL_SERVICE_NAME"); n != "" {
@@ -90,8 +90,8 @@ func New(ctx context.Context, e sdk.SpanExporter, version string, getenv func(st
 		waves:  map[int]span{}, tasks: map[string]span{}, calls: map[string]span{}}, nil
 }
 
-// Env is what the processes of a task's attempt are told of the trace: TRACEPARENT, and
-// TRACESTATE where there is one. It is empty before the attempt has started.
+// Env returns the trace variables for the processes of a task's attempt: TRACEPARENT, and
+// TRACESTATE if there is one. It returns none before the attempt has started.
 func (t *Tracer) Env(task string, attempt int) map[string]string {
 	s, ok := t.calls[attemptKey(task, attempt)]
 	if !ok {
@@ -106,8 +106,8 @@ func (t *Tracer) Env(task string, attempt int) map[string]string {
 	return env
 }
 
-// Close ends what is open, sends what is left, for at most as long as ctx lasts, and
-// says what could not be sent.
+// Close ends the open spans, sends the remaining ones until ctx is done, and returns an error for
+// those that could not be sent.
 func (t *Tracer) Close(ctx context.Context) error {
 	now := time.Now()
 	for _, all := range []map[string]span{t.calls, t.tasks} {
@@ -130,8 +130,8 @@ func (t *Tracer) Close(ctx context.Context) error {
 	return nil
 }
 
-// failures keeps the first error of an exporter instead of handing it to the global
-// handler, which writes to stderr in the middle of a run.
+// failures keeps the first error of an exporter, instead of passing it to the global handler,
+// which writes to stderr in the middle of a run.
 type failures struct {
 	sdk.SpanExporter
 	mu  sync.Mutex

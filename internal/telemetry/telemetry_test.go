@@ -41,7 +41,7 @@ func env(kv ...string) func(string) string {
 	}
 }
 
-// record tells a story to a Tracer and gives the spans it made.
+// record plays a story to a Tracer and returns the spans that it made.
 func record(t *testing.T, story func(testing.TB, func(scheduler.Event, *scheduler.State)) *reporttest.Story, getenv func(string) string,
 	see func(*Tracer, scheduler.Event)) []sdk.ReadOnlySpan {
 	t.Helper()
@@ -80,8 +80,8 @@ func value(s sdk.ReadOnlySpan, key string) string {
 	return ""
 }
 
-// TestTree: every span lies within its parent, which is of the kind it should be, and all
-// hang below the span that wavex runs in.
+// TestTree: every span lies within its parent, the parent is of the right kind, and all are below
+// the span that wavex runs in.
 func TestTree(t *testing.T) {
 	t.Parallel()
 	spans := record(t, reporttest.Mixed, env("TRACEPARENT=00-"+parentTrace+"-"+parentSpan+"-01"), nothing)
@@ -116,7 +116,7 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// TestAttributes looks at what a span says of cost, outcome and errors.
+// TestAttributes checks the cost, outcome and errors in the spans.
 func TestAttributes(t *testing.T) {
 	t.Parallel()
 	var ended []scheduler.AttemptEnded
@@ -144,7 +144,7 @@ func TestAttributes(t *testing.T) {
 	}
 }
 
-// TestEnv: a running attempt's processes are told of its span.
+// TestEnv: the processes of a running attempt get its span.
 func TestEnv(t *testing.T) {
 	t.Parallel()
 	told := map[string]bool{}
@@ -170,7 +170,7 @@ func TestEnv(t *testing.T) {
 	}
 }
 
-// TestCutOff: a run that stops in the middle ends its spans all the same.
+// TestCutOff: a run that stops in the middle ends its spans too.
 func TestCutOff(t *testing.T) {
 	t.Parallel()
 	mem := &kept{}
@@ -196,7 +196,7 @@ func TestCutOff(t *testing.T) {
 	}
 }
 
-// TestExport sends to a collector on loopback, as the environment says.
+// TestExport sends to a collector on loopback, as configured by the environment.
 func TestExport(t *testing.T) {
 	var got collector.ExportTraceServiceRequest
 	var key string
@@ -231,7 +231,7 @@ func TestExport(t *testing.T) {
 	}
 }
 
-// TestDeadCollector: an error is told at the end and not before, and without hanging.
+// TestDeadCollector: the error comes at the end and not before, and without hanging.
 func TestDeadCollector(t *testing.T) {
 	srv := httptest.NewServer(http.NotFoundHandler())
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", srv.URL)
