@@ -1,6 +1,5 @@
-// Package userdata finds what belongs to the user and to the project beyond any run:
-// maxims and learnings. Runs and updates never overwrite it (LEDGER S3-16). What it is
-// used for is others' business.
+// Package userdata finds the files that belong to the user and to the project beyond any run:
+// maxims and learnings. Runs and updates never overwrite them. It does not know their use.
 package userdata
 
 import (
@@ -23,8 +22,8 @@ import (
 // EnvVar names the user's data folder.
 const EnvVar = "WAVEX_DATA"
 
-// Dir is the user's data folder: WAVEX_DATA, else where the system keeps such
-// things. "" where there is no home.
+// Dir returns the user's data folder: WAVEX_DATA, or else the system's folder for such data. It
+// returns "" if there is no home.
 func Dir() string {
 	if d := os.Getenv(EnvVar); d != "" {
 		return d
@@ -39,19 +38,19 @@ func Dir() string {
 	case "windows":
 		return filepath.Join(cmp.Or(os.Getenv("LOCALAPPDATA"), filepath.Join(home, "AppData", "Local")), "wavex")
 	}
-	// The XDG base directory specification has a relative path ignored: it would lead
-	// somewhere else from each project.
+	// The XDG base directory specification ignores a relative path, which would differ for each
+	// project.
 	if d := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(d) {
 		return filepath.Join(d, "wavex")
 	}
 	return filepath.Join(home, ".local", "share", "wavex")
 }
 
-// Project is the folder of a project's own learnings, to be kept with the code.
+// Project returns the folder of a project's own learnings, kept with the code.
 func Project(dir string) string { return filepath.Join(dir, ".wavex") }
 
-// Maxims are the user's rules: custom.md first, then the other files by name. A folder
-// that is there and cannot be read refuses: nothing is planned without them (LEDGER S3-03).
+// Maxims returns the user's rules: custom.md first, then the other files by name. An existing
+// folder that cannot be read is an error, because no plan may be made without its rules.
 func Maxims() ([]decompose.Note, error) {
 	notes := []decompose.Note{}
 	root := Dir()
@@ -82,7 +81,7 @@ func Maxims() ([]decompose.Note, error) {
 	return notes, nil
 }
 
-// maxMaxim bounds a file of rules, in bytes: all of it goes into prompts.
+// maxMaxim bounds a file of rules, in bytes, because all of it goes into prompts.
 const maxMaxim = 4 << 20
 
 func rank(name string) int {
@@ -92,8 +91,8 @@ func rank(name string) int {
 	return 1
 }
 
-// Learnings are those of the project in dir and of the user. That lines of a file cannot
-// be read is told to say.
+// Learnings returns those of the project in dir and of the user. It calls say with a message
+// about lines of a file that cannot be read.
 func Learnings(dir string, say func(string)) ([]learn.Learning, error) {
 	var all []learn.Learning
 	for _, path := range LearningFiles(dir) {
@@ -109,8 +108,8 @@ func Learnings(dir string, say func(string)) ([]learn.Learning, error) {
 	return all, nil
 }
 
-// LearningFiles are the files that learnings are recalled from, whether they are there or
-// not: the project's, then the user's.
+// LearningFiles returns the paths of the files of learnings, whether or not they exist: the
+// project's, then the user's.
 func LearningFiles(dir string) []string {
 	files := []string{filepath.Join(Project(dir), learn.FileName)}
 	if root := Dir(); root != "" {

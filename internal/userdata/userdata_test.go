@@ -15,8 +15,7 @@ import (
 
 func TestMain(m *testing.M) { roomtest.Main(m) }
 
-// Where the user's data is: where the environment says so, and nowhere in the folder that
-// wavex happens to be called in.
+// The user's data is in the folder that the environment names, never in the current folder.
 func TestDir(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
@@ -25,7 +24,7 @@ func TestDir(t *testing.T) {
 		{filepath.Join(home, "own"), filepath.Join(home, "xdg"), filepath.Join(home, "own")},
 		{"", filepath.Join(home, "xdg"), filepath.Join(home, "xdg", "wavex")},
 		{"", "", filepath.Join(home, ".local", "share", "wavex")},
-		{"", "data", filepath.Join(home, ".local", "share", "wavex")}, // the XDG specification: a relative path is to be ignored
+		{"", "data", filepath.Join(home, ".local", "share", "wavex")}, // the XDG specification: ignore a relative path
 	} {
 		t.Setenv(EnvVar, c.own)
 		t.Setenv("XDG_DATA_HOME", c.xdg)
@@ -48,8 +47,7 @@ func TestDir(t *testing.T) {
 	}
 }
 
-// The user's own rules come first, then the others by name; hidden files and folders are
-// none.
+// The user's own rules come first, then the others by name; hidden files and folders are skipped.
 func TestMaxims(t *testing.T) {
 	root := t.TempDir()
 	t.Setenv(EnvVar, root)
@@ -69,8 +67,7 @@ func TestMaxims(t *testing.T) {
 	}
 }
 
-// Nothing is planned without maxims that are there and cannot be read, and nobody waits for
-// them for ever.
+// Maxims that exist and cannot be read prevent planning, and reading them never blocks.
 func TestMaximsThatCannotBeRead(t *testing.T) {
 	for name, lay := range map[string]func(t *testing.T, root string){
 		"a file for the folder": func(t *testing.T, root string) { roomtest.Files{"maxims": "x"}.Write(t, root) },
@@ -107,8 +104,8 @@ func TestMaximsThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// Learnings are the project's and the user's; lines that cannot be read are counted, files
-// that cannot be read refuse.
+// Learnings are the project's and the user's. Lines that cannot be read are counted; files that
+// cannot be read are an error.
 func TestLearnings(t *testing.T) {
 	root, dir := t.TempDir(), t.TempDir()
 	t.Setenv(EnvVar, root)
