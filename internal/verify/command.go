@@ -15,11 +15,11 @@ import (
 	"wavex/internal/proc"
 )
 
-// stopGrace is how long a check command has between the request to end and the kill.
+// stopGrace is the time of a check command between the request to end and the kill.
 const stopGrace = 2 * time.Second
 
-// runCommand answers a check that is a command: it passes when the command exits 0.
-// When the time is up, or ctx ends, the whole tree of it is ended.
+// runCommand makes a check by a command: it passes if the command exits 0. After the timeout, or
+// when ctx is done, the whole tree of the command is ended.
 func runCommand(ctx context.Context, dir string, env []string, c plan.Check, e *Evidence) {
 	limit := c.Timeout
 	if limit <= 0 {
@@ -51,11 +51,10 @@ func runCommand(ctx context.Context, dir string, env []string, c plan.Check, e *
 	}
 }
 
-// Command runs a shell command line in dir with exactly env and waits for its end
-// and for the sweep of what it left. When ctx ends first the command is asked to
-// end, then killed; the error is then context.Cause(ctx). Any other error says that
-// it could not be started. The excerpt keeps head and tail of stdout and stderr; also, when
-// not nil, receives all of both.
+// Command runs a shell command line in dir with exactly env, and waits for its end and for the
+// sweep of its leftovers. If ctx is done first, the command is asked to end and then killed, and
+// the error is context.Cause(ctx). Any other error means that it could not be started. The
+// excerpt keeps head and tail of stdout and stderr; also, if not nil, receives all of both.
 func Command(ctx context.Context, dir string, env []string, command string, also io.Writer) (proc.Exit, *Excerpt, error) {
 	out := &Excerpt{}
 	both := tee{out, also}
@@ -68,12 +67,12 @@ func Command(ctx context.Context, dir string, env []string, command string, also
 		return p.Wait(), out, nil
 	case <-ctx.Done():
 		select {
-		case <-p.Done(): // a command that has ended is not cut short
+		case <-p.Done(): // a command that has ended is not interrupted
 			return p.Wait(), out, nil
 		default:
 		}
 	}
-	_ = p.Terminate() // already gone is as good
+	_ = p.Terminate() // it may be gone already
 	t := time.NewTimer(stopGrace)
 	defer t.Stop()
 	select {
@@ -84,9 +83,9 @@ func Command(ctx context.Context, dir string, env []string, command string, also
 	return p.Wait(), out, context.Cause(ctx)
 }
 
-// start starts a command line: without a shell where a shell would only start one program,
-// which costs half. What cannot be started so (no such program, a script without its
-// first line) is the shell's to run, or to explain.
+// start starts a command line. It skips the shell if that would only start one program, which
+// saves half of the cost. A command that cannot be started directly (no such program, a script
+// without its first line) is left to the shell, which runs it or reports the error.
 func start(s proc.Spec, command string) (*proc.Process, error) {
 	if words, ok := proc.Words(command); ok {
 		direct := s
@@ -102,8 +101,8 @@ func start(s proc.Spec, command string) (*proc.Process, error) {
 	return proc.Start(s)
 }
 
-// tee keeps an excerpt and passes everything on; an error of the other writer is
-// not the command's.
+// tee keeps an excerpt and passes everything on. An error of the other writer does not count for
+// the command.
 type tee struct {
 	keep *Excerpt
 	also io.Writer
@@ -116,7 +115,7 @@ func (t tee) Write(b []byte) (int, error) {
 	return t.keep.Write(b)
 }
 
-// mark finds the attempt's mark in the environment made for it.
+// mark returns the attempt's mark in its environment.
 func mark(env []string) string {
 	for _, kv := range env {
 		if v, ok := strings.CutPrefix(kv, proc.AttemptVar+"="); ok {

@@ -6,19 +6,18 @@ import (
 	"unicode/utf8"
 )
 
-// markRoom is kept free of text for the mark between head and tail.
+// markRoom is reserved for the mark between head and tail.
 const markRoom = 48
 
-// Excerpt is a writer that keeps the head and the tail of what it is given, at most
-// Max bytes together with the mark between them. It never fails and never blocks, so
-// whoever writes a gigabyte to it is read to the end. It is not for several
-// goroutines at once. The zero value keeps 2 KB.
+// Excerpt is a writer that keeps the head and the tail of its input, at most Max bytes together
+// with the mark between them. It never fails and never blocks, so a writer of a gigabyte is read
+// to the end. It is not safe for concurrent use. The zero value keeps 2 KB.
 type Excerpt struct {
-	Max int // bytes; 0: 2048
+	Max int // bytes; 0 means 2048
 
 	head  []byte
 	tail  []byte // a ring once full
-	at    int    // where the ring continues
+	at    int    // where the ring is written next
 	total int64
 }
 
@@ -29,7 +28,7 @@ func (e *Excerpt) max() int {
 	return max(e.Max, 2*markRoom)
 }
 
-// Write takes all of b.
+// Write accepts all of b.
 func (e *Excerpt) Write(b []byte) (int, error) {
 	n := len(b)
 	e.total += int64(n)
@@ -56,11 +55,11 @@ func (e *Excerpt) Write(b []byte) (int, error) {
 	return n, nil
 }
 
-// Total is how many bytes were written.
+// Total returns the number of bytes written.
 func (e *Excerpt) Total() int64 { return e.total }
 
-// String returns what was kept as valid UTF-8 without trailing blanks: all of it
-// when it fits, else head, a mark that counts what is missing, and tail.
+// String returns the kept bytes as valid UTF-8 without trailing blanks: all of the input if it
+// fits, or else head, a mark with the number of missing bytes, and tail.
 func (e *Excerpt) String() string {
 	tail := string(e.tail[e.at:]) + string(e.tail[:e.at])
 	if e.total <= int64(e.max()) {
@@ -72,7 +71,7 @@ func (e *Excerpt) String() string {
 	return head + fmt.Sprintf("\n... %d bytes left out ...\n", e.total-int64(len(head)+len(tail))) + tail
 }
 
-// Shorten returns s as an Excerpt of at most n bytes would show it.
+// Shorten returns s as an Excerpt of at most n bytes prints it.
 func Shorten(s string, n int) string {
 	e := Excerpt{Max: n}
 	_, _ = e.Write([]byte(s))
@@ -88,13 +87,13 @@ func OneLine(s string, n int) string {
 	return cutBack(s, n-3) + "..."
 }
 
-// longWord is how far, in bytes, a cut moves to leave no part of a word: half a key is not
-// known as a secret any more, and half a path leads nowhere. Longer words are cut.
+// longWord is the largest distance, in bytes, by which a cut moves to a word boundary: half a key
+// is not recognised as a secret, and half a path is useless. Longer words are cut.
 const longWord = 256
 
 const blanks = " \t\r\n"
 
-// wholeBack is cutBack, and leaves no begin of a word at the end.
+// wholeBack is cutBack without a partial word at the end.
 func wholeBack(s string, n int) string {
 	cut := cutBack(s, n)
 	if len(cut) < len(s) && strings.IndexByte(blanks, s[len(cut)]) >= 0 {
@@ -106,7 +105,7 @@ func wholeBack(s string, n int) string {
 	return cut
 }
 
-// wholeFront is cutFront, and leaves no end of a word at the begin.
+// wholeFront is cutFront without a partial word at the start.
 func wholeFront(s string, n int) string {
 	cut := cutFront(s, n)
 	if k := len(s) - len(cut); k > 0 && strings.IndexByte(blanks, s[k-1]) >= 0 {
@@ -118,7 +117,7 @@ func wholeFront(s string, n int) string {
 	return cut
 }
 
-// clean makes valid UTF-8 of s, not longer than n bytes, with plain line ends.
+// clean returns s as valid UTF-8 of at most n bytes, with plain line ends.
 func clean(s string, n int) string {
 	s = strings.ToValidUTF8(strings.ReplaceAll(s, "\r\n", "\n"), "?")
 	return strings.TrimRight(cutBack(s, n), " \t\r\n")

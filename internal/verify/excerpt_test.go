@@ -10,8 +10,8 @@ import (
 	"wavex/internal/verify"
 )
 
-// However the text is cut into writes, an excerpt is bounded, valid UTF-8, starts as the
-// text starts and ends as it ends, and is the text itself when that fits.
+// For any sequence of writes an excerpt is bounded, valid UTF-8, starts and ends like the text,
+// and equals the text if that fits.
 func TestExcerptProperties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -62,8 +62,8 @@ func TestOneLine(t *testing.T) {
 	}
 }
 
-// A cut leaves no part of a word, for a part of a key is not known as a secret any more; of
-// a word without an end it does.
+// A cut leaves no partial word, because a partial key is not recognised as a secret. Only a word
+// longer than longWord is cut.
 func TestExcerptKeepsWordsWhole(t *testing.T) {
 	t.Parallel()
 	key := "sk-" + strings.Repeat("k", 100)

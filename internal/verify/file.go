@@ -13,8 +13,8 @@ import (
 	"wavex/internal/plan"
 )
 
-// lookAt answers a check on a file. It reads in pieces: a file may be larger than
-// the memory. It opens regular files only, because a pipe or device could block it.
+// lookAt makes a check of a file. It reads in pieces, because a file may be larger than the
+// memory. It opens regular files only, because a pipe or device could block.
 func lookAt(dir string, c plan.Check, e *Evidence) {
 	path := place(dir, c.File)
 	info, err := os.Stat(path)
@@ -37,14 +37,14 @@ func lookAt(dir string, c plan.Check, e *Evidence) {
 		e.Reason = OneLine(err.Error(), reasonMax)
 		return
 	}
-	defer func() { _ = f.Close() }() // read only: nothing to lose
+	defer func() { _ = f.Close() }() // read only: no data can be lost
 	src := &source{r: f}
 	if c.Contains != "" {
 		e.Passed = contains(src, []byte(c.Contains))
 		e.Reason = fmt.Sprintf("%s does not contain %q", c.File, c.Contains)
 	} else {
 		re, err := regexp.Compile(c.Matches)
-		if err != nil { // plans are validated; a request from elsewhere may not be
+		if err != nil { // plans are validated, but other callers may not be
 			e.Reason = OneLine(err.Error(), reasonMax)
 			return
 		}
@@ -60,7 +60,7 @@ func lookAt(dir string, c plan.Check, e *Evidence) {
 	e.Reason = OneLine(e.Reason, reasonMax)
 }
 
-// source remembers why reading stopped: regexp takes every error for the end.
+// source records the read error, because regexp takes every error for the end.
 type source struct {
 	r   io.Reader
 	err error
@@ -74,7 +74,7 @@ func (s *source) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// contains searches r for want, across the borders of the pieces it reads.
+// contains reports whether r contains want, also across the borders of pieces.
 func contains(r io.Reader, want []byte) bool {
 	keep := len(want) - 1
 	buf := make([]byte, 0, 64<<10+keep)

@@ -10,8 +10,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain turns the test binary into the commands that checks run, so that the
-// tests need no tools of the machine.
+// TestMain turns the test binary into the commands of checks, so that the tests need no tools of
+// the machine.
 func TestMain(m *testing.M) {
 	switch os.Getenv("VERIFY_STANDIN") {
 	case "flood":
@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	case "hang":
 		fmt.Println("ready")
-		<-time.After(time.Hour) // a mere select {} the runtime calls a deadlock
+		<-time.After(time.Hour) // the runtime reports a bare select {} as a deadlock
 	}
 	goleak.VerifyTestMain(m)
 }

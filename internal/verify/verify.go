@@ -1,5 +1,5 @@
-// Package verify obtains evidence: it runs check commands and looks at files. It
-// trusts nobody's report and changes nothing itself.
+// Package verify obtains evidence: it runs check commands and reads files. It ignores all reports
+// of agents and changes nothing itself.
 package verify
 
 import (
@@ -13,39 +13,38 @@ import (
 	"wavex/internal/plan"
 )
 
-// Evidence is what one check showed. Texts are bounded: head and tail of at most
-// 2 KB together.
+// Evidence is the result of one check. Its texts are bounded: head and tail of at most 2 KB
+// together.
 type Evidence struct {
-	Check    string        `json:"check"` // as a person would write it: the command, or `FILE contains "TEXT"`
+	Check    string        `json:"check"` // in the form that a person writes: the command, or `FILE contains "TEXT"`
 	Kind     string        `json:"kind"`  // verification type: "execution output"
 	Passed   bool          `json:"passed"`
-	ExitCode int           `json:"exit_code"` // of a command; -1: it did not start or was killed
+	ExitCode int           `json:"exit_code"` // of a command; -1 if it did not start or was killed
 	Duration time.Duration `json:"duration"`
 	Output   string        `json:"output,omitempty"` // head and tail of stdout and stderr together, in order
-	Reason   string        `json:"reason,omitempty"` // why it failed, one line
-	Digest   string        `json:"digest,omitempty"` // of a command: sha256 of all it printed, hex
+	Reason   string        `json:"reason,omitempty"` // the cause of a failure, one line
+	Digest   string        `json:"digest,omitempty"` // of a command: sha256 of all its output, hex
 }
 
-// The kinds of evidence: what a command printed and returned, and what a file shows.
+// The kinds of evidence: the output and exit code of a command, and the content of a file.
 const (
 	KindExecution   = "execution output"
 	KindObservation = "observation"
 )
 
-// DefaultTimeout is that of a check command that names none.
+// DefaultTimeout is the timeout of a check command without one.
 const DefaultTimeout = 10 * time.Minute
 
-// ErrCheckTimeout is the cause when a check command took longer than its timeout.
+// ErrCheckTimeout is the cause if a check command exceeds its timeout.
 var ErrCheckTimeout = errors.New("check timed out")
 
-// Run obtains evidence for each check, one after the other, in order; the answer
-// has one Evidence for each check, always. Files are relative to dir, commands run in
-// it with exactly env (see proc.Environ); WAVEX_ATTEMPT in env is the mark
-// by which what they leave behind is swept.
+// Run makes the checks one after the other, in order, and always returns one Evidence for each.
+// Files are relative to dir; commands run in dir with exactly env (see proc.Environ).
+// WAVEX_ATTEMPT in env is the mark by which their leftovers are swept.
 //
-// The error is not nil only when ctx ended first: it is context.Cause(ctx), and the
-// evidence of the checks that it cut short or kept from running has Passed false and
-// says so. A check that cannot be obtained (no shell, unreadable file) has failed.
+// The error is not nil only if ctx was done first: it is context.Cause(ctx). The evidence of
+// interrupted and remaining checks then has Passed false and a Reason. A check that cannot be
+// made (no shell, unreadable file) has failed.
 func Run(ctx context.Context, dir string, env []string, checks []plan.Check) ([]Evidence, error) {
 	out := make([]Evidence, len(checks))
 	for i, c := range checks {
@@ -72,7 +71,7 @@ func Run(ctx context.Context, dir string, env []string, checks []plan.Check) ([]
 // reasonMax bounds a Reason, in bytes.
 const reasonMax = 300
 
-// Passed tells whether there is evidence and all of it is good.
+// Passed reports whether there is evidence and all of it passed.
 func Passed(evidence []Evidence) bool {
 	for _, e := range evidence {
 		if !e.Passed {
@@ -82,7 +81,7 @@ func Passed(evidence []Evidence) bool {
 	return len(evidence) > 0
 }
 
-// Describe says what a check asks for, as a person would write it.
+// Describe returns a check in the form that a person writes.
 func Describe(c plan.Check) string {
 	switch {
 	case c.Run != "":
@@ -96,7 +95,7 @@ func Describe(c plan.Check) string {
 	}
 }
 
-// place is where a check's file is on this machine.
+// place returns the path of a check's file on this machine.
 func place(dir, file string) string {
 	file = filepath.FromSlash(strings.TrimSpace(file))
 	if filepath.IsAbs(file) {

@@ -115,7 +115,7 @@ func TestCancelled(t *testing.T) {
 	stop := errors.New("asked to stop")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	dir := t.TempDir()
-	// The first check stops us: what it prints is kept, what follows does not run.
+	// The first check cancels the run: its output is kept, and the following checks do not run.
 	fifo := filepath.Join(dir, "started")
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
@@ -185,8 +185,8 @@ func standin(what string) []string {
 	return []string{"PATH=" + os.Getenv("PATH"), "VERIFY_STANDIN=" + what}
 }
 
-// A line that needs no shell runs without one, and a script without its first line, which
-// only a shell can run, runs all the same.
+// A command line that needs no shell runs without one. A script without its first line, which
+// only a shell can run, runs too.
 func TestShellOnlyWhereNeeded(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
