@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// late is a place where the file becomes a pipe after the first look.
+// late is an opener whose file becomes a pipe after the first Stat.
 type late struct{ system }
 
 func (late) Stat(name string) (fs.FileInfo, error) { return os.Stat(filepath.Dir(name) + "/file") }

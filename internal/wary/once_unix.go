@@ -4,9 +4,8 @@ package wary
 
 import "golang.org/x/sys/unix"
 
-// atOnce opens a named pipe without waiting for somebody who writes to it. To a regular file
-// it means nothing.
+// atOnce opens a named pipe without waiting for a writer. It has no effect on a regular file.
 const atOnce = unix.O_NONBLOCK
 
-// noLink opens nothing that a link leads to.
+// noLink refuses to open a symbolic link.
 const noLink = unix.O_NOFOLLOW

@@ -1,7 +1,7 @@
 package wary
 
-// atOnce is nothing here: no pipe has a place among files.
+// atOnce has no effect here: named pipes are not in folders.
 const atOnce = 0
 
-// noLink is nothing here: making a link takes a privilege.
+// noLink has no effect here: making a link requires a privilege.
 const noLink = 0

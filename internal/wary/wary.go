@@ -1,6 +1,6 @@
-// Package wary reads and writes files where agents have been at work. In the place of a file there may
-// be a named pipe, which keeps whoever opens it waiting, a device without an end, or more
-// than the memory holds: none of them is read. It does not know what the files are.
+// Package wary reads and writes files in folders where agents have worked. In place of a file
+// there may be a named pipe, which blocks a reader, an endless device, or a file larger than the
+// memory; the package reads none of these. It does not know the purpose of the files.
 package wary
 
 import (
@@ -12,17 +12,17 @@ import (
 	"path/filepath"
 )
 
-// What is wrong with a file. Errors that wrap them are *fs.PathError.
+// The faults of a file. Errors that wrap them are *fs.PathError.
 var (
 	ErrNoFile = errors.New("it is no regular file")
 	ErrLong   = errors.New("it is larger than such a file can be")
 )
 
-// Open opens a regular file for reading, also where a link leads to it.
+// Open opens a regular file for reading. It follows links.
 func Open(path string) (*os.File, error) { return open(system{}, path) }
 
-// OpenIn is Open for a file of a directory, by its name relative to it and slash-separated.
-// No link leads out of the directory.
+// OpenIn is Open for a file of a directory, by its name relative to it and slash-separated. It
+// follows no link out of the directory.
 func OpenIn(dir, name string) (*os.File, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -32,7 +32,8 @@ func OpenIn(dir, name string) (*os.File, error) {
 	return open(root, filepath.FromSlash(name))
 }
 
-// Read gives a regular file whole. One of more than most bytes is an ErrLong.
+// Read returns the content of a regular file. For a file of more than most bytes it returns an
+// ErrLong.
 func Read(path string, most int64) ([]byte, error) {
 	f, err := Open(path)
 	if err != nil {
@@ -50,13 +51,13 @@ func Read(path string, most int64) ([]byte, error) {
 	text.Grow(int(st.Size()) + bytes.MinRead)
 	if n, err := text.ReadFrom(io.LimitReader(f, most+1)); err != nil {
 		return nil, err
-	} else if n > most { // it is growing
+	} else if n > most { // the file grows
 		return nil, &fs.PathError{Op: "read", Path: path, Err: ErrLong}
 	}
 	return text.Bytes(), nil
 }
 
-// Head gives the first bytes of a regular file, at most so many.
+// Head returns the first bytes of a regular file, at most most.
 func Head(path string, most int64) ([]byte, error) {
 	f, err := Open(path)
 	if err != nil {
@@ -66,7 +67,7 @@ func Head(path string, most int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, most))
 }
 
-// opener is where a file is opened: an *os.Root, or the system.
+// opener opens files: an *os.Root, or the system.
 type opener interface {
 	Stat(name string) (fs.FileInfo, error)
 	OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error)
@@ -80,7 +81,7 @@ func (system) OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error
 }
 
 func open(from opener, name string) (*os.File, error) {
-	// A device is not even opened: to some of them that does something.
+	// A device must not even be opened, because opening has effects on some devices.
 	if st, err := from.Stat(name); err != nil {
 		return nil, err
 	} else if !st.Mode().IsRegular() {
@@ -90,16 +91,16 @@ func open(from opener, name string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() { // replaced since
+	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() { // the file was replaced meanwhile
 		_ = f.Close() // read only
 		return nil, &fs.PathError{Op: "open", Path: name, Err: errors.Join(err, ErrNoFile)}
 	}
 	return f, nil
 }
 
-// Create is os.Create for a file of our own in such a place, with permissions. What is there
-// and is neither a file nor a directory is removed: a pipe could keep the writer waiting, and a
-// link could lead to a file of somebody else's.
+// Create is os.Create for a file of wavex in such a folder, with permissions. It first removes
+// anything at path that is neither a file nor a directory: a pipe could block the writer, and a
+// link could lead to a foreign file.
 func Create(path string, perm fs.FileMode) (*os.File, error) {
 	if st, err := os.Lstat(path); err == nil && !st.Mode().IsRegular() && !st.IsDir() {
 		if err := os.Remove(path); err != nil {
@@ -109,7 +110,7 @@ func Create(path string, perm fs.FileMode) (*os.File, error) {
 	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|atOnce|noLink, perm)
 }
 
-// Write is os.WriteFile by Create.
+// Write is os.WriteFile by means of Create.
 func Write(path string, text []byte, perm fs.FileMode) error {
 	f, err := Create(path, perm)
 	if err != nil {

@@ -49,12 +49,12 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// A file that says it is short need not be: the files of /proc and such grow as they are read.
+// A file may be longer than its reported size: the files of /proc grow while they are read.
 func TestReadBoundsWhatGrows(t *testing.T) {
 	t.Parallel()
 	const grows = "/proc/self/maps"
 	if st, err := os.Stat(grows); err != nil || st.Size() != 0 {
-		return // there is no such file here
+		return // this system has no such file
 	}
 	if text, err := wary.Read(grows, 10); text != nil || !errors.Is(err, wary.ErrLong) {
 		t.Errorf("%q, %v", text, err)

@@ -12,7 +12,7 @@ import (
 	"wavex/internal/wary"
 )
 
-// Nothing that could keep waiting is opened.
+// Files whose opening could block are not opened.
 func TestPipesAndDevices(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -29,7 +29,7 @@ func TestPipesAndDevices(t *testing.T) {
 	}
 }
 
-// A file of our own is written in the place of a pipe and of a link, not where that leads.
+// A file of wavex replaces a pipe or a link, and does not change the link's target.
 func TestWrite(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
