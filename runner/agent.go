@@ -22,57 +22,57 @@ import (
 	"wavex/internal/wary"
 )
 
-// The defaults of an attempt's limits.
+// These are the defaults of an attempt's limits.
 const (
 	DefaultTimeout     = 30 * time.Minute // wall clock of the agent's turn
-	DefaultIdleTimeout = 10 * time.Minute // without any byte from the agent
-	DefaultAskTimeout  = 5 * time.Minute  // of a Question
+	DefaultIdleTimeout = 10 * time.Minute // without any output byte from the agent
+	DefaultAskTimeout  = 5 * time.Minute  // wall clock of a Question
 )
 
-// Agent makes attempts with the claude CLI, or with a program that speaks like it. The
-// zero value but Argv is usable; it is not changed by use, and its methods may be called from many
-// goroutines at once. Env and Pass are read once.
+// Agent makes attempts with the claude CLI, or with a program that speaks its protocol. Every field
+// but Argv may be zero. An Agent does not change with use, and its methods are safe for concurrent
+// use. Env and Pass are read once.
 type Agent struct {
-	// Argv is the program and what precedes the flags: ["claude"], or [self, "agent"].
+	// Argv is the program and the arguments before the flags: ["claude"], or [self, "agent"].
 	Argv []string
 	// Name is what messages call the agent; "" means "claude".
 	Name string
 	// Run is the run id that marks the processes of Ask; attempts have their own.
 	Run string
-	// Env is the parent's environment, and Pass names what passes from it to the
-	// children beyond what proc.Environ allows ("NAME", "PREFIX*"). Marks of nesting
-	// and wavex's own variables never pass, whatever is in here.
+	// Env is the parent's environment. Pass names the variables that children get beyond those that
+	// proc.Environ allows ("NAME", "PREFIX*"). Nesting marks and wavex's own variables are never
+	// passed on, even if Pass names them.
 	Env  []string
 	Pass []string
-	// Rehearsal gives every process an assignment file (WAVEX_REHEARSE), also where the
-	// plan has no block for it.
+	// Rehearsal gives every process an assignment file (WAVEX_REHEARSE), also if the plan has no
+	// rehearse block for it.
 	Rehearsal bool
-	// CLI holds the verdicts on what wavex relies on of the program. Where one does not hold, its
-	// fallback is taken; nil: all fallbacks.
+	// CLI holds the verdicts on the statements that wavex relies on. For a statement that does not
+	// hold, wavex uses the fallback. If nil, it uses every fallback.
 	CLI statement.Verdicts
 	// Extra is set in every child's environment: variables of the agent itself.
 	Extra map[string]string
-	// Prices prices attempts that died without a result; nil: they count at their cap.
+	// Prices prices attempts that end without a result line. If nil, they count at their cap.
 	Prices Pricer
-	// Secrets takes secrets out of every file that is kept of an attempt, and out of what is
-	// said of how it ended; nil: they are kept as they are. What an Agent returns otherwise
-	// and what it observes is the caller's to clean.
+	// Secrets removes secrets from every file of an attempt and from the Reason and Detail of its
+	// Result. If nil, nothing is removed. The caller must clean the other fields and the
+	// Observations.
 	Secrets Redactor
-	// Observe is told of signs of life, from a goroutine of each attempt. It must not
-	// block. nil: nobody watches.
+	// Observe receives signs of life, from one goroutine per attempt. It must not block. May be
+	// nil.
 	Observe func(Observation)
-	// Grace is how long the process may live on after its result line; 0: 10 s.
+	// Grace bounds the life of the process after its result line; 0: 10 s.
 	Grace time.Duration
 	// StopWait bounds each step of stopping an attempt.
 	StopWait StopWait
-	// NewSession returns the id of a session to open in place of one that the CLI has already;
-	// nil: random UUIDs.
+	// NewSession returns the id of a new session, used if the CLI refuses the requested id; nil:
+	// random UUIDs.
 	NewSession func() string
 	// Now is the clock of Started and Duration; nil: time.Now.
 	Now func() time.Time
 
-	// expiry ends an agent's turn in place of the clock: tests want the time to be up when
-	// the agent is where they want it. Its context ends with ErrTimeout. nil: the clock.
+	// expiry replaces the timeout of the agent's turn in tests, which end the turn at a chosen
+	// moment. Its context ends with ErrTimeout. nil: the wall clock.
 	expiry func(context.Context) (context.Context, context.CancelFunc)
 
 	answered atomic.Bool // a process has printed a line of the CLI's protocol
@@ -81,15 +81,15 @@ type Agent struct {
 	inherited proc.Inherited // of Env and Pass
 }
 
-// StopWait says how long each step of stopping an attempt may take before the next,
-// harder one; zero fields have defaults.
+// StopWait bounds each step of stopping an attempt; after that time the next, harder step follows.
+// Zero fields have defaults.
 type StopWait struct {
 	Interrupt time.Duration // from the interrupt request to the result line; 0: 10 s
 	Close     time.Duration // from closing stdin to the exit; 0: 3 s
 	Terminate time.Duration // from SIGTERM to SIGKILL; 0: 5 s
 }
 
-// The files of an attempt in its LogDir, all readable by the owner alone.
+// These are the files of an attempt in its LogDir, all readable by the owner alone.
 const (
 	promptFile   = "prompt.md"
 	streamFile   = "stream.jsonl"
@@ -100,10 +100,9 @@ const (
 	systemFile   = "system.md" // a system prompt too long for an argument
 )
 
-// Attempt makes one attempt and verifies its work. It returns when the agent's
-// process and everything it started are gone. When ctx ends the attempt is stopped
-// cleanly (its cost is real money) and the outcome is Interrupted; what went wrong is
-// in the Result, never an error.
+// Attempt makes one attempt and verifies its work. It returns after the agent's process and all its
+// descendants have ended. If ctx ends, Attempt stops the agent in steps, so that its cost is still
+// reported, and the outcome is Interrupted. Problems are reported in the Result, never as an error.
 func (a *Agent) Attempt(ctx context.Context, req Request) Result {
 	t := &attempt{Agent: a, req: req}
 	t.res.Started = a.now().UTC()
@@ -111,8 +110,8 @@ func (a *Agent) Attempt(ctx context.Context, req Request) Result {
 	t.res.Contained = true
 	v := t.run(ctx)
 	t.res.Outcome = v.outcome
-	// Before they are cut, and before a signature is made: of a part of a secret, or of one
-	// without its digits, nobody could tell that it was one.
+	// Remove secrets before the texts are cut and before the signature is made: afterwards, a
+	// secret that was cut or lost its digits would not be recognised.
 	v.reason, v.detail = a.clean(v.reason), a.clean(v.detail)
 	t.res.Reason = verify.OneLine(v.reason, reasonMax)
 	t.res.Detail = verify.Shorten(v.detail, detailMax)
@@ -123,12 +122,13 @@ func (a *Agent) Attempt(ctx context.Context, req Request) Result {
 	}
 	t.res.Duration = a.now().Sub(t.res.Started)
 	if t.silent && v.outcome == Done {
-		// Nothing to read later that the journal does not have. Thousands of small files
-		// would cost more than the commands.
+		// The journal has everything that the files would hold. Thousands of small files would cost
+		// more than the commands.
 		return t.res
 	}
-	// A projection: the journal has the Result, so a full disk loses nothing. But it may
-	// be why the agent did not start, and why nothing of what it said was kept.
+	// The file is a projection: the journal has the Result, so a full disk loses nothing. But the
+	// same write error may be the reason why the agent did not start and why nothing it said was
+	// kept.
 	if err := a.keepJSON(filepath.Join(req.LogDir, resultFile), t.res); err != nil && v.outcome == Broken {
 		t.res.Reason = verify.OneLine(v.reason+"; "+err.Error(), reasonMax)
 	}
@@ -141,7 +141,7 @@ type attempt struct {
 	req    Request
 	res    Result
 	env    []string
-	spent  budget.USD // by a spare that was not used
+	spent  budget.USD // cost of a spare that was not used
 	edited bool       // the agent used a tool that edits
 	silent bool       // a command task that printed nothing
 }
@@ -200,26 +200,26 @@ func (t *attempt) run(ctx context.Context) verdict {
 	if n > 0 {
 		t.tell("checking", strconv.Itoa(n)+" checks")
 		w.checks, w.stop = verify.Run(ctx, t.req.Dir, t.env, t.req.Checks)
-		for i := range w.checks { // the verdict cuts what it quotes of them
+		for i := range w.checks { // the verdict quotes the checks
 			w.checks[i].Check = t.clean(w.checks[i].Check)
 		}
 		t.res.Checks = w.checks
 		if verify.Passed(w.checks) {
-			w.stop = nil // all of it was seen before the stop
+			w.stop = nil // all checks had passed before the stop
 		}
 	}
-	// A check may have made what was declared, such as a built file.
+	// A check may have created a declared file, for example by building it.
 	t.res.Changed = before.changed(t.req.Dir, t.req.Files)
 	w.changed, w.denials, w.edited = t.res.Changed, t.res.Denials, t.edited
 	return judgeWork(w)
 }
 
-// mustCheck tells whether there is a mustNot that must be looked at.
+// mustCheck reports whether a mustNot condition has a check.
 func (t *attempt) mustCheck() bool {
 	return slices.ContainsFunc(t.req.MustNot, func(c plan.Condition) bool { return c.Check != nil })
 }
 
-// violated names the mustNot conditions that are true now.
+// violated returns the texts of the mustNot conditions that hold now.
 func (t *attempt) violated(ctx context.Context) []string {
 	var out []string
 	for _, c := range t.req.MustNot {
@@ -234,8 +234,8 @@ func (t *attempt) violated(ctx context.Context) []string {
 	return out
 }
 
-// prepare makes the folder and the files that an attempt begins with, and the
-// environment of everything it starts.
+// prepare creates the folder and the first files of an attempt, and returns the environment for all
+// its processes.
 func (t *attempt) prepare() ([]string, error) {
 	if t.req.Shell == "" {
 		if err := os.MkdirAll(t.req.LogDir, 0o700); err != nil {
@@ -260,8 +260,8 @@ func (t *attempt) prepare() ([]string, error) {
 	return t.environ(add), err
 }
 
-// before returns what was there before the first attempt: digests, and whether the checks
-// passed already.
+// before returns the base of the task: the digests from before the first attempt, and whether the
+// checks passed then.
 func (t *attempt) before(ctx context.Context) (base, error) {
 	if len(t.req.Files) == 0 && len(t.req.Checks) == 0 && len(t.req.Guards) == 0 && t.req.Protect == nil {
 		return base{}, nil
@@ -272,7 +272,7 @@ func (t *attempt) before(ctx context.Context) (base, error) {
 	})
 }
 
-// tell passes a sign of life on.
+// tell passes an observation to Observe.
 func (t *attempt) tell(kind, text string) {
 	if t.Observe != nil {
 		t.Observe(Observation{Task: t.req.Task, Attempt: t.req.Attempt, Kind: kind, Text: text, Cost: t.res.Cost})
@@ -286,7 +286,7 @@ type assignment struct {
 	Block   json.RawMessage `json:"block,omitempty"`
 }
 
-// assign writes the rehearsal agent's assignment, where there is one.
+// assign writes the assignment file of the rehearsal agent, if there is a rehearsal.
 func (a *Agent) assign(env map[string]string, logDir string, what assignment) error {
 	if !a.Rehearsal && len(what.Block) == 0 {
 		return nil
@@ -297,11 +297,11 @@ func (a *Agent) assign(env map[string]string, logDir string, what assignment) er
 	if err != nil {
 		return err
 	}
-	// As it is: it is what the stand-in is told, not what is kept of it.
+	// Secrets are not removed: the rehearsal agent reads this file, and it is not a log.
 	return wary.Write(path, append(data, '\n'), 0o600)
 }
 
-// environ builds the environment of a child: never more than proc lets pass.
+// environ returns the environment of a child: the variables that proc lets pass, Extra and add.
 func (a *Agent) environ(add map[string]string) []string {
 	for k, v := range a.Extra {
 		if _, ours := add[k]; !ours {
@@ -312,7 +312,7 @@ func (a *Agent) environ(add map[string]string) []string {
 	return a.inherited.With(add)
 }
 
-// within is ctx for as long as an agent's turn may take.
+// within returns ctx with the time limit of an agent's turn.
 func (a *Agent) within(ctx context.Context, wall time.Duration) (context.Context, context.CancelFunc) {
 	if a.expiry != nil {
 		return a.expiry(ctx)
@@ -341,7 +341,7 @@ func orDefault(d, def time.Duration) time.Duration {
 	return def
 }
 
-// limits are the timeouts that a task's settings ask for.
+// limits returns the timeouts of a task's settings, or the defaults.
 func limits(s plan.Settings) (wall, idle time.Duration) {
 	return orDefault(s.Timeout, DefaultTimeout), orDefault(s.IdleTimeout, DefaultIdleTimeout)
 }

@@ -12,18 +12,18 @@ import (
 	"wavex/internal/wary"
 )
 
-// argumentMax is how long a text may be as an argument, in bytes. The kernel's bound is
-// 128 KB; longer ones go by file.
+// argumentMax is the maximum length of a text passed as an argument, in bytes. A longer text is
+// passed in a file: the kernel's limit is 128 KB.
 const argumentMax = 32 << 10
 
-// The flags of every process: headless, one JSON object a line in both directions, with the
-// final usage of each response (in a stream_event), which assistant lines do not have.
+// speaking holds the flags of every process: headless, one JSON object per line in both directions,
+// with a stream_event for the final usage of each response, which assistant lines do not have.
 var speaking = []string{"-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose",
 	"--include-partial-messages"}
 
-// movesSections takes folder, git's state and memory out of the system prompt, into the first
-// message of the user. The system prompt is the same for all attempts then, and the provider's
-// cache serves it.
+// movesSections moves the working directory, git status and memory from the system prompt to the
+// first user message. All attempts then have the same system prompt, which the provider's cache
+// serves.
 const movesSections = "--exclude-dynamic-system-prompt-sections"
 
 // attemptArgs returns the program and the arguments for an attempt.
@@ -47,7 +47,7 @@ func (t *attempt) attemptArgs(resume bool) ([]string, error) {
 	return capped(args, t.req.Cap), nil
 }
 
-// sessionFlags open a session, or continue one.
+// sessionFlags returns the flags that open or resume a session.
 func sessionFlags(session string, resume bool) []string {
 	switch {
 	case session == "":
@@ -58,11 +58,10 @@ func sessionFlags(session string, resume bool) []string {
 	return []string{"--session-id", session}
 }
 
-// flags are what an attempt says of the agent, and the rules that allow it the commands
-// of its checks; see docs/claude-cli.md for what each does. Rules go as settings, because
-// --allowedTools takes a ")" before a blank for the end of a rule. They are added to what
-// the user's own settings allow, and a rule that the CLI cannot read is passed over without
-// harm to the others.
+// flags returns the flags of an attempt, and the permission rules for its settings and for the
+// commands of its checks; docs/claude-cli.md describes the flags. Rules are passed as settings,
+// because --allowedTools takes a ")" before a blank as the end of a rule. They add to the rules in
+// the user's own settings. The CLI skips a rule that it cannot parse and applies the others.
 func (t *attempt) flags() (args, rules []string, err error) {
 	s := t.req.Settings
 	args = append([]string{}, speaking...)
@@ -89,7 +88,7 @@ func (t *attempt) flags() (args, rules []string, err error) {
 	case "inherit":
 	case "":
 		args = append(args, "--strict-mcp-config")
-	default: // the file's servers and no others
+	default: // only the servers in the file
 		args = append(args, "--mcp-config", s.MCPConfig, "--strict-mcp-config")
 	}
 	if s.MaxTurns > 0 {
@@ -109,9 +108,9 @@ func (t *attempt) flags() (args, rules []string, err error) {
 	return args, rules, err
 }
 
-// peerTools are the tools by which agents of one home directory find each other and write to each
-// other. They need no permission, and a message starts a paid turn of the agent that gets it
-// (observed on claude 2.1.330; 2.1.197 has no such tools, and takes their names without complaint).
+// peerTools are the tools with which agents of one home directory find each other and send each
+// other messages. They need no permission, and a message starts a paid turn of its receiver
+// (observed on claude 2.1.330; 2.1.197 has no such tools and accepts their names).
 var peerTools = []string{"ListAgents", "SendMessage"}
 
 // withheld returns the peerTools that no rule of allowed names.
@@ -126,7 +125,7 @@ func withheld(allowed []string) []string {
 	return slices.DeleteFunc(slices.Clone(peerTools), func(tool string) bool { return named[tool] })
 }
 
-// askArgs are the arguments for a lean call: no session, no tools but those named.
+// askArgs returns the arguments of a lean call: no session, and only the tools of q.
 func askArgs(q Question) ([]string, error) {
 	args := append([]string{}, speaking...)
 	args = append(args, "--tools", strings.Join(q.Tools, ","), "--no-session-persistence", "--strict-mcp-config")
@@ -139,7 +138,7 @@ func askArgs(q Question) ([]string, error) {
 	return texted(capped(args, q.Cap), "--system-prompt", q.System, q.LogDir)
 }
 
-// capped adds the money cap. It is never written as 0, which the CLI refuses.
+// capped adds the money cap. It leaves out a cap of 0, which the CLI refuses.
 func capped(args []string, limit budget.USD) []string {
 	if limit <= 0 {
 		return args
@@ -154,7 +153,7 @@ func list(args []string, flag string, values []string) []string {
 	return append(append(args, flag), values...)
 }
 
-// texted adds a text, by file when it is too long for an argument.
+// texted adds a text, in a file if it is too long for an argument.
 func texted(args []string, flag, text, logDir string) ([]string, error) {
 	switch {
 	case text == "":

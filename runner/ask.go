@@ -7,11 +7,11 @@ import (
 	"wavex/budget"
 )
 
-// Question is one lean call of the CLI: no task, no session kept, no edits. Panels
-// of experts, judges and planners are made of these.
+// Question is one lean call of the CLI: no task, no session, no edits. Panels of experts, judges
+// and planners use it.
 type Question struct {
 	Name   string          `json:"name"`             // for logs: "counsel/debugger"
-	Dir    string          `json:"dir"`              // absolute; what read-only tools see
+	Dir    string          `json:"dir"`              // absolute; read-only tools read here
 	LogDir string          `json:"log_dir"`          // absolute; created when missing; prompt, stream, stderr and result go here
 	System string          `json:"-"`                // replaces the CLI's system prompt (--system-prompt)
 	Prompt string          `json:"-"`                // on stdin
@@ -24,13 +24,13 @@ type Question struct {
 	Rehearse json.RawMessage `json:"rehearse,omitempty"` // for the rehearsal agent only
 }
 
-// Answer is what a Question came to. Outcome is Done, or why there is no answer;
-// Wrong means that the model answered without honouring the schema.
+// Answer is the result of a Question. Outcome is Done, or tells why there is no answer; Wrong means
+// that the answer does not match the schema.
 type Answer struct {
 	Outcome    Outcome         `json:"outcome"`
 	Reason     string          `json:"reason,omitempty"` // one line, when not done
 	Text       string          `json:"text,omitempty"`
-	Structured json.RawMessage `json:"structured,omitempty"` // honours Schema when done and Schema was given
+	Structured json.RawMessage `json:"structured,omitempty"` // matches Schema if Outcome is Done and Schema is not empty
 	Cost       budget.USD      `json:"cost"`
 	Priced     string          `json:"priced,omitempty"`   // as in Result
 	Disputed   budget.USD      `json:"disputed,omitempty"` // as in Result

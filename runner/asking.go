@@ -4,12 +4,12 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// This file asks the CLI what its process has cost so far, where the stream does not tell:
-// responses to subagents have no final usage in it, and some do not appear at all. The answers
-// are in the stream, so they survive a wavex that is killed.
+// This file asks the CLI for the cost of its process so far. The stream has no final usage for
+// responses to subagents, and some responses are not in it at all. The answers are part of the
+// stream, so they survive a killed wavex.
 
-// The control requests that ask for the total of the session, before the first prompt to a
-// resumed session and later on. claude 2.1.197 and 2.1.330 answer within milliseconds, also
+// These control requests ask for the total of the session: before the first prompt of a resumed
+// session, and later during the turn. claude 2.1.197 and 2.1.330 answer within milliseconds, also
 // during a turn, and send nothing to the API.
 const (
 	beforeID   = "wavex-before"
@@ -18,7 +18,7 @@ const (
 	spentLine  = `{"type":"control_request","request_id":"` + spentID + `","request":{"subtype":"get_usage"}}` + "\n"
 )
 
-// ask asks for the total, one question at a time.
+// ask asks for the total. At most one question is open at a time.
 func (f *facts) ask() {
 	switch {
 	case f.asks == nil:
@@ -30,19 +30,19 @@ func (f *facts) ask() {
 	}
 }
 
-// onAnswer takes the answer to a control request.
+// onAnswer handles the answer to a control request.
 func (f *facts) onAnswer(r gjson.Result) {
 	id := r.Get("request_id").Str
 	if id != beforeID && id != spentID {
-		return // of an interrupt; a result follows
+		return // answers an interrupt; a result line follows
 	}
 	total := r.Get("response.session.total_cost_usd")
 	if total.Type != gjson.Number || total.Num < 0 {
-		f.asks = nil // it does not know how
+		f.asks = nil // this CLI does not support get_usage
 		return
 	}
 	if len(r.Get("response.behaviors").Raw) > len("null") {
-		f.asks = nil // a subscription: the answer takes a look at all past sessions, for dollars that are not billed
+		f.asks = nil // a subscription: the CLI would read all past sessions to answer, for dollars that are not billed
 	}
 	if id == beforeID {
 		if f.responses.cost == 0 && f.results == 0 {

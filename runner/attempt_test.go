@@ -23,7 +23,7 @@ import (
 	"wavex/internal/plan"
 )
 
-// with changes a result line: pairs of a field's text and what replaces it.
+// with returns a result line with replacements: pairs of a field's text and its new text.
 func with(line string, pairs ...string) string { return strings.NewReplacer(pairs...).Replace(line) }
 
 var (
@@ -41,14 +41,14 @@ func prints(lines ...string) []step {
 
 func then(steps []step, more ...step) []step { return append(slices.Clone(steps), more...) }
 
-// Every trap of docs/claude-cli.md, played by a process.
+// TestTraps plays every trap of docs/claude-cli.md with a process.
 func TestTraps(t *testing.T) {
 	t.Parallel()
 	quick := func(b *bench) {
 		b.agent.Grace = 100 * time.Millisecond
 		b.agent.StopWait = StopWait{Interrupt: 200 * time.Millisecond, Close: 100 * time.Millisecond, Terminate: 200 * time.Millisecond}
 	}
-	// The time is up when the agent has said its first words, and not before.
+	// The timeout comes after the agent's first words, and not before.
 	upAtText := func(b *bench) {
 		quick(b)
 		var up func()
@@ -143,7 +143,7 @@ func TestTraps(t *testing.T) {
 			adjust: func(b *bench) {
 				b.req.Settings.IdleTimeout = time.Hour
 				b.req.Settings.Timeout = 300 * time.Millisecond
-				b.agent.StopWait.Interrupt = 200 * time.Millisecond // it does not answer; then it hears the end of its input
+				b.agent.StopWait.Interrupt = 200 * time.Millisecond // the process does not answer the interrupt; it exits when its stdin is closed
 			}, reason: "not finished", priced: "cap"},
 		{name: "split runes, long lines", steps: then(prints(initLine), step{Raw: []byte(textLine[:200])}, step{Raw: []byte(textLine[200:] + "\n" + `{"type":"assistant","message":{"content":[{"type":"text","text":"` + "\xe4\xb8")}, step{Raw: []byte("\x96" + `"}]}}` + "\n")}, step{Big: "user"}, step{Big: "assistant"}, step{Print: resultGood}, step{EOF: true}), want: Done, priced: "result"},
 		{name: "success, but exit 3", steps: then(prints(initLine, resultGood), step{EOF: true}, step{Exit: code(3)}), want: Truncated, reason: "exit code is 3", priced: "result"},
@@ -195,7 +195,7 @@ func TestTraps(t *testing.T) {
 	}
 }
 
-// One process that hangs at its start says nothing of a program that has worked before.
+// A process that hangs at its start is retried if an earlier process of the program has worked.
 func TestHangsAfterOthersWorked(t *testing.T) {
 	t.Parallel()
 	b := setup(t, script{Steps: then(prints(initLine, resultGood), step{EOF: true}), With: map[string][]step{"second": {{Hang: true}}}})
@@ -209,7 +209,7 @@ func TestHangsAfterOthersWorked(t *testing.T) {
 	}
 }
 
-// kept checks the files of an attempt: all there, private, and the result as returned.
+// kept checks the files of an attempt: complete, private, and with the returned result.
 func kept(t *testing.T, b *bench, r Result) {
 	t.Helper()
 	err := filepath.WalkDir(b.logs, func(path string, d fs.DirEntry, err error) error {
@@ -275,7 +275,7 @@ func TestInterruptedDuringChecks(t *testing.T) {
 	}
 }
 
-// A grandchild in a session of its own does not outlive the attempt.
+// A grandchild in its own session does not outlive the attempt.
 func TestOrphanIsSwept(t *testing.T) {
 	t.Parallel()
 	pidFile := filepath.Join(t.TempDir(), "pid")
@@ -292,15 +292,15 @@ func TestOrphanIsSwept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	status, _ := os.ReadFile("/proc/" + string(data) + "/status") // a dead one may wait to be reaped by others
+	status, _ := os.ReadFile("/proc/" + string(data) + "/status") // a dead one may wait to be reaped
 	if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) && !strings.Contains(string(status), "State:\tZ") {
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 		t.Errorf("process %d is alive: %v", pid, err)
 	}
 }
 
-// What the child is given: the flags, the prompt as one line, our marks, and neither
-// secrets of the parent nor marks of nesting.
+// The child gets the flags, the prompt as one line and wavex's marks, and neither secrets of the
+// parent nor nesting marks.
 func TestWhatTheChildGets(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "dump")
@@ -413,14 +413,14 @@ func TestResumeStartsAfreshOnce(t *testing.T) {
 	if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != Done || !r.Fresh || r.Cost != 6250 {
 		t.Errorf("result = %+v", r)
 	}
-	// One that hangs was not refused.
+	// A process that hangs was not refused.
 	b = setup(t, script{Steps: then(prints(initLine, resultGood), step{EOF: true}), With: map[string][]step{"--resume": {{EOF: true}}}})
 	b.req.Resume, b.req.Settings.IdleTimeout = true, 200*time.Millisecond
 	b.agent.StopWait = StopWait{Interrupt: time.Millisecond, Close: 10 * time.Second}
 	if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != Broken || r.Fresh {
 		t.Errorf("result = %+v", r)
 	}
-	// Where a fresh session does not come to life either, the first reason counts.
+	// If a new session does not start either, the first reason counts.
 	b = setup(t, script{Steps: []step{{Stderr: "already in use"}, {Exit: code(1)}}, With: map[string][]step{"--resume": {{Stderr: "error: bad flag"}, {Exit: code(1)}}}})
 	b.req.Resume = true
 	if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != Broken || r.Fresh || !strings.Contains(r.Reason, "bad flag") {
@@ -428,7 +428,7 @@ func TestResumeStartsAfreshOnce(t *testing.T) {
 	}
 }
 
-// A session id that the CLI has already is replaced once, within the attempt.
+// The attempt replaces a session id that the CLI already has, once.
 func TestSessionInUse(t *testing.T) {
 	t.Parallel()
 	const other = "22222222-2222-4222-8222-222222222222"
@@ -443,12 +443,12 @@ func TestSessionInUse(t *testing.T) {
 	if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != Done || r.Session != other || r.Fresh || r.Cost != 6250 {
 		t.Errorf("result = %+v", r)
 	}
-	// A session that was cut off at its beginning is neither there to resume nor free to open.
+	// A session that was cut off at its beginning can be neither resumed nor opened.
 	b.req.Resume = true
 	if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != Done || r.Session != other || !r.Fresh {
 		t.Errorf("result = %+v", r)
 	}
-	// Twice is no accident.
+	// The id is not replaced a second time.
 	b = setup(t, script{})
 	b.rewrite(script{With: steps(b)})
 	tries := 0
@@ -456,7 +456,7 @@ func TestSessionInUse(t *testing.T) {
 	if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != Broken || tries != 1 || r.Cost != 0 || !strings.Contains(r.Reason, "already in use") {
 		t.Errorf("%d new ids, result = %+v", tries, r)
 	}
-	// Other refusals are not tried again.
+	// Other refusals are not retried.
 	b = setup(t, script{Steps: []step{{Stderr: "error: unknown option"}, {Exit: code(1)}}})
 	b.agent.NewSession = func() string { t.Error("a new id"); return other }
 	if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != Broken {
@@ -474,7 +474,7 @@ func TestVacuousAndBase(t *testing.T) {
 	if r.Outcome != Wrong || !r.Vacuous || !strings.Contains(r.Reason, "passed before the attempt already") {
 		t.Errorf("result = %+v", r)
 	}
-	// The base is of before the first attempt, whatever happened since.
+	// The base is from before the first attempt.
 	must(os.WriteFile(filepath.Join(b.dir, "a.txt"), []byte("there, and changed"), 0o644))
 	b.req.Attempt = 2
 	if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != Done || !slices.Equal(r.Changed, []string{"a.txt"}) {

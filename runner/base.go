@@ -16,24 +16,25 @@ import (
 	"wavex/internal/wary"
 )
 
-// A base remembers what was there before a task's first attempt. It is written once,
-// before anything can have changed, and then only read.
+// base records the files from before a task's first attempt. It is written once, before any attempt
+// can change a file, and is only read afterwards.
 type base struct {
-	// Files maps declared paths to digests; "" for a file that was not there.
+	// Files maps declared paths to digests; "" for a file that did not exist.
 	Files map[string]string `json:"files"`
-	// Guards are the digests of guarded files, Protected those of what the plan protects.
+	// Guards holds the digests of guarded files, Protected those of the files that the plan
+	// protects.
 	Guards    map[string]string `json:"guards,omitempty"`
 	Protected map[string]string `json:"protected,omitempty"`
-	// Vacuous says that there were checks and all of them passed already.
+	// Vacuous reports that the task has checks and all of them passed before the first attempt.
 	Vacuous bool `json:"vacuous,omitempty"`
 }
 
-// maxBase bounds, in bytes, what is read of a base and of what an attempt left.
+// maxBase bounds the size of a base file and of a left file when they are read, in bytes.
 const maxBase = 256 << 20
 
-// openBase reads the base at path, or takes and writes it when there is none. With
-// an empty path it is taken and not kept. checks runs the task's checks; its error
-// leaves nothing behind.
+// openBase reads the base at path, or takes and writes one if path does not exist. If path is
+// empty, the base is not written. checks runs the task's checks; if it returns an error, openBase
+// writes nothing.
 func openBase(path string, req Request, checks func() (bool, error)) (base, error) {
 	if path != "" {
 		data, err := wary.Read(path, maxBase)
@@ -73,8 +74,8 @@ func openBase(path string, req Request, checks func() (bool, error)) (base, erro
 	return b, nil
 }
 
-// writeOnce writes a file whole or not at all, and durably: half a base would end
-// every later attempt. (renameio has no Windows.)
+// writeOnce writes a file durably, whole or not at all: a partial base would fail every later
+// attempt. (renameio does not support Windows.)
 func writeOnce(path string, data []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*") // mode 0600
 	if err != nil {
@@ -91,13 +92,13 @@ func writeOnce(path string, data []byte) error {
 		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {
-		_ = os.Remove(f.Name()) // best effort: the first error is the one that matters
+		_ = os.Remove(f.Name()) // best effort: the caller needs the first error
 	}
 	return err
 }
 
-// changed lists the declared files that are not what they were, in their order. A
-// file that the base does not know was declared later: it counts as changed when it is there.
+// changed returns the declared files that differ from the base, in their order. A file that was
+// declared after the base was taken counts as changed if it exists.
 func (b base) changed(dir string, files []plan.File) []string {
 	var out []string
 	for _, f := range files {
@@ -108,8 +109,8 @@ func (b base) changed(dir string, files []plan.File) []string {
 	return out
 }
 
-// fileDigest identifies what is at a path: content of a file, names below a directory with
-// their contents, target of a link that leads nowhere; "" when there is nothing.
+// fileDigest identifies the content at path: the content of a file, the names and contents below a
+// directory, or the target of a broken link. It returns "" if path does not exist.
 func fileDigest(dir, path string) string {
 	p := filepath.FromSlash(path)
 	if !filepath.IsAbs(p) {

@@ -9,7 +9,7 @@ import (
 	"wavex/runner/runnertest"
 )
 
-// The agent with the stand-in behind it keeps the contract of Attempt.
+// The Agent, with a stand-in for the CLI, keeps the contract of Attempt.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	runnertest.Conformance(t, func(t *testing.T, s runnertest.Scenario) runnertest.Runner {

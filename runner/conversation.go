@@ -16,9 +16,9 @@ import (
 	"wavex/internal/wary"
 )
 
-// conversation is one process of the agent with one prompt: the prompt goes in, the stream
-// comes out, and the process is stopped after the last turn or when its time is up. It knows
-// deadlines and the order of the steps; facts reads the stream.
+// conversation is one process of the agent with one prompt. It sends the prompt, reads the stream,
+// and stops the process after the last turn or at its deadline. It handles deadlines and the order
+// of steps; facts parses the stream.
 type conversation struct {
 	agent  *Agent
 	argv   []string
@@ -28,31 +28,32 @@ type conversation struct {
 	logDir string
 	prompt string
 	wall   time.Duration
-	idle   time.Duration // 0: it may be quiet for as long as it likes
+	idle   time.Duration // 0: no limit
 	facts  *facts
 
 	p       *proc.Process
 	errs    *record // its standard error; nil before start
-	atStart string  // of a spare: what the process read when it started
+	atStart string  // for a spare: digest of the files that the process read at its start
 	resume  bool
-	turns   chan turn     // from the reader
-	asks    chan struct{} // from the reader: spentLine is to be sent
-	last    atomic.Int64  // unix nanoseconds of the last byte from the agent
+	turns   chan turn     // from the reader goroutine
+	asks    chan struct{} // from the reader goroutine: send spentLine
+	last    atomic.Int64  // Unix time of the last output byte, in nanoseconds
 	gone    chan struct{}
 	closed  bool
 	end     turnEnd
 	exit    proc.Exit
 }
 
-// turn is what the reader tells of the turns of the agent.
+// turn is an event that the reader sends when a turn of the agent begins or ends.
 type turn bool
 
 const (
 	working turn = false // a turn began after a result line, for example because a background command ended
-	over    turn = true  // a result line: the turn ended
+	over    turn = true  // a result line ended the turn
 )
 
-// run holds the conversation and returns when the process and the reader are gone.
+// run starts the process, holds the conversation, and returns when the process and the reader have
+// ended.
 func (c *conversation) run(ctx context.Context) {
 	c.end = turnEnd{agent: true, exit: -1, timeout: c.wall, idle: c.idle}
 	c.exit = proc.Exit{Code: -1, Contained: true}
@@ -89,7 +90,7 @@ func (c *conversation) run(ctx context.Context) {
 	c.last.Store(time.Now().UnixNano())
 	c.turns, c.asks, c.gone = make(chan turn), make(chan struct{}, 1), make(chan struct{})
 	var read, written = make(chan struct{}), make(chan struct{})
-	say := make(chan []byte, 4) // two lines to begin with, one question, one interrupt
+	say := make(chan []byte, 4) // room for two first lines, one question and one interrupt
 	if c.resume {
 		say <- []byte(beforeLine)
 	}
@@ -102,7 +103,7 @@ func (c *conversation) run(ctx context.Context) {
 		defer close(written)
 		for line := range say {
 			if _, err := c.p.Stdin.Write(line); err != nil {
-				return // it does not listen any more; how it ends tells why
+				return // the process does not read any more; its exit tells why
 			}
 		}
 	}()
@@ -123,7 +124,7 @@ func (c *conversation) start() (err error) {
 	return err
 }
 
-// watch follows the conversation to the exit of the process.
+// watch handles the events of the conversation until the process exits.
 func (c *conversation) watch(ctx context.Context, giveUp context.CancelCauseFunc, say chan<- []byte) {
 	idle := time.NewTimer(c.idle)
 	defer idle.Stop()
@@ -140,13 +141,13 @@ func (c *conversation) watch(ctx context.Context, giveUp context.CancelCauseFunc
 			return
 		case e := <-c.turns:
 			if done = e == over; done {
-				c.close() // nothing more is asked of it: it may go
+				c.close() // no request is open: the process may exit
 				grace.Reset(orDefault(c.agent.Grace, 10*time.Second))
 			} else {
-				grace.Stop() // it works on, for example on what a background command told it
+				grace.Stop() // the agent works on, for example on the output of a background command
 			}
 		case <-c.asks:
-			if !c.closed { // there is room: the next question waits for the answer
+			if !c.closed { // there is room: the next question is sent only after the answer
 				say <- []byte(spentLine)
 			}
 		case <-grace.C:
@@ -166,16 +167,16 @@ func (c *conversation) watch(ctx context.Context, giveUp context.CancelCauseFunc
 	}
 }
 
-// stop ends the conversation, gently first: a turn that is interrupted by request still
-// reports what it cost, and ends its own tools.
+// stop ends the conversation. It first sends an interrupt request, after which the CLI still
+// reports the cost of the turn and ends its own tools.
 func (c *conversation) stop(cause error, done bool, say chan<- []byte) {
 	select {
-	case <-c.p.Done(): // it ended by itself in the same moment
+	case <-c.p.Done(): // the process exited at the same time
 		return
 	default:
 	}
 	if done {
-		c.end.cut = true // the turn was over: it is not taken away
+		c.end.cut = true // the turn was over, so its result counts
 		c.terminate()
 		return
 	}
@@ -191,20 +192,20 @@ func (c *conversation) stop(cause error, done bool, say chan<- []byte) {
 	c.terminate()
 }
 
-// interruptLine asks the CLI to end the current turn: the answer is a control_response,
-// then a result line with the cost.
+// interruptLine asks the CLI to end the current turn. The CLI answers with a control_response and a
+// result line that has the cost.
 const interruptLine = `{"type":"control_request","request_id":"wavex-stop","request":{"subtype":"interrupt"}}` + "\n"
 
-// terminate asks the process group to end, then kills it. Wait sweeps the rest.
+// terminate sends SIGTERM to the process group, then SIGKILL. Wait ends the remaining processes.
 func (c *conversation) terminate() {
-	_ = c.p.Terminate() // gone already is as good
+	_ = c.p.Terminate() // an error means that the process has exited
 	if !c.await(c.agent.StopWait.Terminate, 5*time.Second, false) {
 		_ = c.p.Kill()
 	}
 }
 
-// await waits for the exit, and with turn for the end of the turn too; false when the
-// time is up.
+// await waits for the exit, or with turn also for the end of the turn. It returns false after the
+// time limit.
 func (c *conversation) await(d, def time.Duration, turn bool) bool {
 	timer := time.NewTimer(orDefault(d, def))
 	defer timer.Stop()
@@ -222,23 +223,23 @@ func (c *conversation) await(d, def time.Duration, turn bool) bool {
 	}
 }
 
-// close closes stdin, which is how the agent learns that no turn follows. It also frees
-// the writer from a process that does not read.
+// close closes stdin, which tells the agent that no turn follows. It also unblocks the writer if
+// the process does not read.
 func (c *conversation) close() {
 	if !c.closed {
 		c.closed = true
-		_ = c.p.Stdin.Close() // closed by the exit already is as good
+		_ = c.p.Stdin.Close() // an error means that the exit closed it
 	}
 }
 
-// noiseMax is how much an agent may print before its first JSON line, in bytes. A wrapper may
-// say something of its own.
+// noiseMax bounds the output of an agent before its first JSON line, in bytes. A wrapper may print
+// some lines of its own.
 const noiseMax = 1 << 20
 
-// errNoise ends a conversation with a program that does not speak the protocol of the CLI.
+// errNoise stops a program that does not speak the protocol of the CLI.
 var errNoise = errors.New("output without a line of the CLI's protocol")
 
-// read takes the whole stream, whatever is in it. Only lines of the protocol are signs of life.
+// read reads the whole stream. Only lines of the protocol count as signs of life.
 func (c *conversation) read(raw io.Writer, giveUp context.CancelCauseFunc) {
 	c.facts.turn = func(e turn) {
 		select {
@@ -249,7 +250,7 @@ func (c *conversation) read(raw io.Writer, giveUp context.CancelCauseFunc) {
 	c.facts.asks = func() {
 		select {
 		case c.asks <- struct{}{}:
-		default: // it has not been sent yet
+		default: // the previous request has not been sent yet
 		}
 	}
 	noise := 0
@@ -262,7 +263,7 @@ func (c *conversation) read(raw io.Writer, giveUp context.CancelCauseFunc) {
 	}}
 	var err error
 	if r := panics.Try(func() { err = s.run(c.p.Stdout) }); r != nil {
-		// The agent must not hang on a full pipe for a mistake of ours.
+		// Drain the pipe: the agent must not block because of a bug in wavex.
 		c.facts.badResult = true
 		c.facts.stray = verify.OneLine("reading its stream: "+r.String(), 300)
 		_, _ = io.Copy(io.Discard, c.p.Stdout)
@@ -276,7 +277,7 @@ func (c *conversation) read(raw io.Writer, giveUp context.CancelCauseFunc) {
 	}
 }
 
-// conclude gathers what is known of the end.
+// conclude fills c.end after the process has exited.
 func (c *conversation) conclude(stderr string) {
 	f := c.facts
 	e := &c.end
@@ -292,8 +293,8 @@ func (c *conversation) conclude(stderr string) {
 	e.words = plainWords(stderr, f.stray)
 }
 
-// plainWords is what the agent said outside of its stream: the last lines of stderr,
-// else the first line of stdout that was no JSON.
+// plainWords returns the agent's plain text output: the last lines of stderr, or the first line of
+// stdout that is not JSON.
 func plainWords(stderr, stray string) string {
 	f, err := wary.Open(stderr)
 	if err != nil {
@@ -310,7 +311,7 @@ func plainWords(stderr, stray string) string {
 	return stray
 }
 
-// userTurn is one turn of the user as the CLI reads it.
+// userTurn returns a user message as a line of the CLI's input.
 func userTurn(prompt string) ([]byte, error) {
 	type message struct {
 		Role    string `json:"role"`

@@ -9,32 +9,32 @@ import (
 	"wavex/internal/wary"
 )
 
-// Pricer tells what a response of a model costs; false: the model is not in its table.
+// Pricer returns the price of a response; false if the price table does not have the model.
 type Pricer interface {
 	Price(model string, t budget.Tokens) (budget.Pico, bool)
 }
 
-// account is what the CLI itself told of the money of one process.
+// account holds the cost figures that the CLI reported for one process.
 //
-// Its figures differ by version. total_cost_usd counts from the start of the process on claude
-// 2.1.197, also after --resume; on 2.1.330 it goes on from what the session had cost by its last
-// clean end. model_usage_since_last_result, which only newer versions have, is exactly one turn.
-// The answer to the control request get_usage has the total at any time, on both.
+// The figures differ by version. On claude 2.1.197, total_cost_usd counts from the start of the
+// process, also after --resume; on 2.1.330 it includes the session's total at its last clean end.
+// model_usage_since_last_result, which only newer versions have, covers exactly one turn. On both
+// versions, the answer to the control request get_usage has the total at any time.
 type account struct {
-	before float64 // dollars: the total that a resumed session brought, told before the first response
+	before float64 // dollars: the total of a resumed session before this process, reported before the first response
 	turns  float64 // dollars: the sum of model_usage_since_last_result
-	usage  Usage   // of the same, else of the last modelUsage
+	usage  Usage   // for the same turns, or of the last modelUsage
 	coarse bool    // a result line lacked model_usage_since_last_result
 
 	told     bool        // there is a figure
-	ended    bool        // it is of a result line
-	sum      budget.USD  // the figure, of this process alone
-	covers   budget.Pico // what the responses had cost, by the price table, when it was told
-	unpriced int         // likewise, responses without a price
+	ended    bool        // the figure is from a result line
+	sum      budget.USD  // the figure, for this process alone
+	covers   budget.Pico // the priced cost of the responses that the figure includes
+	unpriced int         // the number of those responses without a price
 }
 
-// result takes the figures of a result line. All responses that had begun are in it, or were
-// broken off.
+// result adds the figures of a result line. They include every response that had begun, unless it
+// was cancelled.
 func (a *account) result(r *resultLine, c *responses) {
 	if a.usage = a.usage.Plus(r.turnUsage); !r.hasTurn || a.coarse {
 		a.coarse, a.usage = true, Usage{}
@@ -51,19 +51,23 @@ func (a *account) result(r *resultLine, c *responses) {
 	default:
 		return
 	}
-	a.told, a.ended, a.covers, a.unpriced = true, true, c.cost, c.unpriced
+	a.told = true
+	a.ended = true
+	a.covers = c.cost
+	a.unpriced = c.unpriced
 }
 
-// asked takes the total of an answer to get_usage. A response under way is not in it.
+// asked adds the total of an answer to get_usage, which does not include a response in progress.
 func (a *account) asked(total float64, c *responses) {
 	if a.ended && c.cost == a.covers {
-		return // the result line said so already
+		return // the result line has the same figure
 	}
 	a.told, a.ended, a.sum = true, false, budget.FromFloat(a.since(total))
 	a.covers, a.unpriced = c.finished, c.unpriced
 }
 
-// since takes off what the session had cost before. A total below that began anew.
+// since returns total less the cost of the session before this process. A total below that
+// restarted at zero.
 func (a *account) since(total float64) float64 {
 	if total < a.before {
 		return total
@@ -71,17 +75,17 @@ func (a *account) since(total float64) float64 {
 	return total - a.before
 }
 
-// bill is what one process cost.
+// bill holds the cost of one process.
 type bill struct {
 	cost     budget.USD // micro-dollars
 	priced   string     // as in Result
-	disputed budget.USD // the CLI's figure, where priced is "table"
+	disputed budget.USD // the CLI's figure, if priced is "table"
 	usage    Usage
 }
 
-// bill says what the process cost, as far as that can be known. The CLI's own figure counts,
-// and what came after it is added by the price table. Where the responses of the stream alone
-// cost more than that, they count: the ledger must not be below what the API charged.
+// bill returns the best known cost of the process: the CLI's own figure, plus the priced responses
+// after it. If the priced responses alone cost more, their price counts, because the ledger must
+// not be below the API's charges.
 func (f *facts) bill(limit budget.USD) bill {
 	c, a := &f.responses, &f.account
 	seen := c.cost.USD()
@@ -100,12 +104,12 @@ func (f *facts) bill(limit budget.USD) bill {
 			return bill{cost: seen, priced: "table", disputed: b.cost, usage: c.usage}
 		}
 		if seen > b.cost+1 {
-			b.cost = seen // with a response that was broken off, which 2.1.197 does not count
+			b.cost = seen // includes a cancelled response, which 2.1.197 does not count
 		}
-	case !f.begun && f.lines == 0: // it asked the API for nothing
+	case !f.begun && f.lines == 0: // the process sent no request to the API
 		return bill{usage: c.usage}
 	case c.usage == (Usage{}) && f.stray != "":
-		// A stream that is not all of it the CLI's tells nothing by its silence.
+		// Other output is mixed into the stream, so missing usage lines prove nothing.
 		b.cost, b.priced = max(seen, limit), "cap"
 	}
 	if c.unpriced > a.unpriced {
@@ -114,17 +118,17 @@ func (f *facts) bill(limit budget.USD) bill {
 	return b
 }
 
-// Spent is the cost of an attempt that was running when wavex ended.
+// Spent holds the cost of an attempt that was running when wavex ended.
 type Spent struct {
 	Cost    budget.USD // micro-dollars
 	Priced  string     // as in Result
 	Usage   Usage
-	Session string // as the CLI reported it; "" when it never did
+	Session string // as the CLI reported it; "" if it did not
 }
 
-// Recall reads from the files of an attempt what it cost. A stream without a result line is
-// priced with prices, or counted at the cap where that is not possible. An attempt without a
-// stream file spent nothing. It changes no file.
+// Recall reads the cost of an attempt from its files. It prices a stream without a result line with
+// prices, or counts it at the cap if that is not possible. An attempt without a stream file cost
+// nothing. Recall changes no file.
 func Recall(logDir string, prices Pricer, limit budget.USD) (Spent, error) {
 	in, err := wary.Open(filepath.Join(logDir, streamFile))
 	if os.IsNotExist(err) {

@@ -11,7 +11,7 @@ import (
 	"wavex/budget"
 )
 
-// Lines as claude 2.1.330 and 2.1.197 print them, shortened.
+// These lines are shortened from the output of claude 2.1.330 and 2.1.197.
 const (
 	start330     = `{"type":"stream_event","event":{"type":"message_start","message":{"id":"msg_0000","type":"message","role":"assistant","model":"claude-sonnet-4-5","content":[],"stop_reason":null,"usage":{"input_tokens":10,"output_tokens":1,"cache_read_input_tokens":100,"cache_creation_input_tokens":1000,"cache_creation":{"ephemeral_5m_input_tokens":400,"ephemeral_1h_input_tokens":600}}}},"session_id":"s","parent_tool_use_id":null,"uuid":"2cf1","api_message_id":"msg_0000"}`
 	deltaText    = `{"type":"stream_event","event":{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"done"}},"session_id":"s","parent_tool_use_id":null,"uuid":"8de7"}`
@@ -27,7 +27,7 @@ const (
 	beforeAnswer = `{"type":"control_response","response":{"subtype":"success","request_id":"wavex-before","response":{"session":{"total_cost_usd":0.5,"model_usage":{}},"subscription_type":null,"behaviors":null}}}`
 )
 
-// begun and full are what the response of start330 costs with flat prices before and after its
+// begun and full are the costs of the response of start330 with flat prices, before and after its
 // message_delta: 10 + 100 + 1000 + 600 again for the hour, and 1 or 8000 of output.
 const (
 	begun = 1711
@@ -87,7 +87,7 @@ func TestBill(t *testing.T) {
 	}
 }
 
-// The CLI's figure is kept where it is not believed.
+// The CLI's figure is recorded even if another one counts.
 func TestDisputed(t *testing.T) {
 	t.Parallel()
 	f := parse(t, strings.NewReader(lines(initLine, start330, delta330, start330[:len(start330)-4]+`x"}`, strings.Replace(result197, `usd":0.00971`, `usd":0.0001`, 1))))
@@ -96,7 +96,7 @@ func TestDisputed(t *testing.T) {
 	}
 }
 
-// A model without a price counts at the cap, unless the CLI told what it cost.
+// A model without a price counts at the cap, unless the CLI reported the cost.
 func TestUnknownModel(t *testing.T) {
 	t.Parallel()
 	for stream, want := range map[string]bill{
@@ -112,8 +112,8 @@ func TestUnknownModel(t *testing.T) {
 	}
 }
 
-// Parts of messages are neither kept nor looked at, in whichever pieces they come and with
-// their keys in whichever order; everything else is kept.
+// Parts of messages are neither kept nor parsed, for any split of the input and any order of their
+// keys; everything else is kept.
 func TestPartsOfMessagesAreNotKept(t *testing.T) {
 	t.Parallel()
 	turned := `{"session_id":"s","event":{"index":0,"type":"content_block_delta","delta":{"text":"y"}},"type":"stream_event"}`
@@ -137,7 +137,7 @@ func TestPartsOfMessagesAreNotKept(t *testing.T) {
 	}
 }
 
-// One question at a time, and again when something happened meanwhile.
+// Only one question is open at a time; another follows if something happened meanwhile.
 func TestAsking(t *testing.T) {
 	t.Parallel()
 	asked := 0
@@ -174,9 +174,9 @@ func TestAsking(t *testing.T) {
 	}
 }
 
-// The ledger is never below what the API charged but for one response under way, and equal to
-// it where the stream is whole, however responses, subagents and results mix, on a CLI that
-// counts by the process, by the session, or by the turn.
+// The bill is at least the API's charges except for one response in progress, and equal to them if
+// the stream is complete, for every mix of responses, subagents and results, on a CLI that counts
+// by process, by session, or by turn.
 func TestBillIsWhatWasCharged(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -188,8 +188,8 @@ func TestBillIsWhatWasCharged(t *testing.T) {
 			b.WriteString(strings.Replace(beforeAnswer, "0.5,", fmt.Sprintf("%.6f,", float64(before)/1e6), 1) + "\n")
 		}
 		b.WriteString(initLine + "\n")
-		charged, since, seen := 0, 0, 0 // micro-dollars: all, since the last result, by what the stream or the CLI told
-		open := false                   // a response was broken off: whether the CLI counts it differs
+		charged, since, seen := 0, 0, 0 // micro-dollars: all, since the last result, as reported by the stream or the CLI
+		open := false                   // a response was cancelled: CLIs differ in whether they count it
 		tell := func(format string, a ...any) { fmt.Fprintf(&b, format+"\n", a...) }
 		for i := range rapid.IntRange(0, 12).Draw(t, "steps") {
 			in, out := rapid.IntRange(1, 500).Draw(t, "in"), rapid.IntRange(2, 8000).Draw(t, "out")

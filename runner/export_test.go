@@ -4,7 +4,7 @@ package runner
 
 import "testing"
 
-// StandIn is an Agent whose stand-in plays a scenario of the conformance suite.
+// StandIn returns an Agent whose stand-in plays a scenario of the conformance suite.
 func StandIn(t *testing.T, scenario string) *Agent {
 	t.Helper()
 	const id = "11111111-1111-4111-8111-111111111111"

@@ -15,21 +15,20 @@ import (
 // reportMax bounds the agent's last message in a Result, in bytes.
 const reportMax = 4 << 10
 
-// facts is what a stream said, one line at a time: it counts and remembers, and
-// judges nothing. Field names and types as observed on claude 2.1.197; whatever is
-// missing or of another type reads as zero.
+// facts holds the parsed facts of a stream; judge.go decides on them. Field names and types are as
+// observed on claude 2.1.197; a field that is missing or has another type reads as zero.
 type facts struct {
 	note func(kind, text string) // for displays; may be nil
-	turn func(turn)              // told of turns; may be nil. It may block.
+	turn func(turn)              // receives the turns; may be nil. It may block.
 	asks func()                  // sends spentLine to the CLI; may be nil. It must not block.
 
 	responses responses
 	account   account
-	asking    bool // an answer to spentLine is to come
-	askAgain  bool // it will be old by then
+	asking    bool // an answer to spentLine is outstanding
+	askAgain  bool // that answer will be out of date: ask again
 
-	lines     int    // JSON objects that were looked at
-	stray     string // the first line that is no JSON: the CLI's own words
+	lines     int    // JSON objects that were parsed
+	stray     string // the first line that is not JSON: plain text of the CLI
 	session   string
 	version   string
 	clearing  bool // the next result line answers /clear (see onShared)
@@ -47,32 +46,32 @@ type facts struct {
 	seed      maphash.Seed
 }
 
-// retries is what the CLI said of its own API retries.
+// retries holds the last API retry that the CLI reported.
 type retries struct {
 	count  int
-	status int    // of the last one; 0: no HTTP answer (network)
+	status int    // of the last retry; 0: no HTTP answer (network)
 	kind   string // "rate_limit", "overloaded", "server_error", ...
 	delay  time.Duration
 }
 
-// limit is the last rate_limit_event.
+// limit holds the last rate_limit_event.
 type limit struct {
 	status   string // "allowed", "allowed_warning", "rejected"
 	resetsAt time.Time
 	window   string // "five_hour", "seven_day", ...
 	overage  bool
-	used     float64 // utilization, 0 to 1; 0 where it is not told
+	used     float64 // utilization, 0 to 1; 0 if not reported
 }
 
-// line takes one line. cut says that long strings in it were shortened.
+// line parses one line. cut reports that long strings in it were shortened.
 func (f *facts) line(line []byte, cut bool) {
 	line = bytes.TrimSpace(line)
 	if len(line) == 0 || line[0] != '{' {
 		f.astray(line)
 		return
 	}
-	// The text is read in place: what is kept of it must be cloned, because the
-	// bytes change with the next read.
+	// Strings are parsed without a copy and must be cloned to be kept: the next read overwrites the
+	// bytes.
 	o := gjson.Parse(unsafe.String(&line[0], len(line)))
 	kind, ok := sniff(line)
 	if !ok {
@@ -128,11 +127,11 @@ func (f *facts) onSystem(o gjson.Result) {
 		f.retries.delay = time.Duration(o.Get("retry_delay_ms").Float() * float64(time.Millisecond))
 		f.tell("api_retry", strings.TrimSpace(o.Get("error_status").Raw+" "+f.retries.kind))
 	case "task_progress", "task_notification", "compact_boundary":
-		f.ask() // responses that are not in the stream
+		f.ask() // responses of subagents are not in the stream
 	}
 }
 
-// onEvent takes an event of a response of the API (--include-partial-messages).
+// onEvent handles a stream_event of an API response (--include-partial-messages).
 func (f *facts) onEvent(o gjson.Result) {
 	who, e := o.Get("parent_tool_use_id").Str, o.Get("event")
 	switch e.Get("type").Str {
@@ -164,7 +163,7 @@ func (f *facts) onAssistant(o gjson.Result) {
 	f.resumed()
 	var message gjson.Result
 	f.lastError = ""
-	inner := false // a subagent speaks
+	inner := false // a subagent's message
 	o.ForEach(func(k, v gjson.Result) bool {
 		switch k.Str {
 		case "message":
@@ -239,15 +238,15 @@ func (f *facts) onTool(block gjson.Result) {
 	f.tell("tool", name+" "+target)
 }
 
-// resumed says that the agent works on after a result line, for example because a
-// background command of its ended.
+// resumed reports that the agent works on after a result line, for example because one of its
+// background commands ended.
 func (f *facts) resumed() {
 	if f.results > 0 && f.turn != nil {
 		f.turn(working)
 	}
 }
 
-// shortened is a copy that may be kept, at most about reportMax bytes.
+// shortened returns a copy of text, cut to about reportMax bytes.
 func shortened(text string) string {
 	if len(text) <= reportMax {
 		return strings.Clone(text)
@@ -255,8 +254,8 @@ func shortened(text string) string {
 	return verify.Shorten(text, reportMax)
 }
 
-// first tells whether an id of a kind was not seen before. It keeps hashes: a stream
-// may have a million ids. A line without an id is always new.
+// first reports whether an id of a kind is new. It stores hashes, because a stream may have a
+// million ids. A line without an id is always new.
 func (f *facts) first(kind, id string) bool {
 	if id == "" {
 		return true

@@ -8,17 +8,17 @@ import (
 	"strings"
 )
 
-// This file notices an attempt that changes what it is judged by: checks' own files, the
-// plan, wavex's files, and what the plan protects. It knows no other attempt: in a shared
-// directory what one changes is also seen by those that run beside it.
+// This file detects attempts that change the files by which they are judged: the scripts of checks,
+// the plan, wavex's files, and the files that the plan protects. In a shared directory, a change by
+// one attempt is also reported for the attempts that run at the same time.
 
-// Guard is a file that an attempt has no business with.
+// Guard is a file that an attempt should not change.
 type Guard struct {
 	Path string `json:"path"` // relative to Dir, slash-separated
 	Why  string `json:"why"`  // "a check of T-002 runs it"
 	Own  bool   `json:"own,omitempty"`
-	// Tools says that only the agent's editing tools count, on the path or below it:
-	// others may change it at the same time.
+	// Tools limits detection to the agent's editing tools, on the path or below it, because others
+	// may change it at the same time.
 	Tools bool `json:"tools,omitempty"`
 }
 
@@ -26,10 +26,10 @@ type Guard struct {
 type Tamper struct {
 	Path string `json:"path"`
 	Why  string `json:"why"`
-	Own  bool   `json:"own,omitempty"` // the attempt's own checks rest on it
+	Own  bool   `json:"own,omitempty"` // the attempt's own checks depend on it
 }
 
-// tampered lists the guarded files that were changed.
+// tampered returns the guarded files that were changed.
 func (b base) tampered(dir string, guards []Guard, touched []string) []Tamper {
 	var out []Tamper
 	for _, g := range guards {
@@ -55,18 +55,18 @@ func guardDigests(dir string, guards []Guard) map[string]string {
 	return out
 }
 
-// Protect is what the plan lets no task change.
+// Protect names the files that no task of the plan may change.
 type Protect struct {
-	// Patterns are of path.Match, on paths of the project; what matches a folder matches all
-	// in it.
+	// Patterns are path.Match patterns for paths of the project. A pattern that matches a folder
+	// matches all files in it.
 	Patterns []string `json:"patterns"`
-	Under    string   `json:"under,omitempty"` // where Dir is in the project, slash-separated; "": it is the project
+	Under    string   `json:"under,omitempty"` // the path of Dir in the project, slash-separated; "": Dir is the project
 }
 
-// maxProtected bounds how many files are looked at.
+// maxProtected bounds the number of protected files.
 const maxProtected = 20_000
 
-// digests identifies what is protected, by path of the project.
+// digests returns the digests of the protected files, by their path in the project.
 func (p *Protect) digests(dir string) map[string]string {
 	if p == nil || len(p.Patterns) == 0 {
 		return nil
@@ -81,7 +81,7 @@ func (p *Protect) digests(dir string) map[string]string {
 	_ = filepath.WalkDir(root, func(at string, d fs.DirEntry, err error) error {
 		rel, rerr := filepath.Rel(root, at)
 		if err != nil || rerr != nil {
-			return nil // what cannot be read cannot be compared
+			return nil // files that cannot be read cannot be compared
 		}
 		rel = filepath.ToSlash(rel)
 		switch {
@@ -102,14 +102,14 @@ func (p *Protect) matches(rel string) bool {
 	for _, pattern := range p.Patterns {
 		for part := rel; part != "." && part != "/" && part != ""; part = path.Dir(part) {
 			if ok, err := path.Match(pattern, part); err != nil || ok || pattern == "." {
-				return true // what cannot be read protects everything
+				return true // a pattern that cannot be parsed protects everything
 			}
 		}
 	}
 	return false
 }
 
-// broken lists the protected files that are not what they were, at most ten.
+// broken returns at most ten protected files that differ from the base.
 func (b base) broken(p *Protect, dir string) []string {
 	if p == nil || len(p.Patterns) == 0 || b.Protected == nil {
 		return nil

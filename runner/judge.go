@@ -11,30 +11,31 @@ import (
 	"wavex/internal/verify"
 )
 
-// This file decides how an attempt ended. It is pure: facts in, outcome out; no
-// clock, no process, no file. docs/outcomes.md is its table in words.
+// This file decides how an attempt ended. It is pure: no clock, no process, no file.
+// docs/outcomes.md documents the same decisions as a table.
 
-// The causes of a stop of ours. Any other cause of a cancelled context is an interruption.
+// These are the causes with which wavex itself ends a turn. Every other cause of a cancelled
+// context means an interruption.
 var (
 	ErrTimeout = errors.New("the attempt's time is up")
 	ErrIdle    = errors.New("no sign of life")
 )
 
-// turnEnd is what was observed of the end of one agent process.
+// turnEnd holds the observed end of one agent process.
 type turnEnd struct {
-	agent    bool   // the process should speak the CLI's protocol; a command task's does not
+	agent    bool   // the process should speak the CLI's protocol; the process of a command task does not
 	startErr error  // the process could not be started
-	exit     int    // -1 when a signal ended it
+	exit     int    // -1 after a signal
 	signal   string // "SIGKILL"
-	stop     error  // why we stopped the turn; nil: we did not
-	cut      bool   // we ended the process, but only after its turn was over
+	stop     error  // why wavex stopped the turn; nil: it did not
+	cut      bool   // wavex ended the process after its turn was over
 	timeout  time.Duration
 	idle     time.Duration
 
 	lines     int    // JSON lines on stdout
 	answered  bool   // this process, or an earlier one of the same Agent, printed such a line
-	begun     bool   // the session's init line was among them
-	words     string // what the CLI said in plain text, on stdout or stderr
+	begun     bool   // one of them was the session's init line
+	words     string // plain text output of the CLI, on stdout or stderr
 	result    *resultLine
 	badResult bool
 	retries   retries
@@ -43,7 +44,7 @@ type turnEnd struct {
 	lastText  string
 }
 
-// verdict is an outcome with what a person and the next attempt need to know.
+// verdict is an outcome with its explanation for the user and for the next attempt.
 type verdict struct {
 	outcome    Outcome
 	reason     string
@@ -52,9 +53,9 @@ type verdict struct {
 	retryAfter time.Duration
 }
 
-// judgeTurn tells how the agent's turn ended. Done means only that there is work to
-// verify. A stop of ours decides before everything else, because an interrupted run can
-// look like a good one (exit 0, result success).
+// judgeTurn returns the outcome of the agent's turn. Done means only that there is work to verify.
+// A stop by wavex is checked first, because an interrupted run can look like a good one (exit 0,
+// result success).
 func judgeTurn(e turnEnd) verdict {
 	switch {
 	case e.startErr != nil:
@@ -62,8 +63,8 @@ func judgeTurn(e turnEnd) verdict {
 	case errors.Is(e.stop, errNoise):
 		return verdict{outcome: Broken, reason: said("it does not speak like the claude CLI", e.words), detail: e.words}
 	case e.agent && !e.answered && (errors.Is(e.stop, ErrTimeout) || errors.Is(e.stop, ErrIdle)):
-		// No process of this program has printed a line yet: another attempt would hang as well.
-		// Where others did, a process that hangs at its start is retried like any stalled one.
+		// No process of this program has printed a line yet, so another attempt would hang as well.
+		// If an earlier process has, this one is retried like any stalled attempt.
 		return verdict{outcome: Broken, detail: e.words,
 			reason: said("it does not answer: not a line of the CLI's protocol in "+min(e.timeout, orDefault(e.idle, e.timeout)).String(), e.words)}
 	case errors.Is(e.stop, ErrTimeout):
@@ -77,7 +78,7 @@ func judgeTurn(e turnEnd) verdict {
 	case e.result.isError || e.result.subtype != "success":
 		return judgeError(e)
 	case e.cut:
-		// The process outlived its own result: the work is as good as the result says.
+		// The process did not exit after its result line, but the result counts.
 	case e.signal != "":
 		return verdict{outcome: Truncated, reason: "the result says success, but the process was ended by " + e.signal}
 	case e.exit != 0:
@@ -86,9 +87,9 @@ func judgeTurn(e turnEnd) verdict {
 	return verdict{outcome: Done}
 }
 
-// judgeSilence is for a process without a readable result line. One that ended itself
-// before its first JSON line has said in plain text why it cannot work; from others
-// nothing is known.
+// judgeSilence returns the outcome for a process without a readable result line. A process that
+// exited before its first JSON line has printed the reason in plain text; for others the reason is
+// unknown.
 func judgeSilence(e turnEnd) verdict {
 	ended := fmt.Sprintf("exit code %d", e.exit)
 	if e.signal != "" {
@@ -109,7 +110,7 @@ func judgeSilence(e turnEnd) verdict {
 	return verdict{outcome: Truncated, reason: "no result line, " + ended, detail: e.words}
 }
 
-// said adds to a reason what the CLI said in plain text.
+// said appends the plain text output of the CLI to a reason.
 func said(reason, words string) string {
 	if words == "" {
 		return reason
@@ -117,8 +118,9 @@ func said(reason, words string) string {
 	return reason + "; it said: " + words
 }
 
-// judgeError is for a result that says error. The CLI's codes and kinds decide;
-// of its texts only "credit balance" is looked at, which some versions give no kind for.
+// judgeError returns the outcome for a result line that reports an error. It uses the CLI's codes
+// and kinds. The only text that it matches is "credit balance", because some versions report no
+// kind for it.
 func judgeError(e turnEnd) verdict {
 	r := e.result
 	said := r.text
@@ -153,10 +155,10 @@ func judgeError(e turnEnd) verdict {
 		v.outcome, v.retryAfter = Throttled, e.retries.delay
 	case status == http.StatusNotFound, e.lastError == "model_not_found":
 		v.outcome = Broken
-	case status >= 400: // refused for what it is: too long a prompt, a bad image
+	case status >= 400: // the API rejects the request itself: too long a prompt, a bad image
 		v.outcome = Wrong
 	case r.subtype == "error_during_execution" && !e.begun && r.turns == 0:
-		v.outcome = Broken // refused before it began, for example an unknown session to resume
+		v.outcome = Broken // the CLI refused to start, for example an unknown session to resume
 	default:
 		v.outcome = Truncated
 		v.reason = fmt.Sprintf("ended with %s: %s", strings.TrimSpace(r.subtype+" "+r.terminal), said)
@@ -164,10 +166,10 @@ func judgeError(e turnEnd) verdict {
 	return v
 }
 
-// work is what there is to judge when the turn ended well.
+// work holds the evidence on an attempt whose turn ended well.
 type work struct {
 	checks  []verify.Evidence
-	stop    error // the checks were cut short
+	stop    error // why the checks were cut short
 	denials []Denial
 	claim   claim
 	files   []plan.File
@@ -176,8 +178,8 @@ type work struct {
 	edited  bool // the agent used a tool that edits
 }
 
-// judgeWork tells whether the work is done. Only evidence makes it so; the agent's
-// own claim can only spoil it.
+// judgeWork returns the outcome of the work. Only evidence makes it Done; the agent's own claim can
+// only make it worse.
 func judgeWork(w work) verdict {
 	var promised []string
 	for _, f := range w.files {
@@ -193,8 +195,9 @@ func judgeWork(w work) verdict {
 	case reason != "" && len(w.denials) > 0 && (!w.edited && len(w.changed) == 0 || editDenied(w.denials, false)):
 		return verdict{outcome: Denied, reason: denialReason(w.denials) + "; " + reason, detail: detail}
 	case reason != "" && len(w.denials) > 0:
-		// It could edit, and did: what was refused by the way (agents try things) is not
-		// why the check fails, and no reason to stop the whole run. The next attempt is told.
+		// The agent could edit, and did. A denied tool call (agents try several) is not why the
+		// check fails, and no reason to stop the run. The next attempt gets the denials in its
+		// prompt.
 		return verdict{outcome: Wrong, reason: reason, detail: detail + "\n" + denialReason(w.denials)}
 	case reason != "":
 		return verdict{outcome: Wrong, reason: reason, detail: detail}
@@ -207,7 +210,7 @@ func judgeWork(w work) verdict {
 		}
 		return verdict{outcome: Wrong, reason: reason}
 	case w.claim.failed && len(w.denials) > 0 && (!w.edited && len(w.changed) == 0 || editDenied(w.denials, false)):
-		// It says itself that it is not done. Another attempt would be denied as well.
+		// The agent itself reports failure. Another attempt would be denied as well.
 		return verdict{outcome: Denied, reason: denialReason(w.denials) + "; " + w.claim.why}
 	case w.claim.failed:
 		return verdict{outcome: Wrong, reason: w.claim.why}
@@ -215,7 +218,7 @@ func judgeWork(w work) verdict {
 	return verdict{outcome: Done}
 }
 
-// failures puts the failed checks in a line, and their outputs in a text.
+// failures returns a line that names the failed checks, and a text with their outputs.
 func failures(checks []verify.Evidence) (reason, detail string) {
 	var b strings.Builder
 	failed := 0
@@ -235,7 +238,7 @@ func failures(checks []verify.Evidence) (reason, detail string) {
 	return reason, b.String()
 }
 
-// denialReason names the rules that would have allowed what was refused.
+// denialReason names the rules that would have allowed the denied tool calls.
 func denialReason(ds []Denial) string {
 	var rules []string
 	for _, d := range ds {
@@ -248,7 +251,7 @@ func denialReason(ds []Denial) string {
 	return "permission denied; to allow it, add to allowedTools: " + strings.Join(rules, ", ")
 }
 
-// editDenied tells whether a tool that edits was refused; Bash can edit too.
+// editDenied reports whether an editing tool was denied; with bash, Bash counts as one.
 func editDenied(ds []Denial, bash bool) bool {
 	for _, d := range ds {
 		switch d.Tool {
@@ -263,7 +266,7 @@ func editDenied(ds []Denial, bash bool) bool {
 	return false
 }
 
-// judgeCommand tells how the command of a task without an agent ended.
+// judgeCommand returns the outcome for the command of a command task.
 func judgeCommand(e turnEnd) verdict {
 	switch {
 	case e.startErr != nil, e.stop != nil:

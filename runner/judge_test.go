@@ -10,7 +10,7 @@ import (
 	"wavex/internal/verify"
 )
 
-// Every row of the CLI's traps (docs/claude-cli.md) and of the table of outcomes.
+// TestJudgeTurn covers every trap of docs/claude-cli.md and every row of the table of outcomes.
 func TestJudgeTurn(t *testing.T) {
 	t.Parallel()
 	ok := &resultLine{subtype: "success"}

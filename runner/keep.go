@@ -9,20 +9,18 @@ import (
 	"wavex/internal/wary"
 )
 
-// This file writes what is kept of an attempt: readable by the owner alone, and without
-// secrets. It does not know what the files hold.
+// This file writes the files of an attempt, readable by the owner alone and without secrets.
 
-// Redactor takes secrets out of what is kept. Its methods may be called from many
-// goroutines at once.
+// Redactor removes secrets from the files of an attempt. It must be safe for concurrent use.
 type Redactor interface {
 	// Bytes returns b without secrets; it does not change b.
 	Bytes(b []byte) []byte
-	// Writer passes on to w what is written, without secrets, whole lines at once.
-	// Close writes the rest and does not close w.
+	// Writer returns a writer that passes whole lines on to w, without secrets. Close writes the
+	// rest and does not close w.
 	Writer(w io.Writer) io.WriteCloser
 }
 
-// clean is a text without secrets.
+// clean returns text without secrets.
 func (a *Agent) clean(text string) string {
 	if a.Secrets == nil || text == "" {
 		return text
@@ -30,14 +28,14 @@ func (a *Agent) clean(text string) string {
 	return string(a.Secrets.Bytes([]byte(text)))
 }
 
-// record is a file that is written as things happen.
+// record is a log file that is written while an attempt runs.
 type record struct {
 	io.Writer
 	file  *os.File
-	clean io.Closer // nil: nothing is taken out
+	clean io.Closer // nil: secrets are not removed
 }
 
-// create opens a record.
+// create creates a record.
 func (a *Agent) create(dir, name string) (*record, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -54,17 +52,17 @@ func (a *Agent) create(dir, name string) (*record, error) {
 	return r, nil
 }
 
-// flush writes what was held back, and returns the path of the file.
+// flush writes the buffered rest and returns the path of the file.
 func (r *record) flush() string {
 	if r.clean != nil {
-		_ = r.clean.Close() // of an excerpt for people; the next write tells
+		_ = r.clean.Close() // the file is an excerpt for people; the next write returns the error
 	}
 	return r.file.Name()
 }
 
 func (r *record) close() {
 	_ = r.flush()
-	_ = r.file.Close() // its errors were seen by the writes
+	_ = r.file.Close() // the writes have returned its errors
 }
 
 // keep writes a whole file.
@@ -75,7 +73,7 @@ func (a *Agent) keep(path string, data []byte) error {
 	return wary.Write(path, data, 0o600)
 }
 
-// keepJSON writes a value, and makes the folder of a command task that has none yet.
+// keepJSON writes a value as JSON. It creates the folder, which a command task may not have yet.
 func (a *Agent) keepJSON(path string, v any) error {
 	data, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {

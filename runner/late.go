@@ -1,12 +1,12 @@
 package runner
 
-// late is a record that is made with its first byte: most commands of a large plan
-// print nothing.
+// late is a record whose file is created on the first write: most commands of a large plan print
+// nothing.
 type late struct {
 	*Agent
 	dir, name string
 	rec       *record
-	err       error // of making the file: nothing is kept then
+	err       error // of creating the file; all later writes are dropped
 }
 
 func (l *late) Write(b []byte) (int, error) {

@@ -8,17 +8,18 @@ import (
 	"wavex/internal/wary"
 )
 
-// This file tells what attempts change of the files that they must leave alone from what
-// others change between two attempts at a task: a person who mends a test or the plan before
-// a resume. It remembers how an attempt left those files. What is changed while an attempt
-// runs counts as its work, and after a kill nobody knows how the files were left.
+// This file tells changes of guarded and protected files by attempts from changes that others make
+// between two attempts at a task, for example a person who fixes a test or the plan before a
+// resume. It stores the state in which an attempt left those files. A change while an attempt runs
+// counts as made by the attempt. After a kill the state is unknown.
 
-// left is how an attempt left the guarded and protected files. It is kept beside the base,
-// and holds only what differs.
+// left is the state in which an attempt left the guarded and protected files. It is stored beside
+// the base and holds only the differences.
 type left struct {
 	Attempt int `json:"attempt"`
-	// Guards and Protected are what attempts are held against where that is not the base any
-	// more; AfterGuards and AfterProtected what was there at the end where it was not that.
+	// Guards and Protected replace the digests of the base that others have changed since.
+	// AfterGuards and AfterProtected hold the digests at the end of the attempt that differ from
+	// those.
 	Guards         map[string]string `json:"guards,omitempty"`
 	Protected      map[string]string `json:"protected,omitempty"`
 	AfterGuards    map[string]string `json:"after_guards,omitempty"`
@@ -27,15 +28,15 @@ type left struct {
 
 func leftPath(base string) string { return filepath.Join(filepath.Dir(base), "left.json") }
 
-// mended is the base with what others have changed since the attempt before. Without a
-// record of that attempt it is the base.
+// mended returns the base with the changes that others made after the previous attempt. Without a
+// left file of that attempt it returns b.
 func (b base) mended(req Request) base {
 	data, err := wary.Read(leftPath(req.Base), maxBase)
 	if err != nil {
 		return b
 	}
 	var l left
-	if json.Unmarshal(data, &l) != nil { // cut off: nobody knows
+	if json.Unmarshal(data, &l) != nil { // the file was cut off, so the state is unknown
 		return b
 	}
 	b.Guards, b.Protected = overlaid(b.Guards, l.Guards), overlaid(b.Protected, l.Protected)
@@ -49,8 +50,8 @@ func (b base) mended(req Request) base {
 	return b
 }
 
-// keepLeft writes how the attempt leaves the files; first is the base as it was taken. Not
-// to know it only means that a later attempt is held against the base.
+// keepLeft stores the state in which the attempt leaves the files; first is the base as it was
+// taken. If keepLeft fails, a later attempt is compared with the base.
 func (b base) keepLeft(first base, req Request) {
 	if req.Base == "" || req.Shell != "" || len(b.Guards) == 0 && len(b.Protected) == 0 {
 		return
@@ -66,8 +67,8 @@ func (b base) keepLeft(first base, req Request) {
 	}
 }
 
-// guardsNow is what there is now of the guarded files that the base knows. Which files are
-// guarded may change with the plan.
+// guardsNow returns the current digests of the guarded files that the base has. The set of guarded
+// files may change with the plan.
 func (b base) guardsNow(req Request) map[string]string {
 	out := maps.Clone(b.Guards)
 	for path, d := range guardDigests(req.Dir, req.Guards) {
@@ -78,7 +79,7 @@ func (b base) guardsNow(req Request) map[string]string {
 	return out
 }
 
-// overlaid is a with what over says otherwise.
+// overlaid returns a with the entries of over, which win.
 func overlaid(a, over map[string]string) map[string]string {
 	if len(over) == 0 {
 		return a
@@ -91,7 +92,7 @@ func overlaid(a, over map[string]string) map[string]string {
 	return out
 }
 
-// unlike is what b says otherwise than a; "" for what it lacks.
+// unlike returns the entries of b that differ from a, and "" for those that b lacks.
 func unlike(a, b map[string]string) map[string]string {
 	out := map[string]string{}
 	for path, d := range b {
@@ -107,7 +108,7 @@ func unlike(a, b map[string]string) map[string]string {
 	return out
 }
 
-// adopted is a with what is otherwise now than it was left.
+// adopted returns a with the differences between left and now.
 func adopted(a, left, now map[string]string) map[string]string {
 	return overlaid(a, unlike(left, now))
 }

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestMended: what an attempt changes counts until it is put back, what others change
-// between two attempts never, and what changes unseen is held against the base.
+// TestMended: a change by an attempt counts until it is undone, a change by others between two
+// attempts never counts, and an unobserved change is compared with the base.
 func TestMended(t *testing.T) {
 	t.Parallel()
 	dir, kept := t.TempDir(), t.TempDir()
@@ -24,7 +24,7 @@ func TestMended(t *testing.T) {
 		Guards:  []Guard{{Path: "test.sh"}, {Path: "plan.json"}, {Path: "late.sh"}},
 		Protect: &Protect{Patterns: []string{"*.mod"}}}
 	var first base
-	// attempt makes one, which does work, and gives what it is told to have changed.
+	// attempt makes an attempt that does work, and returns the changes reported for it.
 	attempt := func(work func()) (tampered, broken []string) {
 		t.Helper()
 		b, err := openBase(req.Base, req, func() (bool, error) { return false, nil })
@@ -68,7 +68,7 @@ func TestMended(t *testing.T) {
 	want("changed after a person did", a, b, "test.sh", "plan.json")
 	a, b = attempt(func() { write("test.sh", "1"); write("plan.json", "2"); write("late.sh", "1") })
 	want("put back", a, b, "late.sh")
-	req.Attempt++ // one that was killed
+	req.Attempt++ // this attempt was killed
 	write("test.sh", "4")
 	a, b = attempt(func() {})
 	want("changed unseen", a, b, "test.sh", "late.sh")

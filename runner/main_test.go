@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// step is one thing that the stand-in does. Exactly one field is set.
+// step is one action of the stand-in. Exactly one field is set.
 type step struct {
 	Read   bool              `json:",omitempty"` // one line of stdin
 	EOF    bool              `json:",omitempty"` // stdin to its end
@@ -47,18 +47,18 @@ type step struct {
 	Big    string            `json:",omitempty"` // a line of this type with a text of 50 MB
 	Stderr string            `json:",omitempty"`
 	Write  map[string]string `json:",omitempty"` // files, relative to the working directory
-	Dump   string            `json:",omitempty"` // own arguments, environment and what was read, to this file
-	Orphan string            `json:",omitempty"` // a process in a session of its own, its pid to this file
+	Dump   string            `json:",omitempty"` // writes its arguments, environment and input to this file
+	Orphan string            `json:",omitempty"` // starts a process in its own session and writes its pid to this file
 	Term   *int              `json:",omitempty"` // on SIGTERM: exit with this; -1: ignore it
-	Touch  string            `json:",omitempty"` // a file that tells the test how far it is
+	Touch  string            `json:",omitempty"` // a file that tells the test about the progress
 	Hang   bool              `json:",omitempty"`
-	Noise  bool              `json:",omitempty"` // lines that are no JSON, until stdout is closed
+	Noise  bool              `json:",omitempty"` // lines that are not JSON, until stdout is closed
 	Die    bool              `json:",omitempty"` // SIGKILL to itself
 	Exit   *int              `json:",omitempty"`
 }
 
-// script is what the stand-in does: by default the steps, another list when it is started
-// with a certain argument.
+// script holds the actions of the stand-in: Steps by default, another list if it is started with a
+// certain argument.
 type script struct {
 	Steps []step
 	With  map[string][]step
@@ -138,7 +138,7 @@ func standIn(path string) int {
 	return 0
 }
 
-// dump is what the stand-in saw.
+// dump holds the arguments, environment and input of the stand-in.
 type dump struct {
 	Args  []string
 	Env   []string
@@ -157,7 +157,7 @@ func onTerm(code int) {
 	}()
 }
 
-// big prints one line with a text of n bytes in it, without holding it.
+// big prints one line with a text of n bytes, without holding it in memory.
 func big(w io.Writer, kind string, n int) {
 	out := bufio.NewWriterSize(w, 64<<10)
 	switch kind {
@@ -185,8 +185,8 @@ func must(err error) {
 	}
 }
 
-// flat prices every token at a micro-dollar, and those that are kept for an hour at two,
-// whatever the model.
+// flat prices every token of every model at one micro-dollar, and tokens that are cached for an
+// hour at two.
 type flat struct{}
 
 func (flat) Price(_ string, t budget.Tokens) (budget.Pico, bool) {
@@ -208,7 +208,7 @@ func readDump(t *testing.T, path string) dump {
 
 func code(n int) *int { return &n }
 
-// bench is a place for one attempt: project, logs, stand-in.
+// bench holds the directories of one attempt: project, logs, stand-in.
 type bench struct {
 	dir, logs, script string
 	agent             *Agent
@@ -225,7 +225,8 @@ func setup(t *testing.T, s script) *bench {
 	b.rewrite(s)
 	exe, err := os.Executable()
 	must(err)
-	// Marks are unique, as in real life: what carries the mark of a live process is left to it.
+	// Marks are unique, as in production: the sweep spares processes with the mark of a live
+	// process.
 	run := "run-" + filepath.Base(filepath.Dir(root)) + filepath.Base(root)
 	b.agent = &Agent{
 		Argv: []string{exe}, Env: os.Environ(), Extra: map[string]string{"STANDIN_SCRIPT": b.script, "GORACE": "atexit_sleep_ms=0"},
@@ -239,7 +240,7 @@ func setup(t *testing.T, s script) *bench {
 	return b
 }
 
-// rewrite gives the stand-in another script.
+// rewrite replaces the script of the stand-in.
 func (b *bench) rewrite(s script) {
 	data, err := json.Marshal(s)
 	must(err)

@@ -12,8 +12,8 @@ import (
 
 func apart() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
-// peak is the largest resident set of this process so far, in bytes. On Linux the
-// rusage of a process counts what its parent had at the fork too; VmHWM does not.
+// peak returns the largest resident set of this process so far, in bytes. On Linux, the rusage of a
+// process includes the resident set of its parent at the fork; VmHWM does not.
 func peak() int64 {
 	status, _ := os.ReadFile("/proc/self/status")
 	for line := range strings.Lines(string(status)) {

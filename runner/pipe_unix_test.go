@@ -13,7 +13,7 @@ import (
 	"wavex/internal/wary"
 )
 
-// Named pipes where an agent should have left wavex's own files alone keep no attempt waiting.
+// Named pipes that an agent leaves in place of wavex's own files do not block an attempt.
 func TestPipesForOwnFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -42,8 +42,8 @@ func TestPipesForOwnFiles(t *testing.T) {
 	}
 }
 
-// In the folder of an attempt that is to come somebody may have laid links and pipes: a record
-// is written beside them, not through.
+// If links and pipes were planted in the log folder of a later attempt, records replace them
+// instead of following them.
 func TestRecordsFollowNoLink(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -6,24 +6,24 @@ import (
 	"wavex/budget"
 )
 
-// This file prices the API's responses one by one, by what the stream says of their tokens.
-// It does not know what the CLI makes of them.
+// This file prices the API's responses one by one, from the token counts in the stream. It does not
+// use the CLI's own cost figures.
 
-// responses counts the responses of one process, each once. The usage of a response under way
-// is what it began with; its final usage comes with its message_delta, which the CLI prints for
-// the agent itself and not for its subagents (observed on claude 2.1.197 and 2.1.330). So it is
-// a lower bound.
+// responses counts the responses of one process, each once. A response in progress has the usage
+// that it began with. Its final usage comes with its message_delta, which the CLI prints for the
+// agent itself and not for its subagents (observed on claude 2.1.197 and 2.1.330). The cost is
+// therefore a lower bound.
 type responses struct {
-	prices   Pricer // nil: nothing can be priced
+	prices   Pricer // nil: no response has a price
 	usage    Usage
 	cost     budget.Pico // of usage
-	finished budget.Pico // the part of cost of responses that have their final usage, and of subagents
+	finished budget.Pico // the part of cost of subagents' responses and of responses with their final usage
 	unpriced int         // responses of models without a price
 	under    map[string]*response
 }
 
-// response is one that the stream tells of event by event. Who asked for it is its key: "" is
-// the agent itself, else a parent_tool_use_id.
+// response is one that the stream reports event by event. Its key in responses.under is "" for the
+// agent itself, or the parent_tool_use_id of a subagent.
 type response struct {
 	model string
 	use   budget.Tokens
@@ -32,14 +32,14 @@ type response struct {
 	seen  bool // it is counted
 }
 
-// whole counts a response that is told by a line of its own.
+// whole counts a response that is reported in one line.
 func (c *responses) whole(model string, usage gjson.Result) {
 	r := &response{model: model, final: true}
 	c.add(r, usage)
 	c.finished += r.cost
 }
 
-// begin counts what a response begins with.
+// begin counts the first usage of a response.
 func (c *responses) begin(who, model string, usage gjson.Result) {
 	if c.under == nil {
 		c.under = map[string]*response{}
@@ -49,7 +49,7 @@ func (c *responses) begin(who, model string, usage gjson.Result) {
 	c.add(r, usage)
 }
 
-// final counts what a response came to. The CLI may tell so more than once; the last counts.
+// final counts the final usage of a response. The CLI may print several; the last counts.
 func (c *responses) final(who string, usage gjson.Result) {
 	r := c.under[who]
 	if r == nil {
@@ -63,8 +63,8 @@ func (c *responses) final(who string, usage gjson.Result) {
 	r.final = true
 }
 
-// add brings a response up to a usage. As the CLI does it, a count that is missing or 0 leaves
-// what was known before, and any other replaces it.
+// add updates the usage of a response. Like the CLI, it keeps the previous count if the new one is
+// missing or 0, and replaces it otherwise.
 func (c *responses) add(r *response, usage gjson.Result) {
 	was := *r
 	u := &r.use
@@ -105,7 +105,7 @@ func (c *responses) add(r *response, usage gjson.Result) {
 	r.seen = true
 }
 
-// tokens reads a count; nonsense counts as nothing, so that no sum overflows.
+// tokens returns a count, or 0 for an implausible value, so that no sum overflows.
 func tokens(v gjson.Result) int64 {
 	if n := v.Int(); v.Type == gjson.Number && n > 0 && n < 1<<40 {
 		return n

@@ -8,9 +8,9 @@ import (
 	"wavex/internal/verify"
 )
 
-// This file reads result lines. It does not know whether to believe them; judge.go does.
+// This file parses result lines; judge.go decides on them.
 
-// resultLine is the CLI's own account of how the turn ended.
+// resultLine holds the CLI's own account of the end of a turn.
 type resultLine struct {
 	subtype    string
 	isError    bool
@@ -22,14 +22,14 @@ type resultLine struct {
 	session    string
 	total      float64 // total_cost_usd, in dollars: cumulative (see account)
 	hasCost    bool
-	usage      Usage   // of modelUsage: cumulative, and right where usage is all zero
+	usage      Usage   // of modelUsage: cumulative, and also set when the line's usage is all zero
 	turnCost   float64 // of model_usage_since_last_result, in dollars
 	turnUsage  Usage
 	hasTurn    bool
 	denials    []denial
 	structured []byte // nil: none
 	terminal   string // terminal_reason
-	claim      claim  // of the whole text
+	claim      claim  // from the whole text
 	cut        bool   // the line was too long to be kept whole
 }
 
@@ -38,7 +38,7 @@ type denial struct {
 	input gjson.Result // tool_input
 }
 
-// onResult takes a result line. The last one counts: its sums are cumulative.
+// onResult parses a result line. Sums are cumulative, so the last line counts.
 func (f *facts) onResult(o gjson.Result, line []byte, cut bool) {
 	if !gjson.ValidBytes(line) {
 		f.badResult = true
@@ -83,7 +83,7 @@ func (f *facts) onResult(o gjson.Result, line []byte, cut bool) {
 	if f.clearing {
 		f.clearing = false
 		if r.turns == 0 && !r.isError {
-			f.lines-- // nothing was asked of the API
+			f.lines-- // the line reports no request to the API
 			return
 		}
 	}
@@ -98,7 +98,7 @@ func (f *facts) onResult(o gjson.Result, line []byte, cut bool) {
 	}
 }
 
-// modelUsage sums what a result line tells of each model. ok reports whether each has a cost.
+// modelUsage sums the usage of all models in a result line. ok reports whether each has a cost.
 func modelUsage(o gjson.Result) (dollars float64, u Usage, ok bool) {
 	ok = o.IsObject()
 	o.ForEach(func(_, m gjson.Result) bool {
@@ -112,14 +112,13 @@ func modelUsage(o gjson.Result) (dollars float64, u Usage, ok bool) {
 	return dollars, u, ok
 }
 
-// sharedType is the type of a line that wavex itself wrote as the first in the stream of an
-// attempt, when a process of the CLI still served several attempts.
+// sharedType is the type of the first line that earlier versions of wavex wrote to a stream when
+// one process of the CLI served several attempts.
 const sharedType = "wavex"
 
-// onShared takes that line. If the process began a new session with /clear, the next result
-// line is the answer to that and ends no turn. The sums of the process before are not taken
-// off: CLIs differ in whether /clear resets them (2.1.197 counts on, 2.1.330 starts at zero),
-// and an attempt must not be priced below its cost.
+// onShared handles that line. If the process began a new session with /clear, the next result line
+// answers /clear and ends no turn. The sums of the process before are not subtracted: /clear resets
+// them on 2.1.330 and not on 2.1.197, and an attempt must not be priced below its cost.
 func (f *facts) onShared(o gjson.Result) {
 	f.clearing = f.lines == 0 && f.results == 0 && o.Get("clear").Bool()
 }

@@ -19,8 +19,8 @@ import (
 //   - Backslash and parentheses in TEXT are written with a backslash before them.
 //   - Blanks around the command are not part of it.
 
-// checkRules are the rules that allow the commands of a task's own checks and nothing
-// else, as nearly as the CLI's rules can say it.
+// checkRules returns the rules that allow the commands of a task's own checks, and as little else
+// as the CLI's rule syntax can express.
 func checkRules(checks []plan.Check) []string {
 	var rules []string
 	seen := map[string]bool{}
@@ -43,22 +43,22 @@ func checkRules(checks []plan.Check) []string {
 	return rules
 }
 
-// ruleSays tells whether a rule for the command allows about that and not much more: a
-// wildcard among the arguments is the user's own pattern, but one in the program's name, or
-// the prefix form, would open the door to other programs.
+// ruleSays reports whether a rule for the command allows little more than the command. A wildcard
+// among the arguments is the user's own pattern, but one in the program's name, or the prefix form,
+// would allow other programs.
 func ruleSays(command string) bool {
 	program, _, _ := strings.Cut(command, " ")
 	return !strings.Contains(program, "*") && !strings.HasSuffix(command, ":*")
 }
 
-// bashRule is the rule that allows a command line, as --allowedTools takes it.
+// bashRule returns the rule that allows a command line, as --allowedTools takes it.
 func bashRule(command string) string {
 	return "Bash(" + ruleEscapes.Replace(strings.TrimSpace(command)) + ")"
 }
 
 var ruleEscapes = strings.NewReplacer(`\`, `\\`, `(`, `\(`, `)`, `\)`)
 
-// oneRule tells whether a text is a single rule with a specifier, Tool(...), and not a list.
+// oneRule reports whether a text is a single rule with a specifier, Tool(...), and not a list.
 func oneRule(s string) bool {
 	open := strings.IndexByte(s, '(')
 	if open <= 0 || !strings.HasSuffix(s, ")") || strings.ContainsAny(s[:open], ", \t") {
@@ -80,8 +80,8 @@ func oneRule(s string) bool {
 	return depth == 0
 }
 
-// pipeline splits a command line at its pipes as the CLI does: not inside quotes,
-// parentheses or substitutions, and not at ||.
+// pipeline splits a command line at its pipes like the CLI: not inside quotes, parentheses or
+// substitutions, and not at ||.
 func pipeline(command string) []string {
 	var parts []string
 	depth, begin := 0, 0
@@ -125,8 +125,8 @@ func quoted(s string, i int) int {
 	return i
 }
 
-// denials turns what the CLI reports as refused into rules that would allow it, each
-// once. granted are the rules the agent already had.
+// denials returns the rules that would allow the tool calls that the CLI denied, each once. granted
+// are the rules that the agent already had.
 func denials(refused []denial, granted []string) []Denial {
 	had := map[string]bool{}
 	for _, g := range granted {
@@ -138,7 +138,7 @@ func denials(refused []denial, granted []string) []Denial {
 		for _, rule := range allowing(r) {
 			d := Denial{Tool: r.tool, Rule: rule}
 			if had[rule] {
-				d.Rule = r.tool // refused in spite of its own rule: only the whole tool helps
+				d.Rule = r.tool // denied in spite of its own rule: only a rule for the whole tool helps
 			}
 			if !seen[d] {
 				seen[d] = true
@@ -149,7 +149,7 @@ func denials(refused []denial, granted []string) []Denial {
 	return out
 }
 
-// allowing lists the rules that together allow one tool call.
+// allowing returns the rules that together allow one tool call.
 func allowing(r denial) []string {
 	command := r.input.Get("command").Str
 	if r.tool != "Bash" || strings.TrimSpace(command) == "" {
@@ -167,7 +167,7 @@ func allowing(r denial) []string {
 	return rules
 }
 
-// allowRule is the narrowest rule that allows a tool call other than of Bash.
+// allowRule returns the narrowest rule that allows a call of a tool other than Bash.
 func allowRule(r denial) string {
 	path := r.input.Get("file_path").Str
 	if path == "" {
@@ -190,7 +190,7 @@ func allowRule(r denial) string {
 	return r.tool
 }
 
-// pathRule writes a path as rules do: // begins an absolute one.
+// pathRule returns a path in the form of a rule: an absolute path begins with //.
 func pathRule(path string) string {
 	if p := filepath.ToSlash(path); filepath.IsAbs(path) {
 		return "//" + strings.TrimPrefix(p, "/")
@@ -198,8 +198,8 @@ func pathRule(path string) string {
 	return filepath.ToSlash(path)
 }
 
-// beyondRules tells whether a command uses what the CLI refuses under every rule but
-// the whole tool: subshells, groups, background jobs, process substitution.
+// beyondRules reports whether a command uses a form that the CLI allows only with a rule for the
+// whole tool: subshells, groups, background jobs, process substitution.
 func beyondRules(command string) bool {
 	c := strings.TrimSpace(command)
 	if strings.HasPrefix(c, "(") || strings.HasPrefix(c, "{") || strings.Contains(c, "<(") || strings.Contains(c, ">(") {

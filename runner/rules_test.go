@@ -43,7 +43,7 @@ func TestCheckRules(t *testing.T) {
 	}
 }
 
-// The parts of a pipeline, joined by what separated them, are the command.
+// The parts of a pipeline, joined with their separators, are equal to the command.
 func TestPipelineLosesNothing(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -1,9 +1,8 @@
-// Package runner makes one attempt at one task: it starts the agent's process,
-// talks stream-json with it, tells how it ended, verifies the work and stops the
-// process cleanly. It decides nothing about what follows; that is the scheduler's.
+// Package runner makes one attempt at one task: it starts the agent's process, talks stream-json
+// with it, stops it, judges how it ended and verifies the work. The scheduler decides what follows.
 //
-// Request and Result are plain data that can travel, so that another way to make
-// an attempt is only another implementation of Attempt.
+// Request and Result are plain data that can be sent elsewhere, so another implementation of
+// Attempt needs only these two types.
 package runner
 
 import (
@@ -16,31 +15,31 @@ import (
 	"wavex/internal/verify"
 )
 
-// Outcome is how an attempt ended: a closed set that everything keys on.
+// Outcome says how an attempt ended. The set is closed.
 type Outcome string
 
-// The outcomes. What follows each of them is the scheduler's table.
+// These are the outcomes. The scheduler has the table of consequences.
 const (
-	Done         Outcome = "done"         // result ok and every check passed
-	Wrong        Outcome = "wrong"        // a check failed, a promised edit is missing, or the agent reports failure
-	OverTurns    Outcome = "over-turns"   // --max-turns reached
-	TimedOut     Outcome = "timed-out"    // the attempt's wall clock
+	Done         Outcome = "done"         // the result line reports success and every check passed
+	Wrong        Outcome = "wrong"        // a check failed, a declared edit is missing, or the agent reports failure
+	OverTurns    Outcome = "over-turns"   // the CLI reached --max-turns
+	TimedOut     Outcome = "timed-out"    // the attempt reached its wall-clock limit
 	Stalled      Outcome = "stalled"      // no stream event for the idle time
-	OverCap      Outcome = "over-cap"     // the attempt's own money cap
+	OverCap      Outcome = "over-cap"     // the attempt reached its own money cap
 	Denied       Outcome = "denied"       // permission denials, and the checks fail
 	Throttled    Outcome = "throttled"    // 429, 529, 5xx, network, after the CLI's own retries
 	Limited      Outcome = "limited"      // a usage limit with a reset time
 	Unauthorised Outcome = "unauthorised" // 401, 403, out of credit
-	Broken       Outcome = "broken"       // the CLI is missing, too old, refuses a flag, cannot start
+	Broken       Outcome = "broken"       // the CLI is missing, too old, refuses a flag, or cannot start
 	Truncated    Outcome = "truncated"    // no result line, or an unreadable one
-	Interrupted  Outcome = "interrupted"  // we stopped it
+	Interrupted  Outcome = "interrupted"  // wavex stopped the attempt
 )
 
 // Outcomes lists the closed set in the order of the table in docs/outcomes.md.
 var Outcomes = [...]Outcome{Done, Wrong, OverTurns, TimedOut, Stalled, OverCap, Denied,
 	Throttled, Limited, Unauthorised, Broken, Truncated, Interrupted}
 
-// Stuck tells whether the outcome raises the task's stuckCount.
+// Stuck reports whether the outcome raises the task's stuckCount.
 func (o Outcome) Stuck() bool {
 	switch o {
 	case Wrong, OverTurns, TimedOut, Stalled:
@@ -49,8 +48,8 @@ func (o Outcome) Stuck() bool {
 	return false
 }
 
-// Charged tells whether the attempt counts as an iteration: an agent had its turn,
-// and it was not taken away from it.
+// Charged reports whether the attempt counts as an iteration: the agent had a turn that ended on
+// its own terms.
 func (o Outcome) Charged() bool {
 	switch o {
 	case Throttled, Limited, Unauthorised, Broken, Interrupted:
@@ -59,7 +58,7 @@ func (o Outcome) Charged() bool {
 	return true
 }
 
-// Request is everything one attempt needs.
+// Request holds the input of one attempt.
 type Request struct {
 	Run     string `json:"run"`     // run id
 	Task    string `json:"task"`    // task id as the plan spells it
@@ -74,55 +73,55 @@ type Request struct {
 
 	Session string `json:"session"`          // UUID minted by the scheduler
 	Resume  bool   `json:"resume,omitempty"` // continue Session instead of opening it
-	// Whole is what an agent that has never heard of the task is told: it takes the
-	// place of Prompt when the session to continue is gone. "": Prompt says it all.
+	// Whole is the prompt for a new session. It replaces Prompt if the session to resume no longer
+	// exists. "": Prompt serves for both.
 	Whole string `json:"-"`
 
 	Settings plan.Settings `json:"settings"`      // resolved: the task's over the plan's
 	Cap      budget.USD    `json:"cap,omitempty"` // micro-dollars; 0: no cap
 	Files    []plan.File   `json:"files,omitempty"`
 	Checks   []plan.Check  `json:"checks,omitempty"`
-	// MustNot are conditions that must not become true; those with a check are looked at
-	// after the attempt, whatever became of it. A check that passes is a condition that is true.
+	// MustNot are conditions that must not become true. Those with a check are checked after the
+	// attempt, whatever its outcome. A check that passes means that its condition is true.
 	MustNot  []plan.Condition `json:"must_not,omitempty"`
 	Rehearse json.RawMessage  `json:"rehearse,omitempty"` // for the rehearsal agent only
-	// Guards are files that the attempt has no business with: it is told of when they
-	// change. Protect is what must not change: such an attempt is wrong.
+	// Guards are files that the attempt should not change; changes are reported in Tampered.
+	// Protect names files that it must not change; a change makes the outcome Wrong.
 	Guards  []Guard  `json:"guards,omitempty"`
 	Protect *Protect `json:"protect,omitempty"`
 
-	// Env is set in the environment of everything the attempt starts: what its slot may
-	// use. It wins over the agent's own additions, never over wavex's marks.
+	// Env is set in the environment of all processes of the attempt, such as the resources of its
+	// slot. It wins over Agent.Extra, never over wavex's own marks.
 	Env map[string]string `json:"env,omitempty"`
-	// BeforeChecks, when set, is called once between the agent's turn and the checks of
-	// its work, and may block until checks may run; release is called after them. An
-	// error, such as the end of ctx, interrupts the attempt.
+	// BeforeChecks, if set, is called once between the agent's turn and the checks. It may block
+	// until checks may run; release is called after them. An error, such as the end of ctx,
+	// interrupts the attempt.
 	BeforeChecks func(ctx context.Context) (release func(), err error) `json:"-"`
-	// Spare is the process that was started ahead for this attempt; nil: none.
+	// Spare is a process that was started ahead for this attempt; may be nil.
 	Spare *Spare `json:"-"`
 }
 
-// Result is what an attempt did. It is recorded whole in the journal, so its texts
-// are bounded; the full ones are files in LogDir.
+// Result describes the work of an attempt. It is recorded whole in the journal, so its texts are
+// bounded; the files in LogDir have the full texts.
 type Result struct {
 	Outcome Outcome `json:"outcome"`
 	// Reason says in one line (at most 400 bytes) why the outcome is not done.
 	Reason string `json:"reason,omitempty"`
-	// Detail is the text worth showing to the next attempt: a check's output, the
-	// API's error. Head and tail, at most 4 KB.
+	// Detail is a text for the prompt of the next attempt, such as the output of a check or the
+	// API's error: head and tail, at most 4 KB.
 	Detail string `json:"detail,omitempty"`
 	// Report is the agent's last message, at most 4 KB. It is never trusted.
 	Report string `json:"report,omitempty"`
-	// Signature identifies the error across attempts: message and location with
-	// digits, paths and times stripped. "" when the outcome is done.
+	// Signature identifies the error across attempts: message and location without digits, paths
+	// and times. It is "" if the outcome is done.
 	Signature string `json:"signature,omitempty"`
 
 	Session string     `json:"session,omitempty"` // as the CLI reports it
 	Cost    budget.USD `json:"cost"`              // micro-dollars of this attempt alone
-	// Priced says where Cost is from: "result" (the CLI's own figure), "stream" (what the
-	// CLI told while it worked, and the tokens of the stream by a price table), "table" (the
-	// same, because tokens and prices contradict the CLI's figure, which is Disputed), "cap"
-	// (unknown: counted at the cap), or "" (nothing was spent: no agent, or it never started).
+	// Priced says where Cost is from: "result" (the CLI's own figure), "stream" (figures from the
+	// stream, priced with a price table), "table" (the same, because tokens and prices contradict
+	// the CLI's figure, which is Disputed), "cap" (unknown: counted at the cap), or "" (nothing was
+	// spent: no agent, or it never started).
 	Priced   string     `json:"priced,omitempty"`
 	Disputed budget.USD `json:"disputed,omitempty"` // micro-dollars; see Priced
 	Usage    Usage      `json:"usage"`
@@ -137,8 +136,8 @@ type Result struct {
 	Changed []string          `json:"changed,omitempty"` // declared files that differ from before the first attempt
 	// Tampered are the guarded files that the attempt changed.
 	Tampered []Tamper `json:"tampered,omitempty"`
-	// Touched are the files that the agent's editing tools were used on, sorted, at most
-	// 100: relative to the attempt's directory where they are in it.
+	// Touched are the files on which the agent used its editing tools, sorted, at most 100. Paths
+	// in the attempt's directory are relative to it.
 	Touched []string `json:"touched,omitempty"`
 	Denials []Denial `json:"denials,omitempty"`
 	// Violated are the texts of the mustNot conditions that were true after the attempt.
@@ -146,16 +145,16 @@ type Result struct {
 	Edits    map[string]int `json:"edits,omitempty"` // edits per path (Edit, Write, MultiEdit, NotebookEdit), only counts above 1
 
 	ResetsAt      time.Time     `json:"resets_at,omitzero"`    // of a usage limit (limited only)
-	Notional      bool          `json:"notional,omitempty"`    // a subscription login: nobody is billed Cost
-	Window        *Window       `json:"window,omitempty"`      // of a subscription's usage limit, as the CLI told it last; nil: it told none
+	Notional      bool          `json:"notional,omitempty"`    // a subscription login: Cost is not billed
+	Window        *Window       `json:"window,omitempty"`      // a subscription's usage limit, as the CLI last reported it; nil: not reported
 	RetryAfter    time.Duration `json:"retry_after,omitempty"` // the API's own hint (throttled only)
-	Fresh         bool          `json:"fresh,omitempty"`       // Resume was asked, but the CLI no longer had the session: it began anew
+	Fresh         bool          `json:"fresh,omitempty"`       // Resume was set, but the CLI no longer had the session, so the attempt opened a new one
 	ExitCode      int           `json:"exit_code"`
-	Contained     bool          `json:"contained"` // the sweep found nothing of the attempt alive afterwards
+	Contained     bool          `json:"contained"` // no process of the attempt was alive after the sweep
 	ClaudeVersion string        `json:"claude_version,omitempty"`
 }
 
-// Window is how far a subscription's usage limit is used up.
+// Window is the used share of a subscription's usage limit.
 type Window struct {
 	Name string  `json:"name"` // "five_hour", "seven_day", ...
 	Used float64 `json:"used"` // share of it, 0 to 1 (rate_limit_event's utilization, which is not always there)
@@ -169,13 +168,13 @@ type Usage struct {
 	CacheWrite int64 `json:"cache_write,omitempty"`
 }
 
-// Denial is a tool call refused for want of permission, with the rule that would allow it.
+// Denial is a denied tool call, with the rule that would allow it.
 type Denial struct {
 	Tool string `json:"tool"`
 	Rule string `json:"rule"` // as --allowedTools takes it, for example Bash(go test:*)
 }
 
-// Observation is a sign of life of a running attempt, for displays. It changes nothing.
+// Observation is a sign of life of a running attempt, for displays only.
 type Observation struct {
 	Task    string
 	Attempt int
@@ -184,10 +183,10 @@ type Observation struct {
 	Cost    budget.USD // so far, a lower bound
 }
 
-// Total is every token, however it was read.
+// Total returns the number of all tokens.
 func (u Usage) Total() int64 { return u.Input + u.Output + u.CacheRead + u.CacheWrite }
 
-// Plus adds two counts.
+// Plus returns the sum of two counts.
 func (u Usage) Plus(v Usage) Usage {
 	return Usage{Input: u.Input + v.Input, Output: u.Output + v.Output,
 		CacheRead: u.CacheRead + v.CacheRead, CacheWrite: u.CacheWrite + v.CacheWrite}

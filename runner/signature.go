@@ -8,10 +8,10 @@ import (
 	"wavex/internal/verify"
 )
 
-// Signature reduces an error to what stays the same when it happens again: message and
-// location without digits, times, hexadecimal, directories and colours (LEDGER S2-06). The
-// reason alone is often only "exit code 1", so the lines of the detail that name an
-// error go in too. Equal signatures mean "the same error"; "" means there is none.
+// Signature reduces an error to the part that is equal in each occurrence: message and location
+// without digits, times, hexadecimal, directories and colours. The reason alone is often only "exit
+// code 1", so the lines of detail that name an error are added. Equal signatures mean "the same
+// error"; "" means no error.
 func Signature(reason, detail string) string {
 	var parts []string
 	if r := steady(reason); r != "" {
@@ -31,11 +31,11 @@ func Signature(reason, detail string) string {
 	return verify.OneLine(strings.Join(parts, " | "), 300)
 }
 
-// telling finds the lines of an output that say what went wrong.
+// telling finds the lines of an output that name an error.
 var telling = lazy.Regexp(`(?i)error|fail|panic|fatal|exception|undefined|cannot|not found|expected|assert|denied|missing|mismatch|\bwant\b`)
 
-// steady strips what differs between two occurrences of one error. Order matters: times before
-// digits, directories before their names lose digits.
+// steady removes the parts that differ between two occurrences of one error. Order matters: times
+// before digits, directories before their names lose digits.
 func steady(s string) string {
 	for _, r := range unsteady {
 		s = r.find().ReplaceAllString(s, r.put)

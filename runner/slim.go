@@ -2,17 +2,16 @@ package runner
 
 import "bytes"
 
-// stringMax is how many bytes of one string survive in a slimmed line, and
-// tightMax how many once the line has grown to half of slimMax all the same.
+// stringMax is the number of bytes kept of one string in a slimmed line; tightMax is the number
+// after the line has reached half of slimMax.
 const (
 	stringMax = 256 << 10
 	tightMax  = 1 << 10
 )
 
-// slimmer takes a JSON line that is too long to hold and keeps its structure with
-// the ends of long strings cut off, so that what remains is JSON when the line was. It
-// knows strings and escapes, nothing else of JSON. It keeps at most slimMax bytes; a line
-// that is longer without its strings is given up.
+// slimmer reads a JSON line that is too long to hold and cuts its long strings, so that the result
+// is JSON if the line was. It parses only strings and escapes. It keeps at most slimMax bytes; a
+// line that is longer without its strings is given up.
 type slimmer struct {
 	out  []byte
 	at   place
@@ -21,7 +20,7 @@ type slimmer struct {
 	full bool
 }
 
-// place is where in the line a slimmer is.
+// place is the position of a slimmer in the line.
 type place uint8
 
 const (
@@ -32,15 +31,15 @@ const (
 	dropEscaped              // after a backslash in that part
 )
 
-// feed takes the next piece of the line.
+// feed reads the next piece of the line.
 func (s *slimmer) feed(b []byte) {
 	for len(b) > 0 && !s.full {
 		b = b[s.step(b):]
 	}
 }
 
-// step consumes at least one byte of b and tells how many. Strings are cut only
-// between plain bytes and whole escapes; a rune cut in two becomes a replacement character when read.
+// step reads at least one byte of b and returns the number read. It cuts strings only between plain
+// bytes and whole escapes; a rune cut in two becomes a replacement character when read.
 func (s *slimmer) step(b []byte) int {
 	switch s.at {
 	case outside:
@@ -115,5 +114,5 @@ func (s *slimmer) keep(b []byte) {
 	s.out = append(s.out, b...)
 }
 
-// take returns the slimmed line, unless it was given up.
+// take returns the slimmed line, or false if it was given up.
 func (s *slimmer) take() ([]byte, bool) { return s.out, !s.full && len(s.out) > 0 }

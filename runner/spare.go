@@ -10,28 +10,28 @@ import (
 	"wavex/budget"
 )
 
-// This file starts the process of an attempt before the attempt. A process of the CLI does
-// nothing that costs before its first prompt (observed on claude 2.1.197 and 2.1.330), but it
-// takes 0.4 s of CPU to get there.
+// This file starts the process of an attempt ahead of the attempt. A process of the CLI costs
+// nothing before its first prompt (observed on claude 2.1.197 and 2.1.330), but needs 0.4 s of CPU
+// to start.
 
-// Spare is a process of the agent that waits for the prompt of one attempt. Keep starts it and
-// the attempt takes it: each is called once at most, from any goroutine.
+// Spare is a process of the agent that waits for the prompt of one attempt. Keep starts it and the
+// attempt takes it. Each is called at most once, from any goroutine.
 type Spare struct {
 	agent *Agent
 	req   Request
-	offer chan *conversation // with the process, once
+	offer chan *conversation // receives the process, once
 	gone  chan struct{}      // closed when Keep returns
 }
 
-// Prepare returns a spare for the attempt that req asks for. Its Prompt is not used.
+// Prepare returns a spare for the attempt of req. It does not use req.Prompt.
 func (a *Agent) Prepare(req Request) *Spare {
 	req.Prompt = ""
 	return &Spare{agent: a, req: req, offer: make(chan *conversation), gone: make(chan struct{})}
 }
 
-// Keep starts the process and returns when the attempt has taken it, or, with what it cost in
-// micro-dollars, when ctx has ended and the process is gone. A process that cannot be started
-// is the attempt's to tell.
+// Keep starts the process. It returns when the attempt has taken it, or when ctx has ended and the
+// process is gone; cost is then the cost of the process in micro-dollars. If the process cannot be
+// started, the attempt reports the error.
 func (s *Spare) Keep(ctx context.Context) (cost budget.USD, used bool) {
 	defer close(s.gone)
 	c := s.start()
@@ -43,7 +43,7 @@ func (s *Spare) Keep(ctx context.Context) (cost budget.USD, used bool) {
 	}
 }
 
-// start returns a conversation whose process is there, or nil.
+// start returns a conversation with a running process, or nil.
 func (s *Spare) start() *conversation {
 	t := &attempt{Agent: s.agent, req: s.req}
 	var err error
@@ -65,8 +65,8 @@ func (s *Spare) start() *conversation {
 	return c
 }
 
-// take gives an attempt the process, if it is what the attempt itself would start now. One
-// that is not is ended; lost is what that had cost, in micro-dollars.
+// take gives an attempt the process of the spare if the attempt would start an equal one now. It
+// ends a process that differs; lost is the cost of that process in micro-dollars.
 func (s *Spare) take(c *conversation) (ok bool, lost budget.USD) {
 	if s == nil {
 		return false, 0
@@ -83,7 +83,7 @@ func (s *Spare) take(c *conversation) (ok bool, lost budget.USD) {
 	}
 }
 
-// fits reports whether the process of a spare is as that of c would be.
+// fits reports whether the process of c is equal to the one that want would start.
 func (c *conversation) fits(want *conversation) bool {
 	select {
 	case <-c.p.Done():
@@ -95,8 +95,8 @@ func (c *conversation) fits(want *conversation) bool {
 		c.atStart == readAtStart(want.dir)
 }
 
-// discard ends a process that had no prompt and returns what it cost in micro-dollars: 0, unless
-// it was spoken to by others and went to work.
+// discard ends a process that had no prompt and returns its cost in micro-dollars: 0, unless the
+// process worked on a message from another agent.
 func (c *conversation) discard() budget.USD {
 	if c == nil {
 		return 0
@@ -104,7 +104,7 @@ func (c *conversation) discard() budget.USD {
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
-		_ = (&stream{line: c.facts.line}).run(c.p.Stdout) // what cannot be read is not priced
+		_ = (&stream{line: c.facts.line}).run(c.p.Stdout) // the unread rest has no price
 	}()
 	c.turns = make(chan turn)
 	c.close()
@@ -125,7 +125,8 @@ var startFiles = []string{
 	".claude/output-styles",
 }
 
-// readAtStart identifies what a process that starts in dir now reads of the project.
+// readAtStart identifies the content of the project files that a process reads when it starts in
+// dir now.
 func readAtStart(dir string) string {
 	var all []string
 	for {

@@ -32,7 +32,7 @@ func keep(t *testing.T, b *bench) (s *Spare, leave func() (budget.USD, bool)) {
 	return s, leave
 }
 
-// An attempt takes the process that was started for it, and leaves the files that any has.
+// An attempt takes the process that was started for it, and leaves the usual files.
 func TestSpareIsUsed(t *testing.T) {
 	t.Parallel()
 	b := setup(t, script{Steps: then(prints(initLine, textLine, resultGood), step{EOF: true})})
@@ -49,8 +49,8 @@ func TestSpareIsUsed(t *testing.T) {
 	}
 }
 
-// A spare that is not what the attempt would start now is ended, and the attempt has a process
-// of its own, which alone has the arguments of its request.
+// A spare that differs from the process that the attempt would start is ended. The attempt then has
+// a process of its own, with the arguments of its request.
 func TestSpareFits(t *testing.T) {
 	t.Parallel()
 	file := func(name string) func(*bench) {
@@ -108,7 +108,7 @@ func TestSpareFits(t *testing.T) {
 	}
 }
 
-// A spare that died, or could not be started, costs the attempt nothing.
+// A spare that died or could not be started costs the attempt nothing.
 func TestSpareThatDied(t *testing.T) {
 	t.Parallel()
 	b := setup(t, script{Steps: then(prints(initLine, textLine, resultGood), step{EOF: true})})
@@ -131,8 +131,8 @@ func TestSpareThatDied(t *testing.T) {
 	}
 }
 
-// A spare that no attempt takes is gone when Keep returns. It cost nothing, unless it went to
-// work without a prompt of ours: then its cost is told, to the attempt too.
+// When Keep returns, a spare that no attempt took has ended. It cost nothing, unless it worked
+// without a prompt from wavex: then its cost is reported, also to the attempt.
 func TestSpareThatIsNotUsed(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

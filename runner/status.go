@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// claim is what an agent says of its own work, in the status block that ends its
-// report (LEDGER S2-34). It can spoil an attempt, never make one good.
+// claim is the agent's own account of its work, from the status block at the end of its report. It
+// can make the outcome worse, never better.
 type claim struct {
 	found  bool
 	failed bool
 	why    string // one line, when failed
 }
 
-// readClaim reads the last status block of a report. A block reports failure when a
-// criterion is false in it, or when it holds the exit signal back without
-// saying that every criterion is met. What cannot be read claims nothing.
+// readClaim parses the last status block of a report. A block reports failure if one of its
+// criteria is false, or if exit_signal is false and it does not report every criterion as met. A
+// block that cannot be parsed claims nothing.
 func readClaim(report string) claim {
 	i := strings.LastIndex(report, "---LOOP_STATUS---")
 	if i < 0 {

@@ -8,41 +8,41 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// Sizes of the stream reader, in bytes. A line up to chunkSize is looked at in
-// place; a longer one is skipped or slimmed, never held whole.
+// These are sizes of the stream reader, in bytes. A line up to chunkSize is parsed in place; a
+// longer one is skipped or slimmed, never held whole.
 const (
 	chunkSize = 256 << 10
 	slimMax   = 4 << 20 // of a slimmed line
 )
 
-// stream reads what the CLI prints: one JSON object a line, lines of any length. It
-// knows where lines begin and end, which of them are kept and which need looking at; facts
-// knows their meaning. It never stops before the end of its input, whatever the lines hold.
+// stream reads the CLI's output: one JSON object per line, lines of any length. It finds the lines
+// and decides which to keep and which to parse; facts parses them. It reads to the end of its
+// input, whatever the lines hold.
 type stream struct {
-	raw io.Writer // receives the lines that are kept, each before it is looked at
-	// alive is called after every read that brought something: its bytes, and whether they are
-	// of a line that may be JSON.
+	raw io.Writer // receives the kept lines, each before it is parsed
+	// alive is called after every read that returned bytes, with their number and whether they
+	// belong to a line that may be JSON.
 	alive func(n int, object bool)
 	line  func(line []byte, cut bool)
-	// rawErr is the first error of raw. Reading goes on without it: the attempt must
-	// not fail for a full disk.
+	// rawErr is the first error of raw. Reading continues without raw, because a full disk must not
+	// fail the attempt.
 	rawErr error
 
-	long *slimmer // of the long line under way; nil: it is not looked at
-	rest rest     // what to do with the rest of the long line under way
-	json bool     // the long line under way begins like an object
+	long *slimmer // of the long line in progress; nil: it is not parsed
+	rest rest     // handling of the rest of the long line in progress
+	json bool     // the long line in progress begins with {
 }
 
-// rest says what happens to the rest of a line that is longer than the buffer.
+// rest says how the rest of a line is handled that is longer than the buffer.
 type rest uint8
 
 const (
-	none   rest = iota // no such line is under way
+	none   rest = iota // there is no such line
 	passed             // it is kept
 	lost               // it is not kept
 )
 
-// run reads to the end. Its error is the input's, io.EOF excepted.
+// run reads to the end. It returns the error of in, except io.EOF.
 func (s *stream) run(in io.Reader) error {
 	buf := make([]byte, chunkSize)
 	held := 0 // bytes of an unfinished line at the front of buf
@@ -68,8 +68,8 @@ func (s *stream) run(in io.Reader) error {
 	}
 }
 
-// object reports whether data, from the last line end on, is in part of a line that begins like a
-// JSON object.
+// object reports whether data, from the last line end on, belongs to a line that begins like a JSON
+// object.
 func (s *stream) object(data []byte) bool {
 	if s.rest != none && s.json || s.rest == none && data[0] == '{' {
 		return true
@@ -77,8 +77,8 @@ func (s *stream) object(data []byte) bool {
 	return bytes.Contains(data, []byte("\n{"))
 }
 
-// lines takes the whole lines at the front of data and returns what follows them. The first
-// from bytes hold no line end. Neighbours are kept with one write.
+// lines handles the whole lines at the front of data and returns the rest. The first from bytes
+// hold no line end. Adjacent lines are kept with one write.
 func (s *stream) lines(data []byte, from int) []byte {
 	first, at := 0, 0 // data[first:at] is to be kept
 	for {
@@ -111,7 +111,7 @@ func (s *stream) lines(data []byte, from int) []byte {
 	}
 }
 
-// piece takes a part of a line that is longer than the buffer.
+// piece handles a part of a line that is longer than the buffer.
 func (s *stream) piece(b []byte) {
 	if s.rest == none {
 		kind, known := sniff(b)
@@ -131,7 +131,7 @@ func (s *stream) piece(b []byte) {
 	}
 }
 
-// endLong looks at the long line that has ended.
+// endLong parses the long line that has ended.
 func (s *stream) endLong() {
 	if s.long != nil {
 		if line, ok := s.long.take(); ok {
@@ -141,8 +141,7 @@ func (s *stream) endLong() {
 	s.long, s.rest = nil, none
 }
 
-// end takes what stands behind the last line end: a line of a process that was cut off, or a
-// whole one.
+// end handles the bytes behind the last line end: a whole line, or the beginning of one.
 func (s *stream) end(b []byte) {
 	if s.rest != none {
 		s.piece(b)
@@ -155,7 +154,7 @@ func (s *stream) end(b []byte) {
 	}
 	s.tee(b)
 	if _, known := sniff(b); !known && b[0] == '{' && !gjson.ValidBytes(b) {
-		return // the beginning of a line tells nothing
+		return // the beginning of a line has no use
 	}
 	if look {
 		s.line(b, false)
@@ -169,9 +168,9 @@ func (s *stream) tee(b []byte) {
 	_, s.rawErr = s.raw.Write(b)
 }
 
-// sorted reports whether a line is to be kept, and whether it is to be looked at. All lines
-// are kept but the parts of messages, which come again in an assistant line: of the events of
-// a message only those with its usage are.
+// sorted reports whether a line is kept and whether it is parsed. It keeps all lines but the parts
+// of messages, which come again in an assistant line; of the events of a message it keeps those
+// with usage.
 func sorted(line []byte) (keep, look bool) {
 	kind, known := sniff(line)
 	if !known && len(line) > 0 && line[0] == '{' {
@@ -194,8 +193,8 @@ func priced(line []byte) bool {
 	return event == "message_start" || event == "message_delta"
 }
 
-// wanted tells whether lines of a type are looked at. User lines (tool results) are
-// the bulk of a stream and say nothing that is needed.
+// wanted reports whether lines of a type are parsed. User lines (tool results) are the bulk of a
+// stream and hold nothing that is needed.
 func wanted(kind string) bool {
 	switch kind {
 	case "assistant", "result", "system", "stream_event", "rate_limit_event", "control_response", sharedType:
@@ -204,8 +203,8 @@ func wanted(kind string) bool {
 	return false
 }
 
-// sniff returns the type of a line that begins with it, as most lines of claude 2.1.197 and
-// 2.1.330 do; the result lines of the latter do not.
+// sniff returns the type of a line if type is its first key, which holds for most lines of claude
+// 2.1.197 and 2.1.330 but not for the result lines of 2.1.330.
 func sniff(line []byte) (kind string, ok bool) {
 	const head = `{"type":"`
 	if !bytes.HasPrefix(line, []byte(head)) {
@@ -217,7 +216,7 @@ func sniff(line []byte) (kind string, ok bool) {
 		return "", false
 	}
 	for _, w := range [...]string{"user", "assistant", "stream_event", "system", "result"} {
-		if string(rest[:end]) == w { // no allocation for the types that are known
+		if string(rest[:end]) == w { // no allocation for known types
 			return w, true
 		}
 	}

@@ -18,7 +18,7 @@ import (
 	"wavex/budget"
 )
 
-// Lines as claude 2.1.197 printed them, shortened.
+// These lines are shortened from the output of claude 2.1.197.
 const (
 	initLine   = `{"type":"system","subtype":"init","cwd":"/w","session_id":"11111111-1111-4111-8111-111111111111","tools":["Bash"],"model":"claude-opus-4-8","claude_code_version":"2.1.197"}`
 	textLine   = `{"type":"assistant","message":{"id":"msg_1","type":"message","role":"assistant","model":"claude-opus-4-8","content":[{"type":"text","text":"hello"}],"usage":{"input_tokens":1000,"output_tokens":1,"cache_creation_input_tokens":20,"cache_read_input_tokens":300,"cache_creation":{"ephemeral_1h_input_tokens":20}}},"parent_tool_use_id":null}`
@@ -109,8 +109,8 @@ func TestSpent(t *testing.T) {
 	}
 }
 
-// The beginning of a stream of earlier versions, whose process had served another attempt
-// and began a new session with /clear.
+// sharedLine is the first line of a stream of earlier versions, whose process had served another
+// attempt and began a new session with /clear.
 const sharedLine = `{"type":"wavex","served":1,"session":"1","total_cost_usd":0.005,"usage":{"input":1},"clear":true}`
 
 var cleared = strings.NewReplacer(`"num_turns":2`, `"num_turns":0`, `0.00625,"usage"`, `0,"usage"`).Replace(resultGood)
@@ -119,7 +119,7 @@ type nobody struct{}
 
 func (nobody) Price(string, budget.Tokens) (budget.Pico, bool) { return 0, false }
 
-// However the bytes arrive, the same is read, and every byte is kept.
+// The result does not depend on how the input is split, and every byte is kept.
 func TestSplitAnywhere(t *testing.T) {
 	t.Parallel()
 	all := strings.Join([]string{initLine, textLine, `{"type":"assistant","message":{"id":"é世","content":[{"type":"text","text":"é世界"}]}}`, userLine, editLine, resultGood}, "\n")
@@ -145,7 +145,7 @@ func TestSplitAnywhere(t *testing.T) {
 
 func TestUnterminatedLines(t *testing.T) {
 	t.Parallel()
-	// A whole result without a line end is one; half of it is none.
+	// A whole result without a line end counts; half of one does not.
 	if f := parse(t, strings.NewReader(initLine+"\n"+resultGood)); f.result == nil || f.badResult {
 		t.Errorf("result without a line end: %+v", f)
 	}
@@ -190,7 +190,7 @@ type small struct{ r io.Reader }
 
 func (s small) Read(b []byte) (int, error) { return s.r.Read(b[:min(len(b), 977)]) }
 
-// What is slimmed stays JSON, and short strings in it stay what they were.
+// A slimmed line stays JSON, and its short strings are unchanged.
 func TestSlimKeepsJSON(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -236,8 +236,8 @@ type failing struct{}
 
 func (failing) Write([]byte) (int, error) { return 0, os.ErrClosed }
 
-// A stream of 200 MB with lines of 50 MB is read in less than 64 MB of memory by a
-// whole process, whatever the type of the lines.
+// A whole process reads a stream of 200 MB with lines of 50 MB in less than 64 MB of memory, for
+// every type of line.
 func TestMemory(t *testing.T) {
 	t.Parallel()
 	exe, err := os.Executable()
@@ -315,7 +315,7 @@ type cutter struct {
 
 func (c cutter) Read(b []byte) (int, error) { return c.r.Read(b[:min(len(b), c.n)]) }
 
-// session is a stream as a working session makes it: mostly tool results.
+// session returns a stream like that of a working session: mostly tool results.
 func session() []byte {
 	var b bytes.Buffer
 	fmt.Fprintln(&b, initLine)
@@ -341,7 +341,7 @@ func BenchmarkStream(b *testing.B) {
 	}
 }
 
-// BenchmarkScannerAndDecode is what BenchmarkStream is measured against.
+// BenchmarkScannerAndDecode is the baseline of BenchmarkStream.
 func BenchmarkScannerAndDecode(b *testing.B) {
 	data := session()
 	b.SetBytes(int64(len(data)))

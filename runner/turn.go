@@ -16,7 +16,7 @@ import (
 	"wavex/internal/verify"
 )
 
-// agent lets the agent have its turn, and puts into the result what it cost and did.
+// agent runs the agent's turn and stores its cost and work in the result.
 func (t *attempt) agent(ctx context.Context) (verdict, claim) {
 	k, err := t.converse(ctx, t.req.Resume, t.req.Prompt)
 	if err != nil {
@@ -25,10 +25,11 @@ func (t *attempt) agent(ctx context.Context) (verdict, claim) {
 	v := judgeTurn(k.end)
 	refused := v.outcome == Broken && k.end.startErr == nil && k.end.stop == nil && !k.end.begun
 	if refused && (t.req.Resume || k.end.refuses(t.req.Session)) && ctx.Err() == nil {
-		// The CLI does not have the session to resume: another directory, another machine, or it was
-		// never written. Or it has one of the id to open, from a run that the journal does not know,
-		// such as one of before .loop was put back. Nothing was spent; once, start afresh under another
-		// id: a session that was cut off at its beginning can be neither resumed nor opened.
+		// The CLI does not have the session to resume: another directory, another machine, or the
+		// session was never written. Or it already has one with the id to open, from a run that
+		// this journal does not have, for example before .loop was restored. Nothing was spent, so
+		// start once more with a new id. A session that was cut off at its beginning can be neither
+		// resumed nor opened.
 		prompt := t.req.Prompt
 		if t.req.Whole != "" {
 			prompt = t.req.Whole
@@ -53,8 +54,9 @@ func (t *attempt) agent(ctx context.Context) (verdict, claim) {
 	return v, c
 }
 
-// refuses reports whether the CLI named the session in what it said in plain text. It does so when it
-// has one of that id already: exit 1, before its first JSON line (observed on claude 2.1.197 and 2.1.330).
+// refuses reports whether the CLI's plain text output names the session. It does if a session of
+// that id exists already: exit 1, before the first JSON line (observed on claude 2.1.197 and
+// 2.1.330).
 func (e turnEnd) refuses(session string) bool {
 	return session != "" && strings.Contains(e.words, session)
 }
@@ -67,7 +69,7 @@ func (a *Agent) newSession() string {
 	return uuid.NewString()
 }
 
-// converse holds one conversation for the attempt, with a process of its own.
+// converse holds one conversation of the attempt, with a process of its own.
 func (t *attempt) converse(ctx context.Context, resume bool, prompt string) (*conversation, error) {
 	k, err := t.conversation(resume, prompt)
 	if err != nil {
@@ -80,7 +82,7 @@ func (t *attempt) converse(ctx context.Context, resume bool, prompt string) (*co
 	return k, nil
 }
 
-// conversation returns one that has not begun.
+// conversation returns a conversation that has not started.
 func (t *attempt) conversation(resume bool, prompt string) (*conversation, error) {
 	argv, err := t.attemptArgs(resume)
 	if err != nil {
@@ -101,11 +103,14 @@ func (t *attempt) conversation(resume bool, prompt string) (*conversation, error
 	return k, nil
 }
 
-// record puts into the result what the conversation says beyond its outcome.
+// record stores the facts of the conversation, other than its outcome, in the result.
 func (t *attempt) record(k *conversation) {
 	f, res := k.facts, &t.res
 	b := f.bill(t.req.Cap)
-	res.Cost, res.Priced, res.Disputed, res.Usage = b.cost, b.priced, b.disputed, b.usage
+	res.Cost = b.cost
+	res.Priced = b.priced
+	res.Disputed = b.disputed
+	res.Usage = b.usage
 	res.Cost += t.spent
 	res.ExitCode, res.Contained = k.exit.Code, k.exit.Contained
 	res.ClaudeVersion, res.Notional = f.version, f.notional
@@ -145,7 +150,7 @@ func (t *attempt) record(k *conversation) {
 // touchedMax bounds Result.Touched.
 const touchedMax = 100
 
-// command runs the command of a task without an agent: the shell's exit code says how it went.
+// command runs the command of a command task; the shell's exit code decides.
 func (t *attempt) command(ctx context.Context) verdict {
 	e := turnEnd{exit: -1}
 	e.timeout, _ = limits(t.req.Settings)
@@ -175,14 +180,14 @@ func (t *attempt) command(ctx context.Context) verdict {
 	return v
 }
 
-// Ask makes one lean call: no task, no checks, no session, no tools but those named.
-// When ctx ends it is stopped and the outcome is Interrupted.
+// Ask makes one lean call: no task, no checks, no session, only the tools of q. If ctx ends, the
+// call is stopped and the outcome is Interrupted.
 func (a *Agent) Ask(ctx context.Context, q Question) Answer {
 	began := a.now()
 	ans := a.ask(ctx, q)
 	ans.Reason = verify.OneLine(ans.Reason, reasonMax)
 	ans.Duration = a.now().Sub(began)
-	_ = a.keepJSON(filepath.Join(q.LogDir, resultFile), ans) // the caller has it anyway
+	_ = a.keepJSON(filepath.Join(q.LogDir, resultFile), ans) // the caller has the answer anyway
 	return ans
 }
 
@@ -191,8 +196,8 @@ func (a *Agent) ask(ctx context.Context, q Question) Answer {
 		return Answer{Outcome: Interrupted, Reason: "stopped before it began: " + err.Error()}
 	}
 	add := map[string]string{proc.RunVar: a.Run}
-	// Several panels may ask the same expert at the same time: what is swept with one
-	// must not be of another.
+	// Several panels may ask the same expert at the same time. The mark is unique, so that the
+	// sweep of one call does not end the processes of another.
 	k := &conversation{agent: a, dir: q.Dir, mark: a.Run + "/" + q.Name + "/" + uuid.NewString(), logDir: q.LogDir, prompt: q.Prompt,
 		wall: orDefault(q.Timeout, DefaultAskTimeout), facts: &facts{responses: responses{prices: a.Prices}}}
 	args, err := a.prepareAsk(q, add)
@@ -217,12 +222,15 @@ func (a *Agent) prepareAsk(q Question, add map[string]string) ([]string, error) 
 	return askArgs(q)
 }
 
-// answer judges what came of a question.
+// answer returns the Answer for the observed end of a call.
 func answer(q Question, e turnEnd, f *facts, limit budget.USD) Answer {
 	v := judgeTurn(e)
 	ans := Answer{Outcome: v.outcome, Reason: v.reason, ResetsAt: v.resetsAt}
 	b := f.bill(limit)
-	ans.Cost, ans.Priced, ans.Disputed, ans.Usage = b.cost, b.priced, b.disputed, b.usage
+	ans.Cost = b.cost
+	ans.Priced = b.priced
+	ans.Disputed = b.disputed
+	ans.Usage = b.usage
 	if r := e.result; r != nil {
 		ans.Text = r.full
 		if v.outcome == Done && len(q.Schema) > 0 {
@@ -232,8 +240,8 @@ func answer(q Question, e turnEnd, f *facts, limit budget.USD) Answer {
 				ans.Outcome, ans.Structured = Wrong, nil
 				ans.Reason = "the answer is too long to be read whole"
 			case len(r.structured) == 0:
-				// Exit 0 and success, but no structured_output: the CLI reminded
-				// the model once and then let it go.
+				// Exit 0 and success, but no structured_output: the CLI reminds the model once and
+				// then accepts the turn.
 				ans.Outcome, ans.Reason = Wrong, "the model did not answer in the form asked for"
 			}
 		}

@@ -12,7 +12,7 @@ import (
 	"wavex/internal/plan"
 )
 
-// Checks wait for their turn, hold it until they are through, and have the request's environment.
+// Checks wait for their turn, hold it until they end, and have the request's environment.
 func TestBeforeChecks(t *testing.T) {
 	t.Parallel()
 	b := setup(t, script{Steps: then(prints(initLine, resultGood), step{EOF: true})})

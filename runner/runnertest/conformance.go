@@ -19,31 +19,31 @@ import (
 	"wavex/runner"
 )
 
-// Runner is one way to make an attempt, as the scheduler uses it.
+// Runner makes attempts. It is the part of a runner that the scheduler uses.
 type Runner interface {
 	Attempt(ctx context.Context, req runner.Request) runner.Result
 }
 
-// Scenario is what the agent behind a Runner does in one case of the suite.
+// Scenario names the behaviour of the agent behind a Runner in one case of the suite.
 type Scenario string
 
-// The scenarios. In each the agent says that all is well, if it says anything.
+// These are the scenarios. If the agent says anything, it says that all is well.
 const (
 	Works   Scenario = "works"    // writes "made\n" to made.txt, ends with a cost of $0.01
 	Idles   Scenario = "idles"    // changes nothing, ends with a cost of $0.01
-	Hangs   Scenario = "hangs"    // prints its first lines, then nothing; ends when it is asked to, with a cost of $0.01
+	Hangs   Scenario = "hangs"    // prints its first lines, then nothing; ends on request, with a cost of $0.01
 	Denied  Scenario = "denied"   // as Idles, and reports that Bash was refused for the command "make it"
 	OverCap Scenario = "over-cap" // ends at its money cap, with a cost of $0.02
 	Fails   Scenario = "fails"    // the API answers 529 until the CLI gives up
 )
 
-// Factory makes a Runner whose agent behaves as the scenario says.
+// Factory returns a Runner whose agent plays the scenario.
 type Factory func(t *testing.T, s Scenario) Runner
 
 const cent = budget.Dollar / 100
 
-// Conformance holds a Runner to its contract. factory is called once for each case,
-// and the Runner makes one attempt or several side by side.
+// Conformance checks that a Runner keeps its contract. It calls factory once for each case, and the
+// Runner makes one attempt or several at the same time.
 func Conformance(t *testing.T, factory Factory) {
 	t.Helper()
 	made := []plan.Check{{File: "made.txt", Contains: "made"}}
@@ -148,7 +148,7 @@ func Conformance(t *testing.T, factory Factory) {
 	})
 }
 
-// holds checks what is true of every Result.
+// holds checks the invariants of every Result.
 func holds(t *testing.T, req runner.Request, res runner.Result, began time.Time) {
 	t.Helper()
 	if len(res.Reason) > 400 || strings.Contains(res.Reason, "\n") || len(res.Detail) > 4<<10 || len(res.Report) > 4<<10 {
@@ -190,7 +190,7 @@ func holds(t *testing.T, req runner.Request, res runner.Result, began time.Time)
 	}
 }
 
-// request is an attempt at an empty task in a fresh folder.
+// request returns a Request for an empty task in a fresh folder.
 func request(t *testing.T) runner.Request {
 	t.Helper()
 	root := t.TempDir()

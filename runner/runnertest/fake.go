@@ -1,5 +1,5 @@
-// Package runnertest has what tests of the runner's users need: a scripted Fake in
-// place of the runner, and the Conformance suite that every real way to make an attempt passes.
+// Package runnertest helps to test the users of a runner. It has a scripted Fake in place of the
+// runner, and the Conformance suite that every real implementation passes.
 package runnertest
 
 import (
@@ -10,9 +10,8 @@ import (
 	"wavex/runner"
 )
 
-// Fake makes attempts that end as scripted. It starts nothing and looks at nothing.
-// A task without a script, a script that ran out, and a script that was not used up all fail
-// the test.
+// Fake makes attempts that end as scripted, without processes and files. The test fails if a task
+// has no script, if its script is too short, or if a part of it was not used.
 type Fake struct {
 	t testing.TB
 
@@ -25,8 +24,8 @@ type Fake struct {
 	begun    chan struct{} // closed and replaced at each start
 }
 
-// New returns a Fake that answers the nth attempt at a task with its nth Result. What a
-// Result leaves open is filled in: Done, the request's session, contained.
+// New returns a Fake that answers the nth attempt at a task with its nth Result. Zero fields of a
+// Result get defaults: Done, the request's session, contained.
 func New(t testing.TB, scripts map[string][]runner.Result) *Fake {
 	t.Helper()
 	f := &Fake{t: t, scripts: map[string][]runner.Result{}, held: map[string]chan struct{}{}, begun: make(chan struct{})}
@@ -37,11 +36,11 @@ func New(t testing.TB, scripts map[string][]runner.Result) *Fake {
 	return f
 }
 
-// Done is the script of a task that succeeds at once.
+// Done returns the script of a task that succeeds at once.
 func Done() []runner.Result { return []runner.Result{{Outcome: runner.Done}} }
 
-// Hold keeps attempts at a task from ending until Release, so that a test decides in
-// which order attempts end. An attempt that was interrupted meanwhile ends as Interrupted and
+// Hold keeps attempts at a task from ending until Release, so that a test decides the order in
+// which attempts end. An attempt that is interrupted while it is held ends as Interrupted and
 // leaves its script for the next.
 func (f *Fake) Hold(tasks ...string) {
 	f.mu.Lock()
@@ -107,22 +106,21 @@ func (f *Fake) Attempt(ctx context.Context, req runner.Request) runner.Result {
 	return res
 }
 
-// Requests returns what was asked so far, in the order of the starts.
+// Requests returns the requests so far, in the order of their starts.
 func (f *Fake) Requests() []runner.Request {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return append([]runner.Request(nil), f.requests...)
 }
 
-// Most is the largest number of attempts that ran at the same time.
+// Most returns the largest number of attempts that ran at the same time.
 func (f *Fake) Most() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.most
 }
 
-// AwaitStarts returns when n attempts in all have started, or fails the test when
-// ctx ends before.
+// AwaitStarts returns when n attempts have started. It fails the test if ctx ends before.
 func (f *Fake) AwaitStarts(ctx context.Context, n int) {
 	f.t.Helper()
 	for {

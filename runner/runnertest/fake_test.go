@@ -92,7 +92,7 @@ func TestFakeComplains(t *testing.T) {
 	}
 }
 
-// recorder is a test that only takes note.
+// recorder is a testing.TB that records failures.
 type recorder struct {
 	testing.TB
 	errors   []string
