@@ -10,10 +10,10 @@ import (
 	"wavex/runner"
 )
 
-// This file starts what events say has started: attempts, panels, reviews and the rest, each
-// on a goroutine that sends one message back. It decides nothing.
+// This file starts attempts, panels, reviews and other work after their start events. Each runs on
+// its own goroutine and sends one message back. It makes no decisions.
 
-// act starts what an event says has started.
+// act starts the work of a start event.
 func (r *running) act(e Event) {
 	switch b := e.Body.(type) {
 	case AttemptStarted:
@@ -61,14 +61,14 @@ func (r *running) act(e Event) {
 	}
 }
 
-// work runs f under the parallel limit and sends its message to the loop. Workers stay
-// for the next job, with the stack they have grown. Admission keeps to the limit, so the
-// loop waits at most for a worker that has sent its message and is about to be free.
+// work runs f under the parallel limit and sends its message to the loop. Workers are reused, with
+// the stack that they have grown. Events are admitted within the limit, so the loop waits at most
+// for a worker that has sent its message and is about to become idle.
 func (r *running) work(task int, f func() message) {
 	job := func() {
 		m := f()
 		m.task = task
-		r.done <- m // has room for everything that may run
+		r.done <- m // has room for all work that may run
 	}
 	select {
 	case r.jobs <- job:
@@ -87,7 +87,7 @@ func (r *running) work(task int, f func() message) {
 	}
 }
 
-// beside runs f without a place under the parallel limit.
+// beside runs f outside the parallel limit.
 func (r *running) beside(f func() Body) {
 	r.side.Go(func() error {
 		r.done <- message{event: f()}
@@ -95,7 +95,7 @@ func (r *running) beside(f func() Body) {
 	})
 }
 
-// verify makes a verification beside the attempts; what follows is decided by the loop.
+// verify runs a verification outside the parallel limit; the loop decides what follows.
 func (r *running) verify(b CriteriaStarted) {
 	work := func(context.Context, func() bool) (v Verification, err error) { return v, nil }
 	if r.Verify != nil {
@@ -108,7 +108,7 @@ func (r *running) verify(b CriteriaStarted) {
 		defer enough()
 		v := verifiedOf{started: b}
 		if p := panics.Try(func() { v.got, v.err = work(r.kill, func() bool { return begin.Err() == nil }) }); p != nil {
-			v.got = Verification{Cost: b.Cap} // what was not looked at stays an assumption
+			v.got = Verification{Cost: b.Cap} // criteria that were not checked stay assumptions
 			if len(b.Rechecks) > 0 {
 				v.err = fmt.Errorf("a bug in wavex: %v", p.Value)
 			}
@@ -118,7 +118,7 @@ func (r *running) verify(b CriteriaStarted) {
 	})
 }
 
-// precheck asks beside the attempts; what follows is decided by the loop.
+// precheck asks the panel outside the parallel limit; the loop decides what follows.
 func (r *running) precheck(b PrecheckStarted) {
 	out := counsel.Challenge{Error: "nobody is there to ask"}
 	work := func(context.Context) counsel.Challenge { return out }

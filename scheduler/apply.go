@@ -9,15 +9,14 @@ import (
 	"wavex/internal/plan"
 )
 
-// NewState is the state before the first event.
+// NewState returns the state before the first event.
 func NewState(p *plan.Plan) *State {
 	s := &State{Plan: p, base: p, took: map[string]time.Duration{}}
 	s.clear()
 	return s
 }
 
-// clear puts every task back to the beginning: a journal holds one run after the
-// other, and the last one counts.
+// clear resets every task: a journal holds one run after the other, and the last one counts.
 func (s *State) clear() {
 	s.Plan = s.base
 	p := s.Plan
@@ -45,8 +44,8 @@ func (s *State) clear() {
 	}
 }
 
-// holds lists what a running task keeps from others: the files that it declares, and
-// what it asks for alone.
+// holds returns the names that a task locks while it runs: the files that it writes, and its
+// exclusive names.
 func holds(t *plan.Task) []string {
 	var list []string
 	for _, f := range t.Files {
@@ -55,20 +54,23 @@ func holds(t *plan.Task) []string {
 		}
 	}
 	for _, name := range t.Exclusive {
-		list = append(list, "\x00"+name) // no path has that
+		list = append(list, "\x00"+name) // no path contains a NUL byte
 	}
 	return list
 }
 
-// apply changes the state by one event. It is the only code that does, live or
-// replayed. An error means that the journal does not fit together.
+// apply changes the state by one event, live or in a replay. No other code changes it. An error
+// means that the events of the journal contradict each other.
 func (s *State) apply(e Event) error {
 	s.Seq = e.Seq
 	switch b := e.Body.(type) {
 	case RunStarted:
 		s.clear()
 		s.Config, s.Opened = b.Config, e.Time
-		s.Ledger, s.purses, s.Notional, s.Window = budget.NewLedger(b.Config.Limits), nil, false, nil
+		s.Ledger = budget.NewLedger(b.Config.Limits)
+		s.purses = nil
+		s.Notional = false
+		s.Window = nil
 		if s.From = b.From; b.From != nil {
 			s.Ledger.Spend(b.From.Spent, 0)
 		}
@@ -137,7 +139,7 @@ func (s *State) apply(e Event) error {
 		s.Stop = &b.Stop
 	case RunEnded:
 		s.Ended = &b
-		if b.Status != "complete" { // as when a person would not confirm it
+		if b.Status != "complete" { // for example because a person did not confirm it
 			s.ExitSignal = false
 		}
 	case Notice, RequestOpened, CallStarted, CallEnded, StageEnded:
@@ -150,7 +152,11 @@ func (s *State) apply(e Event) error {
 // begin starts a session of the run.
 func (s *State) begin(c Config, at time.Time) {
 	s.Config, s.Began, s.Wave = c, at, 0
-	s.busy, s.rechecking, s.delivered, s.cold, s.undelivered = false, false, false, false, ""
+	s.busy = false
+	s.rechecking = false
+	s.delivered = false
+	s.cold = false
+	s.undelivered = ""
 	s.closing.begin()
 	s.consent = consent{}
 	s.Gate, s.ExitSignal, s.Regressions = nil, false, nil
@@ -158,7 +164,7 @@ func (s *State) begin(c Config, at time.Time) {
 	s.requeue()
 }
 
-// reopen undoes what only the end of a session decided: after a stop, breakers are
+// reopen undoes the decisions that hold only until the end of a session: after a stop, breakers are
 // half open, and after an end, failed tasks get another chance, as with make.
 func (s *State) reopen() {
 	again := s.Ended != nil
@@ -177,7 +183,7 @@ func (s *State) reopen() {
 	}
 }
 
-// requeue rebuilds the lists of what could start from the statuses.
+// requeue rebuilds the queue from the statuses.
 func (s *State) requeue() {
 	for l := range s.queue.lists {
 		s.queue.lists[l], s.queue.heads[l], s.queue.turns[l] = nil, 0, 0
@@ -196,7 +202,7 @@ func (s *State) requeue() {
 	}
 }
 
-// enqueue queues a pending task when its blockers are done.
+// enqueue queues a pending task if its blockers are completed.
 func (s *State) enqueue(i int) {
 	if s.frontier.Blocked(i) == 0 {
 		s.queue.push(s.list(s.Tasks[i].Wave), i)
@@ -210,7 +216,7 @@ func (s *State) list(wave int) int {
 	return wave
 }
 
-// move sets a task's status and keeps every counter right. All transitions pass here.
+// move sets a task's status and updates every counter. All transitions use it.
 func (s *State) move(i int, to Status) {
 	t := &s.Tasks[i]
 	from := t.Status
@@ -257,7 +263,7 @@ func (c *Counts) of(s Status) *int {
 	return &c.Pending
 }
 
-// Replay applies a journal to the state. It says which event does not fit.
+// Replay applies a journal to the state. Its error names the record that does not fit.
 func (s *State) Replay(events []Event) error {
 	for _, e := range events {
 		if err := s.apply(e); err != nil {

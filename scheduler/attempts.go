@@ -7,7 +7,7 @@ import (
 	"wavex/runner"
 )
 
-// This file changes the state by the events of attempts and panels, for apply alone.
+// This file applies the events of attempts and panels. Only apply uses it.
 
 func attemptKey(task string, n int) string { return fmt.Sprintf("%s/%d", task, n) }
 
@@ -26,7 +26,7 @@ func (s *State) attemptStarted(b AttemptStarted, at time.Time) error {
 	t := &s.Tasks[i]
 	t.Attempts, t.Session = b.Attempt, b.Session
 	if t.Key != b.Key {
-		return nil // the task was another one then
+		return nil // the event is about a task with another content key
 	}
 	t.Tries, t.Started = b.Try, at
 	t.Continue, t.Next = false, b.Why
@@ -59,7 +59,7 @@ func (s *State) attemptEnded(b AttemptEnded) error {
 	}
 	t := &s.Tasks[i]
 	if s.Plan.Tasks[i].Command == "" {
-		s.cold = false // whatever became of it, nobody waits for it any more
+		s.cold = false // the first attempt has ended, so the others need not wait any more
 	}
 	if t.Status != InProgress || t.Attempts != b.Attempt {
 		return fmt.Errorf("attempt %d of %s ended, but it is %s at attempt %d", b.Attempt, b.Task, t.Status, t.Attempts)
@@ -100,10 +100,10 @@ func (s *State) attemptEnded(b AttemptEnded) error {
 	return nil
 }
 
-// remember keeps what the next attempt, a panel or a breaker will ask about.
+// remember stores the facts about an attempt that the next attempt, a panel and breakers use.
 //
-// Work that is verified in a tree of its own may still not stand with the rest: it does not
-// end a row of failures.
+// With isolation, an attempt that is only verified in its own tree does not end a series of equal
+// failures: its work may still fail together with the rest.
 func (t *Task) remember(r runner.Result, verified bool) {
 	switch {
 	case r.Outcome.Stuck():
@@ -123,19 +123,19 @@ func (t *Task) remember(r runner.Result, verified bool) {
 	default:
 		t.Again, t.SameError = 0, 0
 	}
-	// What is no fault of the task must not hide what was: the next prompt still
-	// speaks of the last failure.
+	// An outcome that is no fault of the task must not replace the last failure, which the next
+	// prompt describes.
 	if r.Outcome.Stuck() || r.Outcome == runner.Done || t.Last == nil || !t.Last.Outcome.Stuck() {
 		t.Last = &r
 	}
 }
 
-// failedSo tells whether the task's last failure was the same.
+// failedSo reports whether the task's last failure had the same signature.
 func (t *Task) failedSo(r runner.Result) bool {
 	return t.SameError > 0 && r.Signature != "" && t.Failure == r.Signature
 }
 
-// why names the next attempt after an outcome.
+// why returns the reason of the next attempt after an outcome.
 func why(o runner.Outcome) string {
 	switch {
 	case o.Stuck():

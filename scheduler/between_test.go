@@ -9,13 +9,13 @@ import (
 	"testing"
 )
 
-// promising is a task with a criterion that a command shows.
+// promising returns a task with one criterion that a command verifies and one in prose.
 func promising(id string, blockedBy ...string) string {
 	return strings.TrimSuffix(task(id, blockedBy...), "}") + fmt.Sprintf(`,"criteria":[{"text":"%s works","verify":"true"},"%s is nice"]}`, id, id)
 }
 
-// After each wave the criteria are verified that its work can have changed; one that was met
-// and is undone is known to be, and all are verified in the end.
+// After each wave, the criteria that its work may have changed are verified. A criterion that is
+// broken later becomes unmet, and all criteria are verified at the end.
 func TestCriteriaAreVerifiedAfterEachWave(t *testing.T) {
 	t.Parallel()
 	c := testConfig()
@@ -59,7 +59,7 @@ func TestCriteriaAreVerifiedAfterEachWave(t *testing.T) {
 	}
 }
 
-// A verification that cannot be made is not tried for ever.
+// A verification that keeps failing is not repeated forever.
 func TestCriteriaThatCannotBeVerifiedStopTheRun(t *testing.T) {
 	t.Parallel()
 	text := `{"criteria":[{"text":"all works","verify":"true"}],` + planText(promising("a"), promising("b", "a"))[1:]

@@ -1,10 +1,10 @@
 package scheduler
 
-// Cancelled is the status of a run that a person has given up: it is not resumed.
+// Cancelled is the status of a run that was cancelled. It cannot be resumed.
 const Cancelled = "cancelled"
 
-// AfterCancel is the end of a run that is cancelled between sessions. It counts what is
-// known; attempts that were cut off and never settled are in the cost with their caps.
+// AfterCancel returns the end of a run that is cancelled between sessions. Attempts that were
+// killed and never settled count at their caps.
 func AfterCancel(s *State) RunEnded {
 	spent := s.Ledger.Spent() + s.Ledger.Reserved()
 	return RunEnded{Status: Cancelled, ExitCode: 1, Reason: "cancelled with wavex cancel", Tasks: s.Counts,

@@ -12,41 +12,40 @@ import (
 	"wavex/runner"
 )
 
-// This file applies the events by which a run comes to a verdict on its own work. It
-// decides nothing; gate.go does.
+// This file applies the events of verifications, reviews and the gate. gate.go makes the decisions.
 
-// closing is how far the verdict on the work has come.
+// closing holds the progress of verification and review.
 type closing struct {
-	work     int    // grows with each completed task: what was shown before says nothing of it
-	checked  int    // work at the last verification of the criteria; -1: none in this session
-	looked   int    // the same, of those after waves too
-	vain     int    // verifications of all criteria in a row that could not be made, in this session
-	vainly   string // why the last could not
-	reviewed int    // work at the last thorough review; -1: none that counts
-	silent   int    // thorough reviews in a row that gave no answer, in this session
-	rounds   int    // thorough reviews of this session that gave one
+	work     int    // counts completed tasks; evidence from a lower count is out of date
+	checked  int    // work at the last verification of all criteria; -1: none in this session
+	looked   int    // the same, including verifications after waves
+	vain     int    // failed verifications of all criteria in a row, in this session
+	vainly   string // error of the last of them
+	reviewed int    // work at the last thorough review; -1: none counts
+	silent   int    // thorough reviews without an answer in a row, in this session
+	rounds   int    // thorough reviews with an answer, in this session
 	mended   int    // times that tasks were added for unmet criteria, in this session
 
-	changes   int // grows with whatever may have changed files: ends of attempts, integrations, sessions
+	changes   int // grows with every event that may change files: ends of attempts, integrations, sessions
 	session   int // changes when this session began
-	rechecked int // changes when tasks' own checks were made again; -1: not in this session
+	rechecked int // changes when tasks' own checks were last repeated; -1: not in this session
 
 	verifications int          // of the run
-	reviews       int          // of the run, of either mode
-	lit           map[int]bool // waves whose light review has begun or was skipped
-	lighting      bool         // a light review is under way
-	due           []int        // waves in which agents have worked, in the order they were done with
-	agents        int          // tasks that agents completed
+	reviews       int          // of the run, of both modes
+	lit           map[int]bool // waves whose light review has started or was skipped
+	lighting      bool         // a light review is running
+	due           []int        // finished waves in which agents worked, in the order of their ends
+	agents        int          // number of tasks that agents completed
 	inWave        map[int]int  // the same by wave
-	planned       int          // waves of the plan file
-	cut           []int        // reviews that were cut short, by number
+	planned       int          // number of waves in the plan file
+	cut           []int        // numbers of interrupted reviews
 }
 
 func newClosing(planned int) closing {
 	return closing{checked: -1, looked: -1, reviewed: -1, rechecked: -1, lit: map[int]bool{}, inWave: map[int]int{}, planned: planned}
 }
 
-// moved counts what a task's move means for reviews.
+// moved updates the counters when a task changes its status.
 func (c *closing) moved(wave int, to Status, agent bool, left int) {
 	if to == Completed {
 		c.work++
@@ -60,17 +59,23 @@ func (c *closing) moved(wave int, to Status, agent bool, left int) {
 	}
 }
 
-// begin forgets what only a session may rely on: people work on the files in between. A
-// review that passed stays; one that did not has another chance.
+// begin resets the facts that hold only within a session, because people work on the files between
+// sessions. A review that passed stays valid; one that did not pass can be repeated.
 func (c *closing) begin() {
-	c.checked, c.looked, c.vain, c.vainly = -1, -1, 0, ""
-	c.rounds, c.mended, c.silent, c.lighting = 0, 0, 0, false
+	c.checked = -1
+	c.looked = -1
+	c.vain = 0
+	c.vainly = ""
+	c.rounds = 0
+	c.mended = 0
+	c.silent = 0
+	c.lighting = false
 	c.changes, c.rechecked = c.changes+1, -1
 	c.session = c.changes
 }
 
-// CutShort lists the reviews that were cut short, by number: some of their answers may
-// have been paid for.
+// CutShort returns the numbers of interrupted reviews. Some of their answers may have been paid
+// for.
 func (s *State) CutShort() []int { return slices.Clone(s.cut) }
 
 func criteriaKey(round int) string { return fmt.Sprintf("/criteria-%d", round) }
@@ -99,7 +104,7 @@ func (s *State) criteriaEnded(b CriteriaEnded) {
 		s.vain, s.vainly = s.vain+1, b.Error
 		return
 	case b.Error != "":
-		return // all are verified in the end
+		return // the verification at the end covers all criteria
 	}
 	s.settle(b.Criteria)
 	if b.Wave == 0 {
@@ -115,8 +120,8 @@ func (s *State) criteriaEnded(b CriteriaEnded) {
 	}
 }
 
-// Unsettled is the gate of a run that was complete and of which a verification found, since,
-// that something does not hold: it does not pass any more.
+// Unsettled returns the gate of a completed run after a later verification found failures: it does
+// not pass any more.
 func Unsettled(s *State, against []string) GateEnded {
 	const most = 5
 	what := strings.Join(against[:min(len(against), most)], "; ")
@@ -130,7 +135,7 @@ func Unsettled(s *State, against []string) GateEnded {
 	return g
 }
 
-// AfterVerification is the end of such a run, which a resume goes on with.
+// AfterVerification returns the end of such a run. It can be resumed.
 func AfterVerification(s *State) RunEnded {
 	e := RunEnded{Status: "failed", ExitCode: 1, Reason: "the gate refused", Resume: resumeCommand(s),
 		Tasks: s.Counts, Cost: s.Ledger.Spent(), CostUSD: s.Ledger.Spent().Float(),
@@ -186,8 +191,7 @@ func (s *State) reviewSkipped(b ReviewSkipped) {
 	}
 }
 
-// tasksAdded lets the plan grow. Tasks whose ids an edit of the plan file has taken are
-// the file's own now, and are passed over.
+// tasksAdded adds tasks to the plan. It skips tasks whose ids the plan file itself has since taken.
 func (s *State) tasksAdded(b TasksAdded) {
 	s.ExitSignal, s.Gate = false, nil
 	if b.Origin == "criteria" {
@@ -208,8 +212,7 @@ func (s *State) tasksAdded(b TasksAdded) {
 	}
 }
 
-// grow brings the state up to a plan that has tasks from number before on that the
-// state does not know.
+// grow updates the state after the plan has grown by the tasks from number before on.
 func (s *State) grow(before int) {
 	p := s.Plan
 	waves, total := p.Waves()
@@ -240,11 +243,11 @@ func (s *State) grow(before int) {
 		s.enqueue(i)
 	}
 	s.Criteria = append(s.Criteria, criteriaOf(p, before)...)
-	s.Wave = 0 // the new wave may be behind the one that is open
+	s.Wave = 0 // the new wave may come before the open one
 }
 
-// criteriaOf lists what the plan asks to be true in the end: of tasks from number from
-// on, and, when that is 0, the plan's own before them. Nothing is shown yet.
+// criteriaOf returns the criteria of the tasks from number from on; if from is 0, those of the plan
+// come first. All of them are unmet.
 func criteriaOf(p *plan.Plan, from int) []Criterion {
 	var out []Criterion
 	add := func(task string, list []plan.Condition) {

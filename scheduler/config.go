@@ -6,61 +6,61 @@ import (
 	"wavex/budget"
 )
 
-// Config is how a run is made. It is resolved once from flags, environment, plan
-// and defaults, and frozen in the journal.
+// Config holds the configuration of a run. It is resolved once from flags, environment, plan and
+// defaults, and frozen in the journal.
 type Config struct {
-	Run      string `json:"run"`  // run id, also the mark of every process
+	Run      string `json:"run"`  // run id, also part of the mark of every process
 	Dir      string `json:"dir"`  // absolute project directory; tasks work here
 	Loop     string `json:"loop"` // absolute; usually Dir/.loop
 	Agent    string `json:"agent"`
-	Parallel int    `json:"parallel"`          // attempts and panels side by side, at least 1
-	Spares   int    `json:"spares,omitempty"`  // processes started ahead of their attempts, at most
+	Parallel int    `json:"parallel"`          // limit of concurrent attempts and panels, at least 1
+	Spares   int    `json:"spares,omitempty"`  // limit of processes started ahead of their attempts
 	Schedule string `json:"schedule"`          // "waves" or "eager"
 	Stagger  string `json:"stagger,omitempty"` // Staggered: a wave waits for the first response of its first task
 
-	Isolation string `json:"isolation,omitempty"` // Isolated, or anything else for the shared directory
-	Deliver   string `json:"deliver,omitempty"`   // how an isolated run hands its work over
+	Isolation string `json:"isolation,omitempty"` // Isolated; any other value: the shared directory
+	Deliver   string `json:"deliver,omitempty"`   // how an isolated run delivers its work
 	NoVerify  bool   `json:"no_verify,omitempty"` // commit without the repository's hooks
 
 	Track    string `json:"track,omitempty"`     // tracking directory, absolute; "": none
-	TaskList string `json:"task_list,omitempty"` // the task list of Claude Code that agents share; "": each has its own
+	TaskList string `json:"task_list,omitempty"` // the task list of Claude Code that agents share; "": each agent has its own
 
 	Limits      budget.Limits `json:"limits"`
-	BudgetGiven bool          `json:"budget_given,omitempty"` // the plan or a flag named the money limit (or none)
-	Prices      string        `json:"prices,omitempty"`       // absolute path of a price table over the embedded one
+	BudgetGiven bool          `json:"budget_given,omitempty"` // the plan or a flag sets the money limit (or none)
+	Prices      string        `json:"prices,omitempty"`       // absolute path of a price table that overrides the embedded one
 
-	// Gates says when a person is asked whether to go on: GateAttempts, GateWaves, or "" for
-	// never; with Mode Interactive each retry is asked for. Both hold only while Attended:
-	// somebody sits at this session's terminal.
+	// Gates says when a person is asked whether to continue: GateAttempts, GateWaves, or "" for
+	// never. With Mode Interactive, every retry is asked for. Both apply only if Attended is set: a
+	// person uses this session's terminal.
 	Gates    string `json:"gates,omitempty"`
 	Mode     string `json:"mode,omitempty"`
 	Attended bool   `json:"attended,omitempty"`
 
 	MaxRetries   int           `json:"max_retries"`             // after the first try
-	ForceRetries bool          `json:"force_retries"`           // MaxRetries holds for every task, whatever the plan says
+	ForceRetries bool          `json:"force_retries"`           // MaxRetries applies to every task, also if the plan sets another number
 	Counsel      bool          `json:"counsel"`                 // convene panels
 	Blocked      []string      `json:"counsel_block,omitempty"` // experts that are never asked
 	Precheck     bool          `json:"precheck,omitempty"`      // a panel challenges tasks of reversibility 1 before their wave
 	Threshold    int           `json:"counsel_threshold"`       // stuckCount that convenes one
-	Holdout      float64       `json:"counsel_holdout"`         // share of stuck tasks that get no panel, to measure what panels are worth
+	Holdout      float64       `json:"counsel_holdout"`         // share of stuck tasks that get no panel, to measure the value of panels
 	RetrySession string        `json:"retry_session"`           // "same", "fresh", "auto"
-	ForceSession bool          `json:"force_session,omitempty"` // RetrySession holds for every task, whatever the plan says
+	ForceSession bool          `json:"force_session,omitempty"` // RetrySession applies to every task, also if the plan sets another value
 	FailFast     bool          `json:"fail_fast"`               // the first failed task stops the run
 	WaitForReset time.Duration `json:"wait_for_reset"`          // longest wait for a usage limit; 0: pause instead
 	Review       string        `json:"review,omitempty"`        // one of the Review values; "" is off
-	ReviewRounds int           `json:"review_rounds,omitempty"` // thorough reviews, and times that unmet criteria are mended, in a session
-	Judge        bool          `json:"judge,omitempty"`         // put prose criteria to a judge
-	// AcceptAssumptions lets a run complete although nothing shows some of its criteria.
+	ReviewRounds int           `json:"review_rounds,omitempty"` // limit per session of thorough reviews, and of repairs of unmet criteria
+	Judge        bool          `json:"judge,omitempty"`         // let a judge decide prose criteria
+	// AcceptAssumptions lets a run complete although some of its criteria have no evidence.
 	AcceptAssumptions bool `json:"accept_assumptions,omitempty"`
-	// Base is the commit of the project directory when the run began, where there is one:
-	// what changes are told against.
+	// Base is the commit of the project directory when the run began, or "". Changes are computed
+	// against it.
 	Base      string `json:"base,omitempty"`
 	SameError int    `json:"breaker_same_error"` // consecutive; 0: off
 	SameUnmet int    `json:"breaker_same_unmet"`
 	SameFile  int    `json:"breaker_same_file"` // edits of one file in one failed attempt
 }
 
-// DefaultConfig has the numbers of DESIGN.md; the identity fields are the caller's.
+// DefaultConfig returns the default numbers; the caller sets the identity fields.
 func DefaultConfig() Config {
 	return Config{
 		Parallel: 4, Schedule: "waves", MaxRetries: 3,

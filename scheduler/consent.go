@@ -6,28 +6,28 @@ import (
 	"strings"
 )
 
-// This file is the gates at which a person is asked (LEDGER S2-29, S0-63, S4-27). They
-// exist only in a session that a person attends. While a question is open nothing new
-// starts; what runs goes on. How a person is asked is the caller's.
+// This file implements the gates at which a person is asked. They exist only in attended sessions.
+// While a question is open nothing new starts, and running work continues. The caller asks the
+// person.
 
-// The values of Config.Gates.
+// These are the values of Config.Gates.
 const (
 	GateAttempts = "attempts" // after each attempt that was done, and before the end
 	GateWaves    = "waves"    // after each wave
 )
 
-// Interactive is the value of Config.Mode with which each retry is asked for.
+// Interactive is the value of Config.Mode that asks for every retry.
 const Interactive = "interactive"
 
 // Asked opens a gate: a person is asked whether to go on.
 type Asked struct {
 	Gate string `json:"gate"` // "G2", "G3" or "retry"
 	Task string `json:"task,omitempty"`
-	Wave int    `json:"wave,omitempty"` // that is complete
+	Wave int    `json:"wave,omitempty"` // the completed wave
 	Text string `json:"text"`           // the question
 }
 
-// Answered closes it with all that follows from the answer.
+// Answered closes the gate. It records the answer and its consequences.
 type Answered struct {
 	Gate    string   `json:"gate"`
 	Task    string   `json:"task,omitempty"`
@@ -43,21 +43,21 @@ func (Asked) Type() string { return "asked" }
 // Type names the event.
 func (Answered) Type() string { return "answered" }
 
-// Person answers gates. Confirm is called from a worker goroutine, one question at a
-// time; it blocks until there is an answer, or returns an error soon after ctx ends.
+// Person answers gates. Confirm is called from a worker goroutine, one question at a time. It
+// blocks until there is an answer, or returns an error soon after ctx ends.
 type Person interface {
 	Confirm(ctx context.Context, question string) (yes bool, err error)
 }
 
-// consent is what was asked and answered, for the session.
+// consent holds the questions and answers of a session.
 type consent struct {
-	asking *Asked   // the question that is open
-	steps  []string // tasks whose completion is to be shown at G2
-	agreed int      // the wave until which people agreed
+	asking *Asked   // the open question; may be nil
+	steps  []string // tasks whose completion needs an answer at G2
+	agreed int      // the last wave with a positive answer
 	closed bool     // G3 was answered with yes
 }
 
-// consentDue is the question that is due before anything else starts; nil when none is.
+// consentDue returns the question that must be asked before anything else starts, or nil.
 func consentDue(s *State) Body {
 	if !s.Config.Attended || s.running >= s.Config.Parallel {
 		return nil
@@ -74,7 +74,7 @@ func consentDue(s *State) Body {
 	return nil
 }
 
-// unagreed is a task whose retry nobody has agreed to yet.
+// unagreed returns a task whose retry has no agreement yet.
 func (s *State) unagreed() (int, bool) {
 	if s.Config.Mode != Interactive {
 		return 0, false
@@ -88,7 +88,7 @@ func (s *State) unagreed() (int, bool) {
 	return 0, false
 }
 
-// gateWave is the question before a further wave opens.
+// gateWave returns the question before the next wave opens, or nil.
 func gateWave(s *State, next int) Body {
 	if !s.Config.Attended || s.Config.Gates != GateWaves || s.Wave == 0 || next <= s.Wave || s.agreed >= s.Wave {
 		return nil
@@ -96,7 +96,7 @@ func gateWave(s *State, next int) Body {
 	return Asked{Gate: "G2", Wave: s.Wave, Text: fmt.Sprintf("G2: Wave %d of %d complete: %d of %d tasks. Continue?", s.Wave, s.Waves, s.Counts.Completed, len(s.Tasks))}
 }
 
-// gateEnd is the question before the run is called complete.
+// gateEnd returns the question before the run is complete, or nil.
 func gateEnd(s *State) Body {
 	if !s.Config.Attended || s.Config.Gates != GateAttempts || s.closed || s.Stop != nil || s.Counts.Completed != len(s.Tasks) || !s.ExitSignal {
 		return nil
@@ -111,8 +111,8 @@ func (s *State) title(id string) string {
 	return id
 }
 
-// answer is what a person's answer leads to. No answer at all stops the run as well:
-// nobody agreed.
+// answer returns the consequences of an answer. An error also stops the run, because there was no
+// agreement.
 func answer(s *State, q Asked, yes bool, err error) Answered {
 	a := Answered{Gate: q.Gate, Task: q.Task, Wave: q.Wave, Yes: yes && err == nil}
 	switch {
@@ -160,14 +160,14 @@ func (s *State) answered(b Answered) {
 	}
 }
 
-// dismiss takes a task that will not be retried out of the queue of panels.
+// dismiss removes a task that will not be retried from the panels that are due.
 func (s *State) dismiss(i int) {
 	if s.Tasks[i].Status == Advising {
 		s.queue.convened(i)
 	}
 }
 
-// confirm puts an open question to the person.
+// confirm asks the person an open question.
 func (r *running) confirm(q Asked) {
 	ctx, cancel := context.WithCancel(r.kill)
 	r.unask = cancel
@@ -181,7 +181,7 @@ func (r *running) confirm(q Asked) {
 	})
 }
 
-// answerOf is a person's answer on its way to the loop.
+// answerOf carries a person's answer to the loop.
 type answerOf struct {
 	to  Asked
 	yes bool

@@ -11,8 +11,8 @@ import (
 	"wavex/runner"
 )
 
-// somebody answers as the test says and keeps the questions. Without an answer left the
-// person is gone; with asked set, the question is passed on and waits for the end of ctx.
+// somebody answers as scripted and stores the questions. Without further answers it returns an
+// error; with asked set, it sends the question and waits for the end of ctx.
 type somebody struct {
 	answers []string // "y", "n"
 	said    []string
@@ -40,13 +40,13 @@ func TestGates(t *testing.T) {
 	done := runner.Result{Outcome: runner.Done}
 	for name, c := range map[string]struct {
 		gates, mode string
-		away        bool // nobody sits there
+		away        bool // the session is not attended
 		answers     string
 		results     map[string][]runner.Result
-		said        []string // the beginnings of the questions, in order
+		said        []string // prefixes of the questions, in order
 		end         string
 		exit        int
-		started     int // attempts
+		started     int // number of attempts
 	}{
 		"colleague agrees": {gates: GateAttempts, answers: "yyy", end: "complete", started: 3,
 			said: []string{"G2: Step a (do a) complete. Continue?", "G2: Step b (do b) complete. Continue?", "G3: All criteria met, 3 of 3"}},
@@ -85,7 +85,7 @@ func TestGates(t *testing.T) {
 			if len(p.answers) > 0 {
 				t.Errorf("%d answers were not asked for", len(p.answers))
 			}
-			// What happened is on record, and replaying it leads to the same.
+			// The journal has every event, and its replay leads to the same state.
 			again := NewState(b.State.base)
 			if err := again.Replay(b.journal.events); err != nil {
 				t.Fatal(err)
@@ -97,8 +97,8 @@ func TestGates(t *testing.T) {
 	}
 }
 
-// What runs goes on while a question is open, and nothing new starts; a signal takes the
-// question back, and a resume asks again.
+// Running work continues while a question is open, and nothing new starts. A signal cancels the
+// question, and a resume asks again.
 func TestOpenQuestion(t *testing.T) {
 	t.Parallel()
 	cfg := testConfig()

@@ -7,12 +7,12 @@ import (
 	"wavex/runner"
 )
 
-// This file decides when criteria are put to the test, and says what keeps the work from
-// counting as shown. It is pure; the tests themselves are made by others.
+// This file decides when criteria are verified, and whether the evidence suffices for completion.
+// It is pure; verifications run elsewhere.
 
-// between is the verification that is due between two waves (LEDGER S2-03): of the criteria
-// with a check that completed tasks promised, or that were met before, which the work since
-// can have undone. It costs no money, and nothing else runs meanwhile. nil: none is due.
+// between returns the verification that is due between two waves, or nil. It covers the criteria
+// with a check that belong to completed tasks, and those that were met before, because later work
+// may have broken them. It costs no money. Nothing else runs at the same time.
 func between(s *State) Body {
 	if s.Wave == 0 || s.running > 0 || s.looked == s.work {
 		return nil
@@ -33,7 +33,7 @@ func between(s *State) Body {
 	return ev
 }
 
-// verification puts all criteria to the test, and checks of tasks once more.
+// verification verifies all criteria, and repeats checks of tasks.
 func verification(s *State, again []Recheck) Body {
 	if s.vain >= maxSilent {
 		what := "the criteria"
@@ -58,14 +58,14 @@ func verification(s *State, again []Recheck) Body {
 	return ev
 }
 
-// unpaid is the pause before what the run's limits do not allow any more.
+// unpaid returns the stop for a step that the run's limits do not allow.
 func unpaid(what string, err error) Body {
 	st := atLimit(err)
 	st.Reason = "nothing is left for " + what + ": " + st.Reason
 	return Draining{Stop: st}
 }
 
-// prose tells whether any criterion can only be judged.
+// prose reports whether only a judge can decide any of the criteria.
 func prose(s *State) bool {
 	for _, c := range s.Criteria {
 		if c := s.Condition(c.ID); c != nil && c.Check == nil && c.Verification != Assumption {
@@ -75,7 +75,7 @@ func prose(s *State) bool {
 	return false
 }
 
-// unmet are the criteria that were looked at and are not met.
+// unmet returns the criteria that were verified and are not met.
 func unmet(s *State) []Criterion {
 	var out []Criterion
 	for _, c := range s.Criteria {
@@ -86,9 +86,9 @@ func unmet(s *State) []Criterion {
 	return out
 }
 
-// unproven says what keeps the work from counting as shown, and what is taken on trust
-// because somebody said so. Where a plan has criteria of its own they are the evidence;
-// a task without any answers for itself by its checks.
+// unproven returns the missing evidence that prevents completion, and the ids that are accepted
+// without evidence. If the plan has criteria they are the evidence; otherwise a task without
+// criteria is judged by its checks.
 func unproven(s *State) (against, assumed []string) {
 	trust := func(id, why string) {
 		if s.Config.AcceptAssumptions {
@@ -114,7 +114,7 @@ func unproven(s *State) (against, assumed []string) {
 	}
 	added := map[string]bool{}
 	for _, a := range s.Added {
-		added[a.ID] = a.Origin != FromList // whether they mended what they were for is seen by who found it
+		added[a.ID] = a.Origin != FromList // the finder of the problem checks the repairs
 	}
 	for i := range s.Tasks {
 		if id := s.Plan.Tasks[i].ID; !own[id] && !added[id] && s.ShownBy(i) == Assumption {
@@ -124,7 +124,7 @@ func unproven(s *State) (against, assumed []string) {
 	return against, assumed
 }
 
-// tampered tells whether an attempt changed what its own checks rest on.
+// tampered reports whether an attempt changed files that its own checks depend on.
 func tampered(r *runner.Result) bool {
 	return slices.ContainsFunc(r.Tampered, func(t runner.Tamper) bool { return t.Own })
 }
@@ -139,9 +139,8 @@ func nothing(s *State, i int) string {
 	return "it has no check, no criterion, and no declared file that changed"
 }
 
-// ShownBy is the kind of evidence that a completed task has in itself: its command, its
-// checks (unless they passed before any work and nothing was edited), or a declared file
-// that changed.
+// ShownBy returns the kind of evidence of a completed task: its command, its checks (unless they
+// passed before the work and nothing was edited), or a declared file that changed.
 func (s *State) ShownBy(i int) string {
 	p, last := &s.Plan.Tasks[i], s.Tasks[i].Last
 	switch {

@@ -1,24 +1,24 @@
-// Package scheduler is the loop that runs a plan. It decides what may start, starts
-// it within money and concurrency limits, and records every decision.
+// Package scheduler is the loop that runs a plan. It decides which work may start, starts it within
+// money and concurrency limits, and records every decision.
 //
-// One goroutine owns the State. Workers run one attempt or one panel and send one
-// message back; nothing else crosses. A message is handled in three steps:
+// One goroutine owns the State. Each worker runs one attempt or one panel and sends one message
+// back to it. The loop handles a message in three steps:
 //
-//	react   what the message itself decides (an attempt's end, a signal): one event
-//	next    what may follow now (a wave opens, an attempt starts, the run ends),
-//	        asked again after each event until there is nothing more
-//	flush   the events are on disk; only now are they shown and acted on (but for commands
-//	        that a durable record has foretold, see running.foretold)
+//	react   decide on the message (an attempt's end, a signal): one event
+//	next    decide the next steps (a wave opens, an attempt starts, the run ends),
+//	        again after each event until there is no further decision
+//	flush   make the events durable, then show them and act on them (commands that a durable
+//	        record has announced start earlier, see running.foretold)
 //
-// react and next are pure: they read a State and a time and return an event. apply
-// is the only code that changes a State, live or replayed, so a fresh run is a
-// replay of nothing and a resume is no mode of its own: the journal is replayed, a
-// Resumed event is added, and the same loop goes on.
+// react and next are pure: they read a State and a time and return an event. Only apply changes a
+// State, live or in a replay. A fresh run therefore replays nothing, and a resume is no special
+// mode: wavex replays the journal, adds a Resumed event, and runs the same loop.
 //
-// Events carry the state they lead to (the task's status, its stuckCount, who is
-// blocked, when it may start again). Replaying them needs none of the rules in
-// follow.go, so the rules may change between versions without changing the past.
+// Events carry the next state (the task's status, its stuckCount, the blocked tasks, the time of
+// its next start). A replay needs none of the rules in follow.go, so the rules may change between
+// versions without changing the past.
 //
-// Completed tasks are recognised by their content key: after an edit of the plan
+// Completed tasks are recognised by their content key: after an edit of the plan, only the changed
+// tasks and their dependents run again.
 // only the changed tasks and their dependents run again.
 package scheduler

@@ -1,18 +1,18 @@
 package scheduler
 
-// This file compares a run before and after an edit of its plan. It knows no files, and
-// changes nothing: what an edit does follows from the keys of the tasks.
+// This file compares a run before and after an edit of its plan. It reads no files and changes
+// nothing: the keys of the tasks determine the effect of an edit.
 
-// Edit is what became of a plan since a run last had it, by ids in the plan's order.
+// Edit lists the changes to a plan since the last session, by ids in the plan's order.
 type Edit struct {
-	Again   []string `json:"again,omitempty"`   // had been completed; they, or what they build on, changed
-	Changed []string `json:"changed,omitempty"` // the same of tasks that were not completed
+	Again   []string `json:"again,omitempty"`   // completed tasks that changed, or whose blockers changed
+	Changed []string `json:"changed,omitempty"` // the same for tasks that were not completed
 	Added   []string `json:"added,omitempty"`
 	Dropped []string `json:"dropped,omitempty"`
 }
 
-// Edited tells what a plan's edit does to a run: before is the run with the plan that it
-// had, now the same with the plan as it is. nil means that they are the same plan.
+// Edited returns the effect of an edit of the plan on a run: before is the run with the previous
+// plan, now the same run with the current one. It returns nil if the plans are equal.
 func Edited(before, now *State) *Edit {
 	e := &Edit{}
 	for i := range now.Tasks {

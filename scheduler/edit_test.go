@@ -7,7 +7,7 @@ import (
 	"wavex/internal/plan"
 )
 
-// What an edit does is told of the tasks that it does it to, and of no other.
+// Edited lists exactly the tasks that an edit affects.
 func TestEdited(t *testing.T) {
 	t.Parallel()
 	const before = `{"tasks":[{"id":"a","command":"true"},{"id":"b","command":"true","blockedBy":"a"},{"id":"c","command":"true","blockedBy":"b"}]}`
@@ -40,7 +40,7 @@ func TestEdited(t *testing.T) {
 	}
 }
 
-// ran is the state of a plan that a run has begun with.
+// ran returns the state of a plan after a run has begun.
 func ran(t *testing.T, text string) *State {
 	t.Helper()
 	p, ds := plan.Parse("plan.json", []byte(text), plan.Options{})

@@ -10,22 +10,22 @@ import (
 	"wavex/runner"
 )
 
-// Event is one decision: a record of the journal and a line of the NDJSON output.
-// It carries the next state, so that replaying it needs no rule that may change.
+// Event is one decision: a record of the journal and a line of the NDJSON output. It carries the
+// next state, so that a replay does not depend on rules that may change.
 type Event struct {
 	Seq  int64     // position in the journal, from 1
 	Time time.Time // UTC
 	Body Body
 }
 
-// Body is what an event says. The set is closed: the types below.
+// Body is the content of an event. The set of types is closed.
 type Body interface {
-	// Type is the event's name in the journal and in the NDJSON output.
+	// Type returns the event's name in the journal and in the NDJSON output.
 	Type() string
 }
 
-// RunStarted opens a run. Config is frozen here: a resume uses it unless a flag
-// of the resume says otherwise.
+// RunStarted opens a run. It freezes Config; a resume uses the same Config except for the flags
+// that it is given.
 type RunStarted struct {
 	Config Config `json:"config"`
 	Plan   string `json:"plan"`   // path as given
@@ -35,12 +35,11 @@ type RunStarted struct {
 	Waves  int    `json:"waves"`
 	Wavex  string `json:"wavex"`           // version of wavex
 	Owner  string `json:"owner,omitempty"` // Claude Code session whose command started wavex; "": none
-	// From is the request that the plan comes from; nil when it was written by hand.
+	// From describes the request that the plan comes from; nil if a person wrote the plan.
 	From *Origin `json:"from,omitempty"`
 }
 
-// Resumed opens a further session of the same run, maybe under other limits and
-// with an edited plan.
+// Resumed opens a further session of the same run, possibly with other limits and an edited plan.
 type Resumed struct {
 	Config Config `json:"config"`
 	Plan   string `json:"plan"`
@@ -48,30 +47,28 @@ type Resumed struct {
 	Tasks  int    `json:"tasks"`
 	Waves  int    `json:"waves"`
 	Owner  string `json:"owner,omitempty"` // as in RunStarted; the last one owns the run
-	// Nonce is random. It goes into the ids of the CLI sessions opened from here on: another wavex
-	// that resumed the same records, for example of a restored backup, must not have opened them.
+	// Nonce is random and part of the ids of later CLI sessions, which must differ from those that
+	// another wavex opens for the same records, for example from a restored backup.
 	Nonce string `json:"nonce,omitempty"`
-	// Edit is what became of the plan since the last session; nil: nothing, or nobody knows.
+	// Edit holds the changes to the plan since the last session; nil: none, or unknown.
 	Edit *Edit `json:"edit,omitempty"`
 }
 
-// WaveStarted says that a wave's tasks may start. Vain repetitions after a resume
-// are harmless.
+// WaveStarted says that a wave's tasks may start. A resume may emit it again; that is harmless.
 type WaveStarted struct {
 	Wave  int      `json:"wave"` // from 1
 	Of    int      `json:"of"`
 	Tasks []string `json:"tasks"` // not yet completed
 }
 
-// AttemptStarted reserves the money and the iteration, and is written before the
-// process exists.
+// AttemptStarted reserves money and an iteration. It is written before the process exists.
 type AttemptStarted struct {
 	Task      string     `json:"task"`
 	Key       string     `json:"key"` // content key of the task (plan.Key)
 	Wave      int        `json:"wave"`
 	Attempt   int        `json:"attempt"`   // from 1, counting every start
-	Try       int        `json:"try"`       // from 1, counting first try and retries only
-	Iteration int        `json:"iteration"` // of the run, from 1; one that is given back is counted again
+	Try       int        `json:"try"`       // from 1, counting the first try and retries only
+	Iteration int        `json:"iteration"` // of the run, from 1; an iteration that was not charged is counted again
 	Why       string     `json:"why"`       // "first", "retry", "continue" (more money), "again" (not the task's fault)
 	Slot      int        `json:"slot"`
 	Session   string     `json:"session"`
@@ -80,7 +77,7 @@ type AttemptStarted struct {
 	Advised   bool       `json:"advised,omitempty"` // counsel's advice is in the prompt
 }
 
-// AttemptEnded is one decision: how the attempt ended and all that follows from it.
+// AttemptEnded is one decision: the result of an attempt and all its consequences.
 type AttemptEnded struct {
 	Task    string        `json:"task"`
 	Key     string        `json:"key"`
@@ -88,14 +85,14 @@ type AttemptEnded struct {
 	Result  runner.Result `json:"result"`
 	Charged bool          `json:"charged"` // counts as an iteration
 
-	Status    Status    `json:"status"` // of the task from now on
-	Stuck     int       `json:"stuck"`  // the task's stuckCount from now on
+	Status    Status    `json:"status"` // the task's status after the event
+	Stuck     int       `json:"stuck"`  // the task's stuckCount after the event
 	NotBefore time.Time `json:"not_before,omitzero"`
 	Continue  bool      `json:"continue,omitempty"` // the next attempt continues the session
 	Blocked   []string  `json:"blocked,omitempty"`  // tasks that can no longer start
-	Hold      time.Time `json:"hold,omitzero"`      // nothing starts before (usage limit, throttling)
-	Stop      *Stop     `json:"stop,omitempty"`     // start nothing more
-	Note      string    `json:"note,omitempty"`     // why this follows, for people
+	Hold      time.Time `json:"hold,omitzero"`      // nothing starts before this time (usage limit, throttling)
+	Stop      *Stop     `json:"stop,omitempty"`     // no work starts any more
+	Note      string    `json:"note,omitempty"`     // explanation for the user
 }
 
 // CounselStarted convenes a panel for a stuck task.
@@ -108,7 +105,7 @@ type CounselStarted struct {
 	Thorough bool       `json:"thorough,omitempty"`
 }
 
-// CounselEnded brings the panel's verdict; the task is pending again.
+// CounselEnded records the panel's verdict. The task is pending again.
 type CounselEnded struct {
 	Task    string          `json:"task"`
 	Panel   int             `json:"panel"`
@@ -121,12 +118,12 @@ type CounselSkipped struct {
 	Reason string `json:"reason"` // "holdout", "no money", ...
 }
 
-// Draining says that nothing more starts; what runs may finish.
+// Draining says that no work starts any more. Running work may finish.
 type Draining struct {
 	Stop Stop `json:"stop"`
 }
 
-// Notice is worth showing and changes nothing.
+// Notice is a message for the user. It changes no state.
 type Notice struct {
 	Level string `json:"level"` // "info", "warning"
 	Task  string `json:"task,omitempty"`
@@ -144,7 +141,7 @@ type RunEnded struct {
 	Cost       budget.USD `json:"cost"`     // micro-dollars
 	CostUSD    float64    `json:"cost_usd"` // the same in dollars
 	Iterations int        `json:"iterations"`
-	Notional   bool       `json:"notional,omitempty"` // a subscription: nobody is billed the cost
+	Notional   bool       `json:"notional,omitempty"` // a subscription: the cost is not billed
 }
 
 // Counts counts tasks by status.
@@ -160,10 +157,10 @@ type Stop struct {
 	Status   string    `json:"status"` // as in RunEnded
 	ExitCode int       `json:"exit_code"`
 	Reason   string    `json:"reason"`
-	Breaker  string    `json:"breaker,omitempty"` // its name when one tripped
+	Breaker  string    `json:"breaker,omitempty"` // name of the breaker, if one tripped
 	Limit    string    `json:"limit,omitempty"`   // money, iterations, tokens, wall-clock
 	ResumeAt time.Time `json:"resume_at,omitzero"`
-	Advice   string    `json:"advice,omitempty"` // what a person can do
+	Advice   string    `json:"advice,omitempty"` // advice for the user
 }
 
 func (RunStarted) Type() string     { return "run_started" }
@@ -178,7 +175,7 @@ func (Draining) Type() string       { return "draining" }
 func (Notice) Type() string         { return "notice" }
 func (RunEnded) Type() string       { return "run_ended" }
 
-// envelope is an event on disk and on stdout.
+// envelope is the form of an event on disk and on stdout.
 type envelope struct {
 	V    int             `json:"v"`
 	Seq  int64           `json:"seq"`
@@ -193,8 +190,8 @@ const EventVersion = 1
 // MarshalJSON writes {"v","seq","time","type","data"}.
 func (e Event) MarshalJSON() ([]byte, error) { return e.Encode() }
 
-// Encode is what json.Marshal makes of the event, in one pass: with MarshalJSON the
-// encoder reads the whole text once more.
+// Encode returns the same bytes as json.Marshal, in one pass: with MarshalJSON the encoder would
+// validate the whole text a second time.
 func (e Event) Encode() ([]byte, error) {
 	return json.Marshal(struct {
 		V    int       `json:"v"`
@@ -205,8 +202,8 @@ func (e Event) Encode() ([]byte, error) {
 	}{EventVersion, e.Seq, e.Time, e.Body.Type(), e.Body})
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote. An unknown type or a newer version is
-// an error: a journal that cannot be replayed whole must not be continued.
+// UnmarshalJSON reads the output of MarshalJSON. An unknown type or a newer version is an error: a
+// journal that cannot be replayed whole must not be continued.
 func (e *Event) UnmarshalJSON(b []byte) error {
 	var v envelope
 	if err := json.Unmarshal(b, &v); err != nil {

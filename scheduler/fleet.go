@@ -2,20 +2,21 @@ package scheduler
 
 import "wavex/runner"
 
-// Fleet is how many attempts may run side by side just now. It begins with a slow
-// start, so that a wide wave does not burst upon the API; each success then allows one
-// more. The first refusal ends that: from there it halves at each refusal and grows
-// by one for each round of successes. After a usage limit a single probe goes first.
-// It knows nothing of money and of tasks.
+// Fleet adapts the number of concurrent attempts to the API. It begins with a slow start, so that a
+// wide wave does not send a burst to the API; each success then adds one. each success then adds
+// one. The first refusal ends the slow start. From then on, each throttling halves the limit and
+// each round of successes adds one. From then on, each throttling halves the limit and each round
+// of successes adds one. After a usage limit one attempt starts alone. Fleet does not handle money
+// or tasks.
 type Fleet struct {
-	Limit  int // attempts and panels side by side, 1 to Max
+	Limit  int // limit of concurrent attempts and panels, 1 to Max
 	Max    int
 	steady bool // the slow start is over
 	calm   int  // successes since the last change
 }
 
-// firstFleet is how many may start in one instant. Ten at once are where users of
-// other tools saw bursts refused.
+// firstFleet is the number of attempts that may start at once. Users of other tools report that
+// bursts of ten are refused.
 const firstFleet = 8
 
 func newFleet(limit int) Fleet {
@@ -23,7 +24,7 @@ func newFleet(limit int) Fleet {
 	return Fleet{Limit: min(limit, firstFleet), Max: limit}
 }
 
-// after is the fleet once an attempt has ended.
+// after returns the fleet after an attempt has ended.
 func (f Fleet) after(o runner.Outcome) Fleet {
 	switch o {
 	case runner.Throttled:

@@ -10,8 +10,8 @@ import (
 	"wavex/runner"
 )
 
-// follow is the table of DESIGN.md: what an attempt's end leads to. It is pure;
-// luck, between 0 and 1, spreads the waits.
+// follow returns the consequences of an attempt's end. It is pure. luck in [0,1) is the jitter that
+// randomises waits.
 func follow(s *State, i int, r runner.Result, now time.Time, luck float64) AttemptEnded {
 	t := &s.Tasks[i]
 	id := s.Plan.Tasks[i].ID
@@ -62,7 +62,7 @@ func follow(s *State, i int, r runner.Result, now time.Time, luck float64) Attem
 	return e
 }
 
-// failedFast stops the run at the first task that has failed, where that was asked for.
+// failedFast stops the run at the first failed task, if --fail-fast is set.
 func failedFast(s *State, e *AttemptEnded) {
 	if e.Status == Failed && s.Config.FailFast && e.Stop == nil {
 		e.Stop = &Stop{Status: "failed", ExitCode: 1, Reason: fmt.Sprintf("task %s failed and --fail-fast was given", e.Task)}
@@ -83,7 +83,7 @@ func followStuck(s *State, i int, r runner.Result, e *AttemptEnded) {
 	e.Stop = tripped(s, i, r)
 }
 
-// fail settles a task for good and blocks its cone, nothing else.
+// fail settles a task for good and blocks the tasks that depend on it, and no others.
 func (s *State) fail(i int, e *AttemptEnded, note string) {
 	e.Status, e.Note, e.Continue = Failed, note, false
 	for _, j := range s.Plan.Graph.Cone(i) {
@@ -93,9 +93,9 @@ func (s *State) fail(i int, e *AttemptEnded, note string) {
 	}
 }
 
-// continues tells whether a retry goes on in the session of the failed attempt. Its
-// context and cache are worth keeping, unless the context itself went astray: the
-// same error twice, or a process that fell silent.
+// continues reports whether a retry continues the session of the failed attempt. It does so to keep
+// context and cache, unless the context itself seems to be the problem: the same error twice, or a
+// stalled process.
 func continues(mode string, t *Task, r runner.Result) bool {
 	if r.Session == "" {
 		return false
@@ -112,8 +112,8 @@ func continues(mode string, t *Task, r runner.Result) bool {
 	return !t.failedSo(r)
 }
 
-// Waits of a throttled attempt: full jitter between none and the bound, never below
-// what the API asks for.
+// throttleWait bounds the wait after throttling: full jitter from zero to the bound, but at least
+// the wait that the API asks for.
 const throttleWait = 30 * time.Second
 
 func followThrottled(t *Task, r runner.Result, now time.Time, luck float64, e *AttemptEnded) {
@@ -128,19 +128,19 @@ func followThrottled(t *Task, r runner.Result, now time.Time, luck float64, e *A
 	e.Note = fmt.Sprintf("not the task's fault; again in %s", wait.Round(time.Second))
 }
 
-// resetJitter spreads the fleet's return after a usage limit, and keeps it after
-// the reset even where clocks differ a little.
+// resetJitter bounds the random delay after the reset of a usage limit. It spreads the starts, and
+// keeps them after the reset if clocks differ a little.
 const resetJitter = 30 * time.Second
 
-// resetPast is how long ago a reset may be to be believed: the attempt that was told of
-// it took a while to end. An older one says nothing of the limit that is met now.
+// resetPast bounds the age of a reported reset time that is believed: the attempt takes a while to
+// end after the report. An older time does not belong to the current limit.
 const resetPast = time.Minute
 
 func followLimited(s *State, r runner.Result, now time.Time, luck float64, e *AttemptEnded) {
 	at := r.ResetsAt
 	switch {
 	case now.Sub(at) > resetPast:
-		at = now.Add(5 * time.Minute) // no time was given: ask again, not at once
+		at = now.Add(5 * time.Minute) // no time was given: retry later, not at once
 	case at.Before(now):
 		at = now
 	}
@@ -154,7 +154,7 @@ func followLimited(s *State, r runner.Result, now time.Time, luck float64, e *At
 		Advice: "resume after the reset, or run with --wait-for-reset"}
 }
 
-// tripped is the breaker that a stuck attempt opens, or nil.
+// tripped returns the stop of the breaker that a stuck attempt trips, or nil.
 func tripped(s *State, i int, r runner.Result) *Stop {
 	t, c, id := &s.Tasks[i], s.Config, s.Plan.Tasks[i].ID
 	stop := func(name, reason, advice string) *Stop {
@@ -187,7 +187,7 @@ func tripped(s *State, i int, r runner.Result) *Stop {
 	return nil
 }
 
-// failing names the checks that a stuck attempt left unmet, sorted.
+// failing returns the checks that failed in a stuck attempt, sorted.
 func failing(task string, r runner.Result) []string {
 	var out []string
 	for _, c := range r.Checks {
@@ -204,7 +204,7 @@ func failing(task string, r runner.Result) []string {
 
 func equal(a, b []string) bool { return len(a) > 0 && slices.Equal(a, b) }
 
-// allow says which rules would have allowed what was denied.
+// allow names the rules that would have allowed the denied tool calls.
 func allow(denials []runner.Denial) string {
 	var rules []string
 	for _, d := range denials {
@@ -218,7 +218,8 @@ func allow(denials []runner.Denial) string {
 	return fmt.Sprintf("add to the plan's allowedTools: %q, then resume", rules)
 }
 
-// retrySession is the session of a task's retries: as the plan says, unless a flag does.
+// retrySession returns the session mode of a task's retries: from the plan, unless a flag overrides
+// it.
 func (s *State) retrySession(i int) string {
 	if own := s.Plan.Settings(i).RetrySession; own != "" && !s.Config.ForceSession {
 		return own
@@ -226,7 +227,7 @@ func (s *State) retrySession(i int) string {
 	return s.Config.RetrySession
 }
 
-// Retries is how many retries a task has after its first try.
+// Retries returns the number of retries that a task has after its first try.
 func (s *State) Retries(i int) int {
 	if n := s.Plan.Settings(i).MaxRetries; n != nil && !s.Config.ForceRetries {
 		return *n

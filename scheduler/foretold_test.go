@@ -12,14 +12,14 @@ import (
 	"wavex/runner"
 )
 
-// How far the record of a start had come when the attempt began.
+// These constants say how durable the record of a start was when the attempt began.
 const (
-	appended = "appended" // a kill of wavex would lose it
-	written  = "written"  // a failure of the machine would
+	appended = "appended" // a kill of wavex would lose the record
+	written  = "written"  // a failure of the machine would lose it
 	durable  = "durable"
 )
 
-// seen is how far the record of an attempt's start has come.
+// seen returns how durable the record of an attempt's start is.
 func (m *memory) seen(task string, attempt int) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -36,8 +36,8 @@ func (m *memory) seen(task string, attempt int) string {
 	return appended
 }
 
-// looking is a Runner that keeps how far records had come, by task and attempt; each attempt
-// takes a millisecond, and the first one of t3 is wrong.
+// looking is a Runner that stores how durable the start records were, by task and attempt. Each
+// attempt takes a millisecond, and the first attempt at t3 is wrong.
 type looking struct {
 	journal *memory
 	mu      sync.Mutex
@@ -48,16 +48,16 @@ func (l *looking) Attempt(_ context.Context, req runner.Request) runner.Result {
 	l.mu.Lock()
 	l.saw[fmt.Sprintf("%s/%d", req.Task, req.Attempt)] = l.journal.seen(req.Task, req.Attempt)
 	l.mu.Unlock()
-	time.Sleep(time.Millisecond) // of the bubble
+	time.Sleep(time.Millisecond) // virtual time of the synctest bubble
 	if req.Task == "t3" && req.Attempt == 1 {
 		return runner.Result{Outcome: runner.Wrong, Reason: "no", Signature: "no"}
 	}
 	return runner.Result{Outcome: runner.Done, Session: req.Session}
 }
 
-// A command that the durable record of its wave names begins when the record of its start is
-// written. Whatever costs money, cannot be undone, is tried again, works in a tree of its own or
-// begins together with its wave has a durable one.
+// A command that the durable record of its wave names starts when its start record is written. Work
+// that costs money, cannot be undone, is a retry, has its own tree or starts together with its wave
+// needs a durable start record.
 func TestStartedWhenOnRecord(t *testing.T) {
 	t.Parallel()
 	text := planText(`{"id":"t1","command":"true"}`, `{"id":"t2","command":"true"}`, `{"id":"t3","command":"true"}`,
@@ -99,7 +99,7 @@ func TestStartedWhenOnRecord(t *testing.T) {
 	}
 }
 
-// A session that goes on names its waves again: nothing of them begins before that is durable.
+// A resumed session records its waves again: no command starts before that record is durable.
 func TestNothingIsForetoldAfterAResume(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -123,7 +123,7 @@ func TestNothingIsForetoldAfterAResume(t *testing.T) {
 	})
 }
 
-// What was only written is durable after the lag, also when nothing else happens.
+// Written events become durable after the lag, also if nothing else happens.
 func TestLagEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -147,7 +147,7 @@ func TestLagEnds(t *testing.T) {
 			after time.Duration
 			want  string
 		}{{5 * time.Millisecond, written}, {10 * time.Millisecond, durable}} {
-			time.Sleep(c.after) // of the bubble
+			time.Sleep(c.after) // virtual time of the synctest bubble
 			synctest.Wait()
 			if got := b.journal.seen("t3", 1); got != c.want {
 				t.Errorf("the record is %s, want %s", got, c.want)
@@ -162,11 +162,12 @@ func TestLagEnds(t *testing.T) {
 	})
 }
 
-// slow is a journal whose disk takes its time: what is begun before it is durable is seen.
+// slow is a journal with a slow disk, so that a test sees work that starts before its record is
+// durable.
 type slow struct{ *memory }
 
 func (s slow) Sync() error {
-	time.Sleep(time.Millisecond) // of the bubble
+	time.Sleep(time.Millisecond) // virtual time of the synctest bubble
 	return s.memory.Sync()
 }
 

@@ -6,15 +6,14 @@ import (
 	"time"
 )
 
-// This file decides what stands between the last task and the word "complete", in the
-// order of LEDGER C25: the tasks are completed, the criteria are met and none of them
-// rests on assumption, the thorough review has passed, the gate passes. With the criteria,
-// tasks' own checks are made again where later work may have broken them; what fails is
-// told, and keeps nobody from the end (a test that had to fail first may pass now). It is pure.
-// criteria.go and review.go have the steps, mend.go the tasks that put right what is found.
+// This file decides the steps between the last task and completion: all tasks are completed, all
+// criteria are met with evidence, the thorough review has passed, and the gate passes. Together
+// with the criteria, tasks' own checks are repeated if later work may have broken them. A failed
+// repeat is reported and does not prevent completion (a test that had to fail first may pass now).
+// It is pure. criteria.go and review.go implement the steps, mend.go makes the tasks that repair
+// the findings.
 
-// conclude is what follows when every task is completed: the next step towards the end,
-// or nil to wait.
+// conclude returns the next step after every task is completed, or nil to wait.
 func conclude(s *State, now time.Time) Body {
 	if s.Gate != nil {
 		if s.lighting {
@@ -34,7 +33,7 @@ func conclude(s *State, now time.Time) Body {
 		}
 	}
 	against, assumed := unproven(s)
-	if len(against) > 0 { // a review would not change that, and costs
+	if len(against) > 0 { // a review costs money and would not change that
 		return s.gate(against, assumed)
 	}
 	if body, wait := review(s); body != nil || wait {
@@ -51,7 +50,7 @@ func conclude(s *State, now time.Time) Body {
 	return s.gate(unreviewed(s), assumed)
 }
 
-// unreviewed says why the review keeps the run from completing.
+// unreviewed returns the reasons why the review prevents completion.
 func unreviewed(s *State) []string {
 	if last := s.Thorough(); reviews(s) && (last == nil || !last.Passed || s.reviewed != s.work) {
 		why := "it did not take place"
@@ -63,7 +62,7 @@ func unreviewed(s *State) []string {
 	return nil
 }
 
-// gate is the last word: against lists what speaks against completion.
+// gate returns the last decision; against lists the reasons against completion.
 func (s *State) gate(against, assumed []string) Body {
 	g := GateEnded{Passed: len(against) == 0, Reasons: against, Assumed: assumed, Review: "off"}
 	g.ExitSignal = g.Passed

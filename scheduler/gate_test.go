@@ -46,7 +46,7 @@ func TestALightReviewNeverDelaysTheNextWave(t *testing.T) {
 	}
 }
 
-// result is done as an agent's own task is; vacuous is one whose checks proved nothing.
+// vacuous returns a Result like that of an agent's task whose checks passed before the attempt.
 func vacuous(touched ...string) runner.Result {
 	r := outcome(runner.Done)
 	r.Vacuous, r.Touched = true, touched

@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// mustPlan parses a plan of the tests' own.
+// mustPlan parses a plan of a test.
 func mustPlan(t testing.TB, text string) *plan.Plan {
 	t.Helper()
 	p, diags := plan.Parse("plan.json", []byte(text), plan.Options{})
@@ -28,7 +28,7 @@ func mustPlan(t testing.TB, text string) *plan.Plan {
 	return p
 }
 
-// task is a line of a plan text.
+// task returns a task in JSON.
 func task(id string, blockedBy ...string) string {
 	b, _ := json.Marshal(append([]string{}, blockedBy...))
 	return fmt.Sprintf(`{"id":%q,"subject":"do %s","verify":["true"],"blockedBy":%s}`, id, id, b)
@@ -45,18 +45,18 @@ func planText(tasks ...string) string {
 	return out + "]}"
 }
 
-// memory is a journal that keeps everything and can fail.
+// memory is a journal that keeps all events and can fail.
 type memory struct {
-	mu      sync.Mutex // guards events and pending, which runners ask for in some tests
+	mu      sync.Mutex // guards events and pending, which runners read in some tests
 	events  []Event
-	written int // of pending: those that a kill would not lose
+	written int // number of pending events that survive a kill
 	pending []Event
 	fail    error
 	failAt  int64
 }
 
 func (m *memory) Append(e Event) error {
-	// Through JSON, as on disk: what does not survive the journal must not survive here.
+	// Encode and decode as on disk, so that fields that are not in the journal are lost here too.
 	b, err := json.Marshal(e)
 	if err != nil {
 		return err
@@ -89,13 +89,13 @@ func (m *memory) Sync() error {
 	return nil
 }
 
-// script is a Runner whose results are set by task; the last one repeats. A gate
-// holds an attempt until the test opens it.
+// script is a Runner with scripted results by task; the last one repeats. A gate holds an attempt
+// until the test opens it.
 type script struct {
 	mu      sync.Mutex
 	results map[string][]runner.Result
 	gates   map[string]chan struct{}
-	started chan string // when set, told of every start
+	started chan string // receives every start; may be nil
 	calls   []runner.Request
 	running int
 	most    int
@@ -139,7 +139,7 @@ func (s *script) order() []string {
 	return out
 }
 
-// advice is a panel that always has the same to say.
+// advice is a panel that always gives the same advice.
 type advice struct {
 	mu    sync.Mutex
 	cases []counsel.Case
@@ -153,7 +153,7 @@ func (a *advice) Diagnose(_ context.Context, c counsel.Case) counsel.Verdict {
 	return a.v
 }
 
-// bundle is a loop with all its fakes.
+// bundle holds a loop with all its fakes.
 type bundle struct {
 	*Loop
 	journal *memory
@@ -166,7 +166,7 @@ func testConfig() Config {
 	c := DefaultConfig()
 	c.Run, c.Agent = "run-1", "fake"
 	c.Limits = budget.Limits{USD: 25 * budget.Dollar, Iterations: 100}
-	c.SameError = 0 // the tests that are about breakers turn them on
+	c.SameError = 0 // tests of breakers enable it
 	c.SameUnmet = 0
 	return c
 }
@@ -198,7 +198,7 @@ func (b *bundle) run(t testing.TB) RunEnded {
 	return end
 }
 
-// of collects the bodies of one type from the journal.
+// of returns the bodies of one type from the journal.
 func of[T Body](m *memory) []T {
 	var out []T
 	for _, e := range m.events {

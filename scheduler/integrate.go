@@ -7,30 +7,29 @@ import (
 	"wavex/runner"
 )
 
-// This file is what isolation adds to the loop: tasks that are done in a tree of
-// their own are only verified; they are completed when their work stands together
-// with that of the others. It knows nothing of git.
+// This file implements isolation in the loop. A task that is done in its own tree is only verified;
+// it is completed when its work passes together with that of the others. It does not use git.
 
-// IntegrationStarted brings the work of verified tasks together.
+// IntegrationStarted begins to combine the work of verified tasks.
 type IntegrationStarted struct {
 	Wave  int      `json:"wave"`
 	Tasks []string `json:"tasks"` // verified, in plan order
 }
 
-// IntegrationEnded is one decision: what stands together now, and what goes back.
-// An integration that was cut off is simply begun again.
+// IntegrationEnded is one decision: the tasks whose work is integrated, and those that are
+// reopened. An interrupted integration is repeated.
 type IntegrationEnded struct {
 	Wave      int      `json:"wave"`
 	Commit    string   `json:"commit,omitempty"` // of the integrated tree
 	Completed []string `json:"completed"`
-	// Commits are those of the completed on the delivered branch, by task.
+	// Commits are the commits of the completed tasks on the delivered branch, by task.
 	Commits  map[string]string `json:"commits,omitempty"`
 	Reopened []Reopened        `json:"reopened,omitempty"`
 	Note     string            `json:"note,omitempty"`
 	Stop     *Stop             `json:"stop,omitempty"`
 }
 
-// Reopened is a task whose work did not stand together with the rest.
+// Reopened is a task whose work failed together with the rest.
 type Reopened struct {
 	Task    string        `json:"task"`
 	Kind    string        `json:"kind"` // "conflict", "red", "deletes"
@@ -40,19 +39,19 @@ type Reopened struct {
 	Blocked []string      `json:"blocked,omitempty"`
 }
 
-// DeliveryStarted hands the integrated tree over, as the last thing before the end.
+// DeliveryStarted begins the delivery of the integrated tree, the last step before the end.
 type DeliveryStarted struct {
 	Complete bool `json:"complete"`
 }
 
-// DeliveryEnded says where the work is now.
+// DeliveryEnded says where the delivered work is.
 type DeliveryEnded struct {
 	How     string `json:"how"` // "ff", "branch", "pr", "patch", "none"
 	Ref     string `json:"ref,omitempty"`
 	Commit  string `json:"commit,omitempty"`
-	Command string `json:"command,omitempty"` // what a person runs to take the work over; "" when nothing is left to do
+	Command string `json:"command,omitempty"` // the command with which the user takes over the work; "" if there is nothing left to do
 	Why     string `json:"why,omitempty"`
-	// Failed says that the work is not where it was asked to be: the run is not over.
+	// Failed means that the work is not at the requested place: the run is not over.
 	Failed bool `json:"failed,omitempty"`
 }
 
@@ -68,7 +67,7 @@ func (DeliveryStarted) Type() string { return "delivery_started" }
 // Type names the event.
 func (DeliveryEnded) Type() string { return "delivery_ended" }
 
-// Integrated is what an integration came to.
+// Integrated is the result of an integration.
 type Integrated struct {
 	Commit    string
 	Completed []string
@@ -77,21 +76,21 @@ type Integrated struct {
 	Note      string
 }
 
-// Culprit is a task whose work spoils the whole.
+// Culprit is a task whose work makes the integration fail.
 type Culprit struct{ Task, Kind, Reason, Detail string }
 
-// Integrator brings the work of isolated tasks together. Both methods are called
-// from a worker goroutine, never at the same time, and may be called again for the
-// same work after a crash. An error is what a person must put right.
+// Integrator combines the work of isolated tasks. Both methods are called from a worker goroutine,
+// never at the same time, and may be called again for the same work after a crash. An error is a
+// problem that the user must solve.
 type Integrator interface {
 	Integrate(ctx context.Context, wave int, tasks []string) (Integrated, error)
 	Deliver(ctx context.Context, complete bool) (DeliveryEnded, error)
 }
 
-// Isolated is the value of Config.Isolation with which tasks work in trees of their own.
+// Isolated is the value of Config.Isolation that gives each task its own tree.
 const Isolated = "worktree"
 
-// together is the integration that is due, or nil.
+// together returns the integration that is due, or nil.
 func together(s *State) Body {
 	if s.queue.verified == 0 {
 		return nil
@@ -105,7 +104,7 @@ func together(s *State) Body {
 	return ev
 }
 
-// finish is the end, preceded by the delivery where there is something to deliver.
+// finish returns the end, or the delivery that must precede it.
 func finish(s *State) Body {
 	if q := gateEnd(s); q != nil {
 		return q
@@ -118,7 +117,7 @@ func finish(s *State) Body {
 	return end(s)
 }
 
-// afterIntegration is what an integration leads to: a culprit is wrong, and it alone.
+// afterIntegration returns the consequences of an integration. Only the culprits are reopened.
 func afterIntegration(s *State, wave int, r Integrated, err error) IntegrationEnded {
 	e := IntegrationEnded{Wave: wave, Commit: r.Commit, Completed: r.Completed, Commits: r.Commits, Note: r.Note}
 	if err != nil {
@@ -163,13 +162,16 @@ func (s *State) integrationEnded(b IntegrationEnded) {
 		}
 		t := &s.Tasks[i]
 		t.remember(r.Result, false)
-		t.Stuck, t.Continue, t.Next, t.Commit = r.Stuck, false, "retry", ""
+		t.Stuck = r.Stuck
+		t.Continue = false
+		t.Next = "retry"
+		t.Commit = ""
 		s.move(i, r.Status)
 		s.block(r.Task, r.Blocked)
 	}
 }
 
-// block settles the cone of a failed task.
+// block blocks the tasks that depend on a failed task.
 func (s *State) block(root string, ids []string) {
 	for _, id := range ids {
 		if j, ok := s.Index(id); ok && !s.Tasks[j].Status.Settled() {

@@ -9,13 +9,13 @@ import (
 	"wavex/runner"
 )
 
-// trees is an Integrator that blames whom it is told to, once each.
+// trees is an Integrator that blames the given tasks, once each.
 type trees struct {
-	blame     map[string]int // how often
+	blame     map[string]int // number of times, by task
 	calls     [][]string
 	delivered []bool
 	err       error
-	lost      error // of the first delivery
+	lost      error // error of the first delivery
 }
 
 func (f *trees) Integrate(_ context.Context, _ int, tasks []string) (Integrated, error) {
@@ -132,7 +132,7 @@ func TestVerifiedIsNotCompleted(t *testing.T) {
 	}
 }
 
-// Work that is not where it was asked to be is no complete run; a resume delivers it.
+// A run whose delivery failed is not complete; a resume delivers it.
 func TestWhatIsNotDeliveredIsNotOver(t *testing.T) {
 	t.Parallel()
 	f := &trees{lost: errors.New("no remote")}
@@ -154,8 +154,7 @@ func TestWhatIsNotDeliveredIsNotOver(t *testing.T) {
 	}
 }
 
-// A task that fails because its work does not stand with the rest has failed like any
-// other: --fail-fast stops for it.
+// --fail-fast also stops for a task that fails because its work does not pass with the rest.
 func TestFailFastAfterAnIntegration(t *testing.T) {
 	t.Parallel()
 	for _, fast := range []bool{true, false} {
@@ -168,8 +167,8 @@ func TestFailFastAfterAnIntegration(t *testing.T) {
 	}
 }
 
-// The same failure to stand with the rest, again and again, opens the breaker as any other:
-// that the work passes in its own tree in between does not make it another.
+// The breaker counts equal integration failures in a row like other failures, although the work
+// passes in its own tree in between.
 func TestTheBreakerCountsIntegrations(t *testing.T) {
 	t.Parallel()
 	f := &trees{blame: map[string]int{"b": 9}}

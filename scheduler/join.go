@@ -6,11 +6,11 @@ import (
 	"wavex/internal/plan"
 )
 
-// This file lets tasks join a run that somebody added to its task list meanwhile. They get
-// a wave of their own behind all others, so that nothing that runs or is done changes.
+// This file lets tasks join a running plan after they were added to its task list. They get a new
+// wave after all others, so that running and completed work does not change.
 
-// joined is what tasks that were brought lead to; nil when none of them can join any more. A
-// task that is no task, or is known already, is passed over: who brings it has said so.
+// joined returns the event that adds tasks, or nil if none of them can join. It skips invalid and
+// known tasks; the sender has reported them.
 func joined(s *State, tasks []json.RawMessage) Body {
 	if s.Stop != nil || s.Ended != nil {
 		return nil

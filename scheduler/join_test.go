@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Tasks that join while an attempt runs get a wave behind it, in the order of their edges;
-// they have to be shown like any others, and nothing joins a run that stops.
+// Tasks that join while an attempt runs get a wave after it, in the order of their edges. They need
+// evidence like others, and no task joins a run that stops.
 func TestTasksJoinARunThatGoesOn(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, mustPlan(t, planText(task("a"), task("b", "a"))), testConfig())
@@ -20,7 +20,7 @@ func TestTasksJoinARunThatGoesOn(t *testing.T) {
 	go func() { done <- b.run(t) }()
 	<-b.runner.started
 	joins <- []json.RawMessage{[]byte(task("c")), []byte(task("d", "c", "b")), []byte(task("a")), []byte(task("e", "nowhere"))}
-	joins <- []json.RawMessage{[]byte(task("c"))} // known by now
+	joins <- []json.RawMessage{[]byte(task("c"))} // already known
 	close(gate)
 	if end := <-done; end.Status != "complete" || end.Tasks.Completed != 4 {
 		t.Fatalf("ended as %+v", end)
@@ -40,7 +40,7 @@ func TestTasksJoinARunThatGoesOn(t *testing.T) {
 	}
 }
 
-// A joined task that nothing shows keeps the run from completing, unlike one that mends.
+// A joined task without evidence prevents completion, unlike a repair task.
 func TestWhatJoinsHasToBeShown(t *testing.T) {
 	t.Parallel()
 	s := NewState(mustPlan(t, planText(task("a"))))

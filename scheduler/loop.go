@@ -16,123 +16,121 @@ import (
 	"wavex/runner"
 )
 
-// Runner makes one attempt. It is called from a goroutine of its own, once per
-// attempt, and may block for hours. When ctx is cancelled it stops the attempt and
-// still returns what is known, its cost above all. It never panics on purpose; a
-// panic becomes a broken attempt.
+// Runner makes one attempt. It is called from its own goroutine, once per attempt, and may block
+// for hours. If ctx is cancelled it must stop the attempt and still return the known facts, above
+// all the cost. A panic counts as a broken attempt.
 type Runner interface {
 	Attempt(ctx context.Context, req runner.Request) runner.Result
 }
 
-// Panel diagnoses a stuck task. It is called from a goroutine of its own and returns
-// soon after ctx is cancelled, with the money spent so far.
+// Panel diagnoses a stuck task. It is called from its own goroutine and must return soon after ctx
+// is cancelled, with the money spent so far.
 type Panel interface {
 	Diagnose(ctx context.Context, c counsel.Case) counsel.Verdict
 }
 
-// Journal keeps events. Append may buffer; what Write has written survives the end of the
-// process, and after Sync everything appended is durable. They are called from the loop's
-// goroutine only.
+// Journal stores events. Append may buffer. Events that Write has written survive the end of the
+// process; after Sync, all appended events are durable. The loop's goroutine calls all methods.
 type Journal interface {
 	Append(e Event) error
 	Write() error
 	Sync() error
 }
 
-// View is told of each event once it is durable and applied, from the loop's
-// goroutine. It must not keep or change the state, and should not block.
+// View receives each event after it is durable and applied, from the loop's goroutine. It must not
+// keep or change the state, and should not block.
 type View interface {
 	Event(e Event, s *State)
 }
 
-// Signal is a wish to stop. The first one drains, the second interrupts what runs.
+// Signal is a request to stop. The first drains the run, the second interrupts running work.
 type Signal struct {
 	Name      string // "SIGINT"
 	Code      int    // exit code, 128 plus the signal's number
-	Interrupt bool   // interrupt at the first one already
+	Interrupt bool   // the first signal already interrupts
 }
 
 // ErrInterrupted is the cause with which running attempts are cancelled.
 var ErrInterrupted = errors.New("wavex was asked to stop")
 
-// Loop is what a session of a run needs. All fields but Panel, Signals, Views,
-// Recover and RecoverPanel are required.
+// Loop holds the parts of a session of a run. All fields but Panel, Signals, Views, Recover and
+// RecoverPanel are required, unless their comment says otherwise.
 type Loop struct {
 	State   *State // replayed, not yet opened
 	Open    Body   // RunStarted or Resumed
 	Journal Journal
 	Runner  Runner
 	Panel   Panel      // nil: stuck tasks are retried without advice
-	Trees   Integrator // required when Config.Isolation is Isolated
+	Trees   Integrator // required if Config.Isolation is Isolated
 	Views   []View
 	Signals <-chan Signal
-	// Responses names tasks whose agent's response has begun; it is read only where the
-	// configuration staggers. nil: a wave then waits for its first task to end.
+	// Responses receives the tasks whose agent's response has begun. It is used only with
+	// Config.Stagger. nil: a wave waits for the end of its first task.
 	Responses <-chan string
 
-	// Asking names tasks whose agent has begun to ask the API. A spare is started while all do.
-	// nil: they do from their start.
+	// Asking receives the tasks whose agent has sent its first request to the API. A spare is
+	// started only while all running agents have. nil: they count as having done so at their start.
 	Asking <-chan string
 
-	// Joins brings tasks that somebody added meanwhile to what the run is made of, each as in
-	// the tasks of a plan file and behind those that block it. nil: nobody can.
+	// Joins receives tasks that were added to the run's task list, in the form of a plan file's
+	// tasks, each after its blockers. May be nil.
 	Joins <-chan []json.RawMessage
 
-	// Request completes a request with what the scheduler does not know: prompt,
+	// Request completes a request with the parts that the scheduler does not have: prompt,
 	// directories, rehearsal block. It is called from the loop's goroutine.
 	Request func(s *State, task int, e AttemptStarted) (runner.Request, error)
-	// Prepare says how to start the process of an attempt that comes next, with the Request of
-	// that attempt. It is called from the loop's goroutine. Required where Config.Spares is not 0.
+	// Prepare returns a spare for the Request of the next attempt. It is called from the loop's
+	// goroutine. Required if Config.Spares is not 0.
 	Prepare func(req runner.Request) *runner.Spare
-	// Case does the same for a panel.
+	// Case returns the case for a panel, from the loop's goroutine.
 	Case func(s *State, task int, e CounselStarted) counsel.Case
-	// Review and Verify prepare a review, or a verification of criteria and of checks that are
-	// due again, from the state, and return the work, which is done on a goroutine of its own
-	// and ends soon after ctx does. Verify's error means that it was cut off; once more gives
-	// false, which it does from any goroutine, no further check of a task is begun. They are
-	// called from the loop's goroutine. nil: there are no reviews, nothing shows any criterion,
-	// and no check is made again.
+	// Review and Verify prepare a review, or a verification of criteria and repeated checks, and
+	// return the work. They are called from the loop's goroutine. The work runs on its own
+	// goroutine and must end soon after ctx does. An error of Verify's work means that it was
+	// interrupted. The work stops starting task checks when more returns false; more is safe for
+	// concurrent use. If Review is nil there are no reviews. If Verify is nil, no criterion has
+	// evidence and no check is repeated.
 	Review func(s *State, e ReviewStarted) func(ctx context.Context) counsel.Review
 	Verify func(s *State, e CriteriaStarted) func(ctx context.Context, more func() bool) (Verification, error)
-	// Recover says what became of an attempt that an earlier session started and did
-	// not see the end of. nil: nothing is known, and it counts at its cap.
+	// Recover returns the result of an attempt that an earlier session started and did not end.
+	// nil: the attempt counts at its cap.
 	Recover func(ctx context.Context, e AttemptStarted) runner.Result
-	// Precheck prepares a challenge of a task of reversibility 1, likewise. nil: nobody is
-	// there to ask, which stops the run where Config.Precheck says that it must be.
+	// Precheck prepares the challenge of a task of reversibility 1 in the same way. If it is nil,
+	// the challenge fails, which stops the run if Config.Precheck is set.
 	Precheck func(s *State, task int, e PrecheckStarted) func(ctx context.Context) counsel.Challenge
-	// Asked says what the calls of an unfinished review ("review-3") or verification
-	// ("criteria-1") have cost, at most limit where that is unknown. nil: limit.
+	// Asked returns the cost of the calls of an unfinished review ("review-3") or verification
+	// ("criteria-1"), at most limit if it is unknown. nil: limit.
 	Asked func(ctx context.Context, name string, limit budget.USD) budget.USD
-	// RecoverPanel does the same for a panel.
+	// RecoverPanel returns the verdict of a panel that an earlier session started and did not end.
 	RecoverPanel func(ctx context.Context, e CounselStarted) counsel.Verdict
 
-	// Person answers gates; required when Config.Attended.
+	// Person answers gates. Required if Config.Attended is set.
 	Person Person
 
-	// Clean takes out of an event what must not be kept or shown; it returns its argument
-	// or a changed copy. It is called from the loop's goroutine, before the event is
-	// journalled, applied and shown. nil: events stay as they are.
+	// Clean removes secrets from an event; it returns its argument or a changed copy. It is called
+	// from the loop's goroutine, before the event is journalled, applied and shown. nil: events are
+	// unchanged.
 	Clean func(Body) Body
 
-	// Busy is how many attempts keep the machine busy: while more than that run, what a
-	// worker's message decides waits for the next message, at most for Patience, and they
-	// share an fsync. With a Patience of 0 nothing waits.
+	// Busy is the number of attempts that keep the machine busy. While more are running, the event
+	// of a worker's message waits for the next message, at most for Patience, so that they share an
+	// fsync. With a Patience of 0 nothing waits.
 	Busy     int
 	Patience time.Duration
-	// Lag is how long the records of commands that the plan's waves name may be written and
-	// not yet durable. With 0 they are durable at once.
+	// Lag bounds the time for which start records of commands may be written but not durable, if
+	// the record of their wave names them. With 0 they are durable at once.
 	Lag time.Duration
 
 	Now  func() time.Time
-	Luck func() float64 // in [0, 1); spreads waits
+	Luck func() float64 // in [0, 1); randomises waits
 }
 
-// message is what a worker or the outside world tells the loop.
+// message is sent to the loop by a worker or from outside.
 type message struct {
 	task      int
 	attempt   *runner.Result
 	verdict   *counsel.Verdict
-	event     Body // already decided, as for a delivery
+	event     Body // an event that the worker has decided, such as the end of a delivery
 	answer    *answerOf
 	verified  *verifiedOf
 	challenge *challengeOf
@@ -140,9 +138,9 @@ type message struct {
 	panel     int
 }
 
-// Run runs the session to its end. The error is of the loop itself (the journal
-// cannot be written, the state does not fit); how the work went is in RunEnded.
-// Every goroutine it started has ended when it returns.
+// Run runs the session to its end. An error is one of the loop itself (the journal cannot be
+// written, the state is inconsistent); RunEnded describes the work. Run waits for every goroutine
+// that it has started.
 func (l *Loop) Run(ctx context.Context) (RunEnded, error) {
 	kill, cancel := context.WithCancelCause(ctx)
 	r := &running{Loop: l, kill: kill, cancel: cancel, s: l.State, ahead: map[string]*preparing{}, starting: map[string]bool{}}
@@ -154,37 +152,37 @@ func (l *Loop) Run(ctx context.Context) (RunEnded, error) {
 		return RunEnded{}, err
 	}
 	size := max(1, r.s.Config.Parallel)
-	// A light review, what closes the run, and spares are beside the attempts.
+	// A light review, the closing steps and spares run outside the parallel limit.
 	r.done, r.jobs = make(chan message, size+2+r.s.Config.Spares), make(chan func())
 	r.group.SetLimit(size)
 	return r.loop(ctx)
 }
 
-// running is one Run. Its fields belong to the loop's goroutine.
+// running holds the state of one Run. Its fields belong to the loop's goroutine.
 type running struct {
 	*Loop
 	s      *State
 	kill   context.Context
 	cancel context.CancelCauseFunc
-	unask  context.CancelFunc    // takes the open question back
+	unask  context.CancelFunc    // cancels the open question
 	ahead  map[string]*preparing // spares, by the keys of their attempts
-	// starting has the tasks whose agent does not ask the API yet.
+	// starting holds the tasks whose agent has not sent a request to the API yet.
 	starting map[string]bool
-	enough   context.CancelFunc // no further check is begun by the verification under way
-	group    errgroup.Group     // the attempts and panels; SetLimit is the parallel limit
-	side     errgroup.Group     // reviews and verifications: one of each kind at most
+	enough   context.CancelFunc // makes the running verification start no further check
+	group    errgroup.Group     // attempts and panels; SetLimit is the parallel limit
+	side     errgroup.Group     // reviews and verifications: at most one of each kind
 	done     chan message
-	jobs     chan func() // to workers that are free
+	jobs     chan func() // to idle workers
 	batch    []staged    // applied, not yet durable
-	begun    int         // of the batch: those that are written, and acted on if they were foretold
-	told     int         // the open wave, once its record is durable; else 0
-	due      time.Time   // when the batch must be durable at last; zero: nothing waits
+	begun    int         // the part of the batch that is written; its foretold events have been acted on
+	told     int         // the open wave, if its record is durable; else 0
+	due      time.Time   // deadline of making the batch durable; zero: none
 }
 
 // staged is an event that is applied and not yet durable.
 type staged struct {
 	Event
-	foretold bool // it is acted on as soon as it is written
+	foretold bool // acted on as soon as it is written
 }
 
 func (r *running) loop(ctx context.Context) (RunEnded, error) {
@@ -229,7 +227,7 @@ func (r *running) loop(ctx context.Context) (RunEnded, error) {
 				}
 			}
 		case <-over:
-			over = nil // workers see the same cancellation; only wait for them
+			over = nil // workers see the same cancellation, so only wait for them
 			if body := signalled(r.s, 130, "its caller"); body != nil {
 				if err := r.commit(body); err != nil {
 					return RunEnded{}, err
@@ -243,7 +241,7 @@ func (r *running) loop(ctx context.Context) (RunEnded, error) {
 	}
 }
 
-// rest is how long nothing needs to be looked at unless something happens.
+// rest returns the time until the loop must decide again without a message.
 func (r *running) rest() time.Duration {
 	at, now := wake(r.s, r.Now()), r.Now()
 	if !r.due.IsZero() && (at.IsZero() || r.due.Before(at)) {
@@ -255,8 +253,8 @@ func (r *running) rest() time.Duration {
 	return at.Sub(now)
 }
 
-// react stages what a worker's message decides, together with whatever other messages are
-// there already or come soon, so that one fsync serves them all.
+// react stages the events of a worker's message and of other messages that are ready or arrive
+// soon, so that one fsync serves them all.
 func (r *running) react(m message) error {
 	var patience *time.Timer
 	for {
@@ -286,14 +284,14 @@ func (r *running) react(m message) error {
 	}
 }
 
-// verifiedOf is what a verification found.
+// verifiedOf carries the result of a verification to the loop.
 type verifiedOf struct {
 	started CriteriaStarted
 	got     Verification
 	err     error
 }
 
-// integration is what the integrator said.
+// integration carries the result of an integration to the loop.
 type integration struct {
 	wave int
 	got  Integrated
@@ -324,7 +322,7 @@ func (r *running) decide(m message) Body {
 	return follow(r.s, m.task, *m.attempt, r.Now(), r.Luck())
 }
 
-// advance stages everything that may follow now, makes it durable, and acts on it.
+// advance stages all further decisions, makes them durable, and acts on them.
 func (r *running) advance() error {
 	for {
 		if r.relieve() {
@@ -344,7 +342,7 @@ func (r *running) advance() error {
 	return r.flush()
 }
 
-// stage appends and applies an event. Nobody sees it before flush.
+// stage appends and applies an event. It is not shown before flush.
 func (r *running) stage(b Body) error {
 	if r.Clean != nil {
 		b = r.Clean(b)
@@ -372,9 +370,8 @@ func (r *running) stage(b Body) error {
 	return nil
 }
 
-// flush makes the batch durable, then shows it and acts on it, in order. What a durable
-// record has foretold need not wait for that: it is acted on when it is written, and a batch
-// of nothing else becomes durable soon.
+// flush makes the batch durable, shows it and acts on it, in order. It acts on foretold events as
+// soon as they are written. A batch of foretold events alone may become durable later, within Lag.
 func (r *running) flush() error {
 	fresh := r.batch[r.begun:]
 	if !slices.ContainsFunc(fresh, func(e staged) bool { return e.foretold }) {
@@ -399,7 +396,7 @@ func (r *running) flush() error {
 	return nil
 }
 
-// settle makes durable what is not, shows it, and acts on what has waited for that.
+// settle makes the batch durable, shows it, and acts on the remaining events.
 func (r *running) settle() error {
 	if len(r.batch) == 0 {
 		return nil
@@ -420,7 +417,7 @@ func (r *running) settle() error {
 	}
 	r.batch, r.begun, r.due = r.batch[:0], 0, time.Time{}
 	if r.s.Stop != nil && r.unask != nil {
-		r.unask() // nothing more starts, so nobody needs to agree
+		r.unask() // nothing more starts, so no agreement is needed
 	}
 	if r.s.Stop != nil && r.enough != nil {
 		r.enough()
@@ -428,10 +425,10 @@ func (r *running) settle() error {
 	return nil
 }
 
-// foretold tells whether an event is the start of a command, for the first time, that the
-// record of its wave has named. A command costs no money, and when the machine fails before
-// this record is durable, the command is run again as any that was cut short. What cannot be
-// undone, and what would leave a tree of its own behind, has a durable record first.
+// foretold reports whether an event is the first start of a command that the durable record of its
+// wave names. A command costs no money, and if the machine fails before this record is durable, it
+// is run again like any interrupted command. An attempt that cannot be undone or that has its own
+// tree needs a durable record first.
 func (r *running) foretold(e Event) bool {
 	b, ok := e.Body.(AttemptStarted)
 	if !ok || b.Attempt > 1 || b.Wave != r.told || r.s.Config.Isolation == Isolated {
@@ -441,7 +438,8 @@ func (r *running) foretold(e Event) bool {
 	return t.Command != "" && t.Reversibility != "1"
 }
 
-// urgent tells whether somebody waits for an event to be durable, or money is at stake.
+// urgent reports whether an event must be durable now, because other work waits for it or it
+// concerns money.
 func (r *running) urgent(e staged) bool {
 	if b, ok := e.Body.(AttemptEnded); ok {
 		return r.planned(b.Task).Command == "" || b.Stop != nil
@@ -461,8 +459,8 @@ func (r *running) commit(b Body) error {
 	return r.flush()
 }
 
-// stop cancels and waits for whatever still runs: only an error of the loop itself
-// leaves anything.
+// stop cancels all running work and waits for it. Work is still running only after an error of the
+// loop itself.
 func (r *running) stop() {
 	r.cancel(ErrInterrupted)
 	if r.jobs != nil {

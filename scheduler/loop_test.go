@@ -44,7 +44,7 @@ func TestWavesRunBehindABarrier(t *testing.T) {
 	if len(waves) != 3 || waves[2].Wave != 3 || waves[2].Of != 3 {
 		t.Fatalf("the waves were %+v", waves)
 	}
-	// c must have started after b had ended, by the journal's own order.
+	// c must have started after the end of b, by the order of the journal.
 	ended, started := int64(0), int64(0)
 	for _, e := range b.journal.events {
 		switch x := e.Body.(type) {
@@ -63,8 +63,8 @@ func TestWavesRunBehindABarrier(t *testing.T) {
 	}
 }
 
-// A sequential wave runs one task after the other, in plan order; the others side by
-// side. A retry keeps its turn.
+// A sequential wave runs one task after the other in plan order; other waves run tasks at the same
+// time. A retry keeps its turn.
 func TestSequentialWavesTakeTurns(t *testing.T) {
 	t.Parallel()
 	for _, schedule := range []string{"waves", "eager"} {
@@ -198,7 +198,7 @@ func TestWhatIsExclusiveIsUsedByOneAtATime(t *testing.T) {
 		t.Fatalf("%v started together; a keeps b and c from db and gpu", got)
 	}
 	close(b.runner.gates["a"])
-	// b and c have no name in common: a file called db is not the db that b has alone.
+	// b and c share no name: a file called db differs from the exclusive name db of b.
 	if got := pair(); !slices.Equal(got, []string{"b", "c"}) {
 		t.Fatalf("%v started after a", got)
 	}
@@ -366,7 +366,7 @@ func TestWallClockDrains(t *testing.T) {
 		b := newBundle(t, mustPlan(t, planText(task("a"), task("b", "a"))), c)
 		gate := make(chan struct{})
 		b.runner.gates["a"] = gate
-		go func() { time.Sleep(2 * time.Hour); close(gate) }() // the bubble's clock
+		go func() { time.Sleep(2 * time.Hour); close(gate) }() // virtual time of the synctest bubble
 		end := b.run(t)
 		if end.ExitCode != 3 || end.Tasks.Completed != 1 || end.Tasks.Pending != 1 {
 			t.Fatalf("ended as %+v", end)
@@ -421,8 +421,8 @@ func TestUsageLimitIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name  string
-		reset time.Duration // from the start of the run, which takes no time; 0: not told
-		least time.Duration // the wait, and up to a minute more
+		reset time.Duration // from the start of the run, which takes no time; 0: not reported
+		least time.Duration // the wait must be between this and a minute more
 	}{
 		{"in three hours", 3 * time.Hour, 3 * time.Hour},
 		{"over while the attempt was ending", -2 * time.Second, 0},
@@ -550,7 +550,7 @@ type panicking struct{}
 func (panicking) Attempt(context.Context, runner.Request) runner.Result  { panic("boom") }
 func (panicking) Diagnose(context.Context, counsel.Case) counsel.Verdict { panic("boom") }
 
-// A retry goes on in the session that the plan says, and a flag wins over it.
+// A retry uses the session that the plan sets, and a flag overrides it.
 func TestThePlanSaysTheSessionOfRetries(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

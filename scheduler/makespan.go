@@ -10,10 +10,10 @@ import (
 	"wavex/runner"
 )
 
-// Makespan is how long a run of the plan takes from the first start to the last end, in
-// the unit of seconds, which gives what a task takes: the decisions are those of a real
-// run in which every attempt succeeds and nothing else takes time. Of the configuration
-// the schedule and the parallel limit count.
+// Makespan returns the time from the first start to the last end of a run of the plan, in the unit
+// of seconds, which returns the duration of a task. It uses the decisions of a real run in which
+// every attempt succeeds and nothing else takes time. Only the schedule and the parallel limit of
+// the configuration count.
 func Makespan(p *plan.Plan, schedule string, parallel int, seconds func(task int) float64) (float64, error) {
 	s := NewState(p)
 	c := Config{Run: "simulation", Schedule: schedule, Parallel: parallel,
@@ -22,7 +22,7 @@ func Makespan(p *plan.Plan, schedule string, parallel int, seconds func(task int
 	if err := m.apply(RunStarted{Config: c}); err != nil {
 		return 0, err
 	}
-	s.Fleet = Fleet{Limit: max(1, parallel), Max: max(1, parallel)} // no slow start: it is the same for all
+	s.Fleet = Fleet{Limit: max(1, parallel), Max: max(1, parallel)} // no slow start, which is the same for all schedules
 	for {
 		if err := m.start(); err != nil {
 			return 0, err
@@ -40,7 +40,7 @@ func Makespan(p *plan.Plan, schedule string, parallel int, seconds func(task int
 	return m.now, nil
 }
 
-// simulation has a clock of its own; that of the events stands still.
+// simulation has its own clock; the clock of the events stands still.
 type simulation struct {
 	s       *State
 	seconds func(int) float64
@@ -54,7 +54,7 @@ func (m *simulation) apply(b Body) error {
 	return m.s.apply(Event{Seq: m.s.Seq + 1, Time: epoch, Body: b})
 }
 
-// start applies everything that may follow now.
+// start applies all decisions that may follow now.
 func (m *simulation) start() error {
 	for m.s.Counts.Pending > 0 {
 		body := next(m.s, epoch)
@@ -75,14 +75,14 @@ func (m *simulation) start() error {
 	return nil
 }
 
-// end lets the clock go on to the next end.
+// end advances the clock to the next end.
 func (m *simulation) end() error {
 	e := heap.Pop(&m.ends).(ending)
 	m.now = e.at
 	return m.apply(follow(m.s, e.task, runner.Result{Outcome: runner.Done}, epoch, 0))
 }
 
-// ending is when an attempt that runs will end.
+// ending is the time at which a running attempt will end.
 type ending struct {
 	at   float64
 	task int
@@ -103,8 +103,8 @@ func (h *endings) Pop() any {
 	return x
 }
 
-// LeastMakespan is what no schedule can beat: the critical path, and the work shared
-// evenly.
+// LeastMakespan returns a lower bound of every schedule: the critical path, or the total work
+// divided by the parallel limit.
 func LeastMakespan(p *plan.Plan, parallel int, seconds func(task int) float64) float64 {
 	work := 0.0
 	for i := range p.Tasks {

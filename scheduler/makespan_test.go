@@ -10,8 +10,8 @@ import (
 	"wavex/internal/plan"
 )
 
-// layered is the text of a plan of random layers of 1 to 20 tasks, each task with one to three blockers in
-// the layer before, and lognormal durations.
+// layered returns a plan of random layers of 1 to 20 tasks, each task with one to three blockers in
+// the previous layer, and lognormal durations.
 func layered(rnd *rand.Rand, tasks int) string {
 	var list []string
 	var before, layer []string
@@ -36,7 +36,7 @@ func estimate(p *plan.Plan) func(int) float64 {
 	return func(i int) float64 { return p.Tasks[i].Estimate.Seconds }
 }
 
-// meanRatio is the mean of makespan over bound.
+// meanRatio returns the mean of makespan divided by bound.
 func meanRatio(t testing.TB, plans []*plan.Plan, schedule string, parallel int) float64 {
 	t.Helper()
 	sum := 0.0
@@ -54,7 +54,7 @@ func meanRatio(t testing.TB, plans []*plan.Plan, schedule string, parallel int) 
 	return sum / float64(len(plans))
 }
 
-// makespanBounds are the means that the orders must keep, over random plans of 50 tasks.
+// makespanBounds holds the largest means allowed, over random plans of 50 tasks.
 var makespanBounds = []struct {
 	schedule string
 	parallel int
@@ -80,8 +80,7 @@ func TestMakespanBounds(t *testing.T) {
 	}
 }
 
-// BenchmarkMakespan says how far the orders are from what no schedule can beat, over
-// 1,000 plans.
+// BenchmarkMakespan compares the orders with the lower bound of every schedule, over 1,000 plans.
 func BenchmarkMakespan(b *testing.B) {
 	plans := randomPlans(b, 1000)
 	for b.Loop() {

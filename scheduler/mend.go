@@ -11,10 +11,10 @@ import (
 	"wavex/internal/plan"
 )
 
-// This file makes the tasks that put right what criteria and reviews found. They are
-// whole tasks of a plan file, so that a replay needs no rule of this file.
+// This file makes the tasks that repair unmet criteria and review findings. They are whole tasks of
+// a plan file, so that a replay does not depend on this file.
 
-// Condition is the plan's own words for a criterion, nil when the plan has it no longer.
+// Condition returns the plan's condition for a criterion, or nil if the plan no longer has it.
 func (s *State) Condition(id string) *plan.Condition {
 	task, k, ok := strings.Cut(id, "/C-")
 	list := s.Plan.Criteria
@@ -34,7 +34,7 @@ func (s *State) Condition(id string) *plan.Condition {
 	return &list[n-1]
 }
 
-// mending is a task as a plan file has it.
+// mending is a task in the form of a plan file.
 type mending struct {
 	ID          string      `json:"id"`
 	Subject     string      `json:"subject"`
@@ -61,7 +61,7 @@ func checkOf(c plan.Check) check {
 	return out
 }
 
-// mendCriteria makes a task for each criterion that is not met.
+// mendCriteria returns the event that adds a task for each unmet criterion.
 func mendCriteria(s *State, open []Criterion) Body {
 	ev := TasksAdded{Wave: s.Waves + 1, Origin: "criteria", Round: s.mended + 1}
 	free := freeIDs(s)
@@ -85,8 +85,8 @@ func mendCriteria(s *State, open []Criterion) Body {
 	return ev
 }
 
-// mendFindings makes a task for each blocker that is to be mended; nil when a person
-// would have none of them mended.
+// mendFindings returns the event that adds a task for each blocker to repair, or nil if the user
+// skipped all of them.
 func mendFindings(s *State, last *ReviewEnded) Body {
 	ev := TasksAdded{Wave: s.Waves + 1, Origin: "review", Round: last.Round}
 	free := freeIDs(s)
@@ -107,8 +107,8 @@ func mendFindings(s *State, last *ReviewEnded) Body {
 	return ev
 }
 
-// add takes a task up, without what a reviewer said of files where that makes no task: a
-// record that does not let the plan grow would be made again and again.
+// add adds a task to the event. If the reviewer's files or aspects make the task invalid, it leaves
+// them out: an event that does not add its task would be decided again and again.
 func (ev *TasksAdded) add(s *State, m mending, what string) {
 	raw, err := json.Marshal(m)
 	if err == nil {
@@ -125,8 +125,8 @@ func (ev *TasksAdded) add(s *State, m mending, what string) {
 	ev.Tasks = append(ev.Tasks, Added{ID: m.ID, For: what, Task: raw})
 }
 
-// findingText is what the agent is told. The words of reviewers and outputs are
-// bounded, and no instruction of ours.
+// findingText returns the task description for a finding. The texts of reviewers and outputs are
+// bounded and marked as theirs.
 func findingText(s *State, f counsel.Finding) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "A review holds that this keeps the work from being done (in the reviewer's words, which a second one could not refute):\n%s%s\n", Where(f), f.Text)
@@ -145,8 +145,8 @@ func findingText(s *State, f counsel.Finding) string {
 	return b.String()
 }
 
-// checksOn are the checks of the tasks that declare a file, so that mending it breaks
-// none of them; of tasks that work in the project directory itself.
+// checksOn returns the checks of the tasks that write a file, so that the repair breaks none of
+// them. Tasks that work in a directory of their own are left out.
 func checksOn(s *State, file string) []check {
 	const most = 5
 	var out []check
@@ -164,7 +164,7 @@ func checksOn(s *State, file string) []check {
 	return out
 }
 
-// freeIDs gives R-001, R-002 and so on, without those that are taken.
+// freeIDs returns a function that returns R-001, R-002 and so on, without ids that are taken.
 func freeIDs(s *State) func() string {
 	n := len(s.Added)
 	return func() string {
@@ -178,8 +178,8 @@ func freeIDs(s *State) func() string {
 	}
 }
 
-// clip is at most n bytes of a text without control characters; with a limit of 200 or
-// less, as for subjects, it is one line.
+// clip returns at most n bytes of a text without control characters. With a limit of 200 or less,
+// as for subjects, the result is one line.
 func clip(s string, n int) string {
 	if n <= 200 {
 		s = strings.Join(strings.Fields(s), " ")

@@ -6,11 +6,11 @@ import (
 	"wavex/internal/plan"
 )
 
-// This file makes the tasks that close what a verification outside of a session found.
+// This file makes the tasks that repair the findings of a verification outside of a session.
 
-// Mending is a task that is to put something right, before it has an id.
+// Mending is a repair task without an id.
 type Mending struct {
-	For         string // what it mends, for the record
+	For         string // the finding that it repairs, for the record
 	Subject     string
 	Description string
 	Dir         string // relative to the project; "": the project's own
@@ -18,11 +18,10 @@ type Mending struct {
 	Checks      []plan.Check
 }
 
-// ErrNoMending says that none of the tasks is one.
+// ErrNoMending means that none of the tasks is valid.
 var ErrNoMending = errors.New("there is nothing to mend")
 
-// Mend lets a run grow by tasks that put right what was found. It is for between
-// sessions; the next one does them.
+// Mend adds repair tasks to a run between sessions. The next session runs them.
 func Mend(s *State, round int, list []Mending) (TasksAdded, error) {
 	ev := TasksAdded{Wave: s.Waves + 1, Origin: "verify", Round: round}
 	free := freeIDs(s)

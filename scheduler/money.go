@@ -7,12 +7,12 @@ import (
 	"wavex/runner"
 )
 
-// This file is what logins mean for money: with a subscription nobody is billed the
-// dollars that the CLI reports, so they bind only where somebody asked for a budget.
-// It also says when a good part of the budget is gone.
+// This file adapts the money limits to the login. A subscription is not billed the dollars that the
+// CLI reports, so they are limited only if the user set a budget. It also reports when a large part
+// of the budget is spent.
 
-// setLimits puts the configured limits in force. A budget that nobody gave, neither the
-// plan nor a flag, does not bind a subscription; caps are then not passed either.
+// setLimits applies the configured limits. A default budget does not limit a subscription; caps are
+// then not passed either.
 func (s *State) setLimits() {
 	l := s.Config.Limits
 	if s.Notional && !s.Config.BudgetGiven {
@@ -24,10 +24,9 @@ func (s *State) setLimits() {
 	}
 }
 
-// login learns from an attempt whether its dollars are billed. A subscription shows
-// itself with every answer of the API (observed on claude 2.1.197); an attempt that
-// was paid for and showed none was billed, and from then on the budget binds again:
-// real money must not be spent for want of a limit.
+// login learns from an attempt whether its dollars are billed. A subscription shows in every answer
+// of the API (observed on claude 2.1.197). A paid attempt without that sign was billed, and the
+// budget applies again from then on, because real money must not be spent without a limit.
 func (s *State) login(r runner.Result) {
 	if r.Window != nil {
 		s.Window = r.Window
@@ -46,16 +45,16 @@ func (s *State) login(r runner.Result) {
 	s.setLimits()
 }
 
-// money is what notices about money compare.
+// money holds the values that notice compares.
 type money struct {
 	spent    budget.USD
 	notional bool
-	disputed *runner.Result // the first attempt with a figure of the CLI that was not believed; nil: none
+	disputed *runner.Result // the first attempt whose CLI figure was disputed; may be nil
 }
 
 func (s *State) money() money { return money{s.Ledger.Spent(), s.Notional, s.disputed} }
 
-// notice returns what an event made worth saying about money since before; nil: nothing.
+// notice returns a message about a change in money since before, or nil.
 func notice(s *State, before money) *Notice {
 	l, was := s.Ledger.Limits(), before.notional
 	switch {

@@ -9,12 +9,12 @@ import (
 	"wavex/runner"
 )
 
-// paid is a good attempt; notional: on a subscription.
+// paid returns a successful attempt; notional: on a subscription.
 func paid(usd budget.USD, notional bool) runner.Result {
 	return runner.Result{Outcome: runner.Done, Session: "s", Cost: usd, Priced: "result", Turns: 1, Notional: notional}
 }
 
-// oneByOne runs tasks a, b, c... one after the other, within a dollar unless changed.
+// oneByOne runs tasks a, b, c... one after the other, with a budget of a dollar by default.
 func oneByOne(t *testing.T, change func(*Config), results ...runner.Result) (*bundle, RunEnded) {
 	t.Helper()
 	c := testConfig()
@@ -83,8 +83,8 @@ func TestABilledLoginBindsAgain(t *testing.T) {
 	}
 }
 
-// An attempt that tells nothing of the login (it was stopped, or cost nothing) changes
-// nothing about it.
+// An attempt that shows nothing about the login (it was stopped, or cost nothing) does not change
+// Notional.
 func TestOnlyPaidAttemptsTellTheLogin(t *testing.T) {
 	t.Parallel()
 	s := &State{Config: Config{Limits: budget.Limits{USD: budget.Dollar}}}
@@ -101,8 +101,7 @@ func TestOnlyPaidAttemptsTellTheLogin(t *testing.T) {
 	}
 }
 
-// What was learned of the login survives a resume, and a flag of the resume can bind
-// a budget.
+// The knowledge about the login survives a resume, and a flag of the resume can set a budget.
 func TestALoginSurvivesAResume(t *testing.T) {
 	t.Parallel()
 	b, _ := oneByOne(t, nil, paid(3*budget.Dollar, true), paid(3*budget.Dollar, true))
@@ -157,8 +156,8 @@ func TestMoneyFieldsAreLeftOutWhenTheySayNothing(t *testing.T) {
 	}
 }
 
-// TestAWaveHasItsOwnLimit: it stops the run at that wave, whatever the run has left, and
-// more money for the wave lets it go on. Panels count.
+// TestAWaveHasItsOwnLimit: the limit stops the run at that wave, whatever the run has left, and
+// more money for the wave lets it continue. Panels count.
 func TestAWaveHasItsOwnLimit(t *testing.T) {
 	t.Parallel()
 	c := testConfig()
@@ -185,7 +184,7 @@ func TestAWaveHasItsOwnLimit(t *testing.T) {
 	}
 }
 
-// A figure of the CLI that its tokens contradict is told once in a run.
+// A disputed CLI figure is reported once in a run.
 func TestADisputedFigureIsToldOnce(t *testing.T) {
 	t.Parallel()
 	table := runner.Result{Outcome: runner.Done, Session: "s", Cost: 200_000, Disputed: 1000, Priced: "table", Turns: 1, ClaudeVersion: "2.9.9"}

@@ -14,12 +14,12 @@ import (
 	"wavex/runner"
 )
 
-// next is the next thing that may follow at a time, or nil when the run has to
-// wait. It is asked again after each event it gave was applied.
+// next returns the next decision at a time, or nil if the run must wait. It is called again after
+// each of its events was applied.
 func next(s *State, now time.Time) Body {
 	switch {
 	case s.rechecking && s.Stop == nil:
-		// What is left of the checks is not begun when the time is up.
+		// Do not start the remaining checks after the deadline.
 		if over := s.Ledger.OverWall(now.Sub(s.Began)); over != nil {
 			return Draining{Stop: atLimit(over)}
 		}
@@ -92,15 +92,15 @@ func openWave(s *State) Body {
 	return nil
 }
 
-// attempt is the start of the first task in the queue that may start now. waiting
-// says that a task waits for a time, a file or money that others hold.
+// attempt returns the start of the first queued task that may start now. waiting reports whether a
+// task waits for a time, or for a file or money that others hold.
 func attempt(s *State, now time.Time) (ev Body, waiting bool) {
 	pick := -1
 	ready := 0
 	s.queue.scan(s.list(s.Wave), func(i int) bool { return s.Tasks[i].Status == Pending }, func(i int) bool {
 		if !s.turn(i) {
 			waiting = true
-			// A whole queue of tasks that wait for one need not be looked through.
+			// Without eager, all tasks of the queue wait for the same task, so the scan can stop.
 			return pick < 0 || s.Config.Schedule == "eager"
 		}
 		if now.Before(s.Tasks[i].NotBefore) || !s.files.free(i) || s.held(i) {
@@ -111,7 +111,7 @@ func attempt(s *State, now time.Time) (ev Body, waiting bool) {
 			pick = i
 		}
 		ready++
-		return ready < s.Fleet.Limit-s.running+s.spares() // as many as could start: among them the money is shared
+		return ready < s.Fleet.Limit-s.running+s.spares() // the tasks that could start now share the money
 	})
 	if pick < 0 {
 		return nil, waiting
@@ -119,22 +119,22 @@ func attempt(s *State, now time.Time) (ev Body, waiting bool) {
 	return start(s, pick, ready)
 }
 
-// turn holds back all but one task of a wave that the plan calls sequential: the next
-// one starts when the one before has ended for good, its retries included (LEDGER C3).
+// turn holds back all but one task of a sequential wave. The next one starts after the previous one
+// is settled, its retries included.
 func (s *State) turn(i int) bool {
 	wave := s.Tasks[i].Wave
 	return !s.Plan.Sequential(wave) || s.queue.turn(wave, i, func(j int) bool { return s.Tasks[j].Status.Settled() })
 }
 
-// start reserves for one attempt. The money is shared among the attempts that could
-// start now, so that the first does not take it all.
+// start returns the start of one attempt with its reservation. The attempts that could start now
+// share the money, so that the first does not take it all.
 func start(s *State, i, ready int) (Body, bool) {
 	t, p := &s.Tasks[i], &s.Plan.Tasks[i]
 	var cap budget.USD
 	probe, slot := s.Ledger, -1
 	if spare := s.spareOf(p.ID, t.Attempts+1); spare != nil {
 		if !s.affords(spare) {
-			return nil, true // it has to go first
+			return nil, true // the spare must end first
 		}
 		cap, slot = spare.Cap, spare.Slot
 		probe.Settle(attemptKey(p.ID, t.Attempts+1), 0, 0, false)
@@ -142,7 +142,7 @@ func start(s *State, i, ready int) (Body, bool) {
 		var short *budget.LimitError
 		if cap, short = s.share(t.Wave, ready, s.own(i)); short != nil {
 			if s.running > 0 || s.lighting {
-				return nil, true // what is reserved may come back
+				return nil, true // reserved money may be released
 			}
 			return Draining{Stop: atLimit(short)}, false
 		}
@@ -166,7 +166,7 @@ func start(s *State, i, ready int) (Body, bool) {
 	return ev, false
 }
 
-// own is what the plan allows a task, less what it has spent; 0: no bound of its own.
+// own returns the plan's budget for a task less its cost so far; 0: no budget.
 func (s *State) own(i int) budget.USD {
 	own := s.Plan.Tasks[i].BudgetUSD
 	if own > 0 {
@@ -176,16 +176,16 @@ func (s *State) own(i int) budget.USD {
 }
 
 // session returns the id of a new CLI session. It is a function of recorded values, so that
-// deciding needs no randomness. Attempts are counted over the whole run, and run ends with the
-// nonce of the session of wavex, so no id comes twice, also after .loop was put back to an older state.
+// decisions need no randomness. Attempts are counted over the whole run, and run ends with the
+// nonce of the wavex session, so ids are unique, also after an older .loop was restored.
 func session(run, task string, attempt int) string {
 	return uuid.NewSHA1(uuid.NameSpaceURL, fmt.Appendf(nil, "wavex:%s/%s/%d", run, task, attempt)).String()
 }
 
-// panelCap bounds what one panel may cost.
+// panelCap bounds the cost of one panel.
 const panelCap = budget.Dollar
 
-// panel convenes counsel for a stuck task, or says why it is skipped.
+// panel convenes a panel for a stuck task, or records why it is skipped.
 func panel(s *State, i int) Body {
 	t, id := &s.Tasks[i], s.Plan.Tasks[i].ID
 	if s.Config.Holdout > 0 && chance(s.Config.Run, id, t.Attempts) < s.Config.Holdout {
@@ -199,14 +199,14 @@ func panel(s *State, i int) Body {
 	return CounselStarted{Task: id, Attempt: t.Attempts, Panel: t.Panels + 1, Wave: t.Wave, Cap: cap, Thorough: t.Stuck >= 3}
 }
 
-// chance is a number in [0, 1) that belongs to an attempt.
+// chance returns a number in [0, 1) that is a function of the attempt.
 func chance(run, task string, attempt int) float64 {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s/%s/%d", run, task, attempt)
 	return float64(h.Sum64()>>11) / (1 << 53)
 }
 
-// atLimit is the stop at one of the run's limits, with the flag that raises it.
+// atLimit returns the stop at one of the run's limits, with the flag that raises it.
 func atLimit(err error) Stop {
 	st := Stop{Status: "paused", ExitCode: 3, Reason: err.Error()}
 	var le *budget.LimitError
@@ -216,19 +216,22 @@ func atLimit(err error) Stop {
 			budget.LimitMoney: "+10", budget.LimitWave: "+10", budget.LimitIterations: "+10", budget.LimitTokens: "+1000000", budget.LimitWall: "1h",
 		}[le.Limit]
 		if over := budget.USD(le.Spent - le.Value); (le.Limit == budget.LimitMoney || le.Limit == budget.LimitWave) && over > 0 {
-			dollars := 10 + (over+budget.Dollar-1)/budget.Dollar // +10 alone might still be too little
+			dollars := 10 + (over+budget.Dollar-1)/budget.Dollar // +10 alone might be too little
 			st.Advice = fmt.Sprintf("%s +%d", le.Flag(), dollars)
 		}
 	}
 	return st
 }
 
-// end closes the session: complete, failed, or as the stop says.
+// end returns the end of the session: complete, failed, or the status of the stop.
 func end(s *State) RunEnded {
 	e := RunEnded{Tasks: s.Counts, Cost: s.Ledger.Spent(), CostUSD: s.Ledger.Spent().Float(), Iterations: s.Ledger.Iterations(), Notional: s.Notional}
 	switch {
 	case s.Stop != nil && (s.Stop.Status == "interrupted" || s.Stop.Breaker == "must-not" || s.Counts.Pending > 0 || s.Counts.Failed+s.Counts.Blocked == 0):
-		e.Status, e.ExitCode, e.Reason, e.ResumeAt = s.Stop.Status, s.Stop.ExitCode, s.Stop.Reason, s.Stop.ResumeAt
+		e.Status = s.Stop.Status
+		e.ExitCode = s.Stop.ExitCode
+		e.Reason = s.Stop.Reason
+		e.ResumeAt = s.Stop.ResumeAt
 	case refusedEnd(s, &e):
 	case s.Counts.Failed > 0 || s.Counts.Blocked > 0:
 		e.Status, e.ExitCode = "failed", 1
@@ -248,7 +251,7 @@ func end(s *State) RunEnded {
 	return e
 }
 
-// resumeCommand is what continues the run after a stop.
+// resumeCommand returns the command that continues the run after a stop.
 func resumeCommand(s *State) string {
 	cmd := "wavex resume " + plan.Word(s.Plan.Path)
 	if st := s.Stop; st != nil && st.ExitCode == 3 {
@@ -257,8 +260,8 @@ func resumeCommand(s *State) string {
 	return cmd
 }
 
-// wake is when the run should be looked at again although nothing happened; zero
-// when only a message can change anything.
+// wake returns the time at which the loop must decide again without a message, or zero if only a
+// message can change anything.
 func wake(s *State, now time.Time) time.Time {
 	var at time.Time
 	sooner := func(t time.Time) {
@@ -281,7 +284,7 @@ func wake(s *State, now time.Time) time.Time {
 	return at
 }
 
-// signalled is the decision that a first signal asks for.
+// signalled returns the decision after a first signal.
 func signalled(s *State, code int, name string) Body {
 	if s.Ended != nil || s.Stop != nil && s.Stop.Status == "interrupted" {
 		return nil
@@ -289,8 +292,8 @@ func signalled(s *State, code int, name string) Body {
 	return Draining{Stop: Stop{Status: "interrupted", ExitCode: code, Reason: "stopped by " + name}}
 }
 
-// lost is the result of an attempt whose end nobody saw: wavex died. What it spent
-// is its cap unless the caller knows better.
+// lost returns the result of an attempt without a recorded end, because wavex died. Its cost is the
+// cap, unless the caller finds the actual cost.
 func lost(cap budget.USD) runner.Result {
 	r := runner.Result{Outcome: runner.Interrupted, Reason: "wavex ended before the attempt did", Cost: cap}
 	if cap > 0 {

@@ -8,11 +8,11 @@ import (
 	"wavex/runner"
 )
 
-// This file says in which order tasks that could start do. It knows estimates, not
-// limits, and changes nothing but the queue's ranks.
+// This file ranks the tasks that could start. It uses estimates and not limits, and changes only
+// the ranks of the queue.
 
-// Learn takes from the records of earlier runs how long tasks took: where the plan has no
-// estimate, the order goes by that. Replay learns by itself.
+// Learn takes the durations of tasks from the records of earlier runs. They serve as estimates for
+// tasks without one in the plan. A replay learns as well.
 func (s *State) Learn(events []Event) {
 	for _, e := range events {
 		if b, ok := e.Body.(AttemptEnded); ok {
@@ -27,9 +27,9 @@ func (s *State) learn(b AttemptEnded) {
 	}
 }
 
-// Expected gives what an attempt at each task is likely to take, in seconds: the plan's
-// estimate, else what the last one took, else the mean of those that are known. known is
-// false when nothing is: then each counts as 1.
+// Expected returns the expected duration of an attempt at each task, in seconds: the plan's
+// estimate, else the duration of the last attempt, else the mean of the known ones. known is false
+// if there are none; every task then counts as 1.
 func (s *State) Expected() (seconds []float64, known bool) {
 	seconds = make([]float64, len(s.Plan.Tasks))
 	sum, n := 0.0, 0
@@ -58,9 +58,9 @@ func (s *State) Expected() (seconds []float64, known bool) {
 	return seconds, n > 0
 }
 
-// arrange ranks the tasks for the session that begins. Inside a wave the longest goes
-// first: what it leaves idle before the barrier is least. Without barriers the longest
-// remaining path goes first. A sequential wave keeps the plan's order, equals too.
+// arrange ranks the tasks for a new session. Within a wave the longest task goes first, which
+// leaves the least idle time before the barrier. With the eager schedule the longest remaining path
+// goes first. Tasks of a sequential wave and tasks with equal ranks keep the plan's order.
 func (s *State) arrange() (order []int32) {
 	s.queue.rank = make([]float64, len(s.Tasks))
 	order = make([]int32, len(s.Tasks))
@@ -83,7 +83,7 @@ func (s *State) arrange() (order []int32) {
 	return order
 }
 
-// postpone remembers a task that waits for a time, so that wake need not look at all.
+// postpone records a task that waits for a time, so that wake need not search for it.
 func (s *State) postpone(i int, until time.Time) {
 	if !until.IsZero() {
 		s.queue.delayed = append(s.queue.delayed, int32(i))

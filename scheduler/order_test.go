@@ -11,7 +11,7 @@ import (
 	"wavex/runner"
 )
 
-// begun is a state in which a run of p has begun.
+// begun returns a state in which a run of p has begun.
 func begun(t testing.TB, text, schedule string, past ...Event) *State {
 	t.Helper()
 	s := NewState(mustPlan(t, text))
@@ -24,7 +24,7 @@ func begun(t testing.TB, text, schedule string, past ...Event) *State {
 	return s
 }
 
-// queued lists what is queued, in its order.
+// queued returns the queued tasks in order.
 func queued(s *State, list int) []string {
 	var out []string
 	s.queue.scan(list, func(int) bool { return true }, func(i int) bool {
@@ -68,8 +68,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestQueueKeepsOrder: however tasks come and go, the queue holds each once, by rank, and
-// by age among equals: a retry waits behind what was ready before it.
+// TestQueueKeepsOrder: for any order of pushes and pops, the queue holds each task once, by rank,
+// and by age among equals: a retry waits behind tasks that were ready before it.
 func TestQueueKeepsOrder(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

@@ -11,14 +11,14 @@ import (
 	"wavex/runner"
 )
 
-// While more run than keep the machine busy, what ends waits for what ends soon after it, and
-// no longer than it should; otherwise it is on record at once.
+// If more attempts run than keep the machine busy, an end waits for later ends, for a bounded time;
+// otherwise it is recorded at once.
 func TestEndsShareASync(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		ends     []time.Duration // of attempts side by side
+		ends     []time.Duration // durations of concurrent attempts
 		patience time.Duration
-		want     []string // ends that were made durable together, and when
+		want     []string // ends that became durable together, and when
 	}{
 		"nobody waits":  {ends: []time.Duration{10e6, 11e6, 12e6, 13e6, 14e6}, want: []string{"1 at 10ms", "1 at 11ms", "1 at 12ms", "1 at 13ms", "1 at 14ms"}},
 		"until few run": {ends: []time.Duration{10e6, 11e6, 12e6, 20e6, 20.5e6}, patience: 2.5e6, want: []string{"3 at 12ms", "1 at 20ms", "1 at 20.5ms"}},
@@ -50,7 +50,7 @@ func TestEndsShareASync(t *testing.T) {
 	}
 }
 
-// lasting is a Runner of attempts that are done after a time, by task.
+// lasting is a Runner whose attempts succeed after a time, by task.
 type lasting map[string]time.Duration
 
 func (l lasting) Attempt(ctx context.Context, req runner.Request) runner.Result {
@@ -61,7 +61,7 @@ func (l lasting) Attempt(ctx context.Context, req runner.Request) runner.Result 
 	return runner.Result{Outcome: runner.Done, Session: req.Session}
 }
 
-// dated is a journal that keeps when ends of attempts were made durable.
+// dated is a journal that stores when ends of attempts became durable.
 type dated struct {
 	*memory
 	began time.Time

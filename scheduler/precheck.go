@@ -9,11 +9,10 @@ import (
 	"wavex/runner"
 )
 
-// This file puts tasks of reversibility 1 before a panel before anything of their wave
-// begins (LEDGER S2-23): a task that is refused is blocked, and its cone with it; what the
-// panel asks for goes to the agent.
+// This file asks a panel about tasks of reversibility 1 before their wave begins. A refused task is
+// blocked, with the tasks that depend on it. Conditions of the panel are passed to the agent.
 
-// PrecheckStarted challenges a task. Nothing else starts meanwhile.
+// PrecheckStarted begins the challenge of a task. Nothing else starts meanwhile.
 type PrecheckStarted struct {
 	Task string     `json:"task"`
 	Key  string     `json:"key"` // content key of the task
@@ -21,13 +20,13 @@ type PrecheckStarted struct {
 	Cap  budget.USD `json:"cap,omitempty"`
 }
 
-// PrecheckEnded is one decision: what came of it, and what follows.
+// PrecheckEnded is one decision: the result of a challenge and its consequences.
 type PrecheckEnded struct {
 	Task      string            `json:"task"`
 	Key       string            `json:"key"`
 	N         int               `json:"n"`
 	Challenge counsel.Challenge `json:"challenge"`
-	Blocked   []string          `json:"blocked,omitempty"` // the task's cone, when it is refused
+	Blocked   []string          `json:"blocked,omitempty"` // the tasks that depend on a refused task
 	Stop      *Stop             `json:"stop,omitempty"`
 }
 
@@ -39,7 +38,7 @@ func (PrecheckEnded) Type() string { return "precheck_ended" }
 
 func precheckKey(task string, n int) string { return fmt.Sprintf("/precheck-%s-%d", task, n) }
 
-// irreversible lists the plan's tasks of reversibility 1.
+// irreversible returns the plan's tasks of reversibility 1.
 func (s *State) irreversible() []int32 {
 	var out []int32
 	for i := range s.Plan.Tasks {
@@ -50,8 +49,8 @@ func (s *State) irreversible() []int32 {
 	return out
 }
 
-// precheck is the challenge that is due, or nil. wait says that it waits for money that
-// may come back.
+// precheck returns the challenge that is due, or nil. wait reports whether it waits for money that
+// may be released.
 func precheck(s *State) (body Body, wait bool) {
 	if !s.Config.Precheck {
 		return nil, false
@@ -122,13 +121,13 @@ func (s *State) precheckEnded(b PrecheckEnded) {
 	}
 }
 
-// challengeOf is what the panel said.
+// challengeOf carries the result of a challenge to the loop.
 type challengeOf struct {
 	started PrecheckStarted
 	got     counsel.Challenge
 }
 
-// challenged is what a challenge leads to.
+// challenged returns the consequences of a challenge.
 func challenged(s *State, b PrecheckStarted, c counsel.Challenge) PrecheckEnded {
 	e := PrecheckEnded{Task: b.Task, Key: b.Key, N: b.N, Challenge: c}
 	i, ok := s.Index(b.Task)
@@ -145,8 +144,8 @@ func challenged(s *State, b PrecheckStarted, c counsel.Challenge) PrecheckEnded 
 	return e
 }
 
-// unchallenged is the stop of a run whose pre-check could not be had; nil where the run
-// itself was stopped.
+// unchallenged returns the stop of a run whose pre-check failed, or nil if the run itself was
+// stopped.
 func unchallenged(task string, c counsel.Challenge) *Stop {
 	st := &Stop{Status: "blocked", ExitCode: 5, Reason: fmt.Sprintf("the pre-check of task %s, which is hard to undo: %s", task, c.Error),
 		Advice: "resume asks again; --precheck off goes on without"}
@@ -161,7 +160,7 @@ func unchallenged(task string, c counsel.Challenge) *Stop {
 	return st
 }
 
-// Refused are the tasks that a pre-check keeps from beginning, each with the reason.
+// Refused returns the tasks that a pre-check refused, each with the reason.
 func (s *State) Refused() []string {
 	var out []string
 	for _, i := range s.hard {
@@ -172,7 +171,7 @@ func (s *State) Refused() []string {
 	return out
 }
 
-// refusedEnd is the end of a run in which nothing failed, but a pre-check refused.
+// refusedEnd fills in the end of a run in which nothing failed but a pre-check refused.
 func refusedEnd(s *State, e *RunEnded) bool {
 	refused := s.Refused()
 	if s.Counts.Failed > 0 || len(refused) == 0 {

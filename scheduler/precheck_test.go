@@ -12,8 +12,8 @@ import (
 	"wavex/scheduler"
 )
 
-// What a pre-check leads to: a task that is let through waits, one that is refused is
-// blocked with its cone, and where nobody answered nothing is settled.
+// After a pre-check, an accepted task waits, a refused task is blocked with the tasks that depend
+// on it, and without an answer nothing is settled.
 func TestPrecheckEnded(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -6,11 +6,10 @@ import (
 	"wavex/budget"
 )
 
-// This file is the money of single waves: a limit for each, within the run's own. What
-// a wave's attempts and panels cost is counted whether there is a limit or not, so that
-// one can be set or raised when the run is continued.
+// This file limits the money of single waves, within the run's own limit. The cost of a wave's
+// attempts and panels is counted also without a limit, so that a resume can set or raise one.
 
-// purse is the ledger of a wave. It counts money only.
+// purse returns the ledger of a wave. It counts money only.
 func (s *State) purse(wave int) *budget.Ledger {
 	p := s.purses[wave]
 	if p == nil {
@@ -24,15 +23,15 @@ func (s *State) purse(wave int) *budget.Ledger {
 	return p
 }
 
-// purseLimits are those of every wave.
+// purseLimits returns the limits of every wave.
 func (s *State) purseLimits() budget.Limits {
 	wave := s.Config.Limits.Wave
 	return budget.Limits{USD: wave, NoUSD: wave == 0 || s.Notional && !s.Config.BudgetGiven, NoIterations: true}
 }
 
-// share is the cap for the next attempt or panel of a wave when slots are free: what
-// the run and the wave both have room for. It is false, with the limit that has none,
-// when that is too little.
+// share returns the cap for the next attempt or panel of a wave when slots are free, within the
+// limits of both the run and the wave. If the money is too little, short is the limit that was
+// reached.
 func (s *State) share(wave, slots int, own budget.USD) (limit budget.USD, short *budget.LimitError) {
 	limit, ok := s.Ledger.Share(slots, own)
 	if !ok {
@@ -45,13 +44,13 @@ func (s *State) share(wave, slots int, own budget.USD) (limit budget.USD, short 
 		return 0, ofWave(p.Shortage())
 	case p.Limits().NoUSD:
 		return limit, nil
-	case limit == 0: // the run has no limit, and neither has the task
+	case limit == 0: // neither the run nor the task has a limit
 		return part, nil
 	}
 	return min(limit, part), nil
 }
 
-// reserve holds money of the run and of the wave, both or neither.
+// reserve reserves money of the run and of the wave, both or neither.
 func (s *State) reserve(key string, wave int, usd budget.USD, iteration bool) error {
 	if err := s.purse(wave).Reserve(key, usd, false); err != nil {
 		return ofWave(err)
@@ -63,13 +62,13 @@ func (s *State) reserve(key string, wave int, usd budget.USD, iteration bool) er
 	return nil
 }
 
-// pay replaces a reservation by the facts.
+// pay replaces a reservation by the actual cost.
 func (s *State) pay(key string, wave int, cost budget.USD, tokens int64, charged bool) {
 	s.Ledger.Settle(key, cost, tokens, charged)
 	s.purse(wave).Settle(key, cost, 0, false)
 }
 
-// ofWave tells a wave's shortage from the run's.
+// ofWave marks a LimitError as a wave limit.
 func ofWave[E error](err E) E {
 	var short *budget.LimitError
 	if errors.As(err, &short) && short != nil {

@@ -5,23 +5,24 @@ import (
 	"sort"
 )
 
-// queue holds the tasks that could start, by rank and then by age, by wave (or all in one list when
-// the schedule is eager). Entries of tasks that have moved on are stale and are
-// skipped; a task that comes back is queued again. It knows nothing of limits and files.
+// queue holds the tasks that could start, by rank and then by age, in one list per wave (or in a
+// single list with the eager schedule). Entries of tasks that are no longer pending are stale and
+// are skipped; a task that becomes pending again is queued again. queue does not handle limits or
+// files.
 type queue struct {
 	lists    [][]entry
 	heads    []int
 	rank     []float64 // of each task; a higher one goes first
-	pushed   []int32   // how often each task was queued: its entry is the last one
+	pushed   []int32   // number of times that each task was queued; only the entry with this number counts
 	delayed  []int32   // tasks that wait, or waited, for a time
 	panels   []int32   // tasks whose panel is due, oldest first
-	verified int       // tasks whose work waits for its integration
-	left     []int     // tasks not settled, by wave
+	verified int       // number of tasks that wait for their integration
+	left     []int     // number of tasks that are not settled, by wave
 	members  [][]int32 // every task, by wave
-	turns    []int     // how many members at the front are settled, by wave
+	turns    []int     // number of settled members at the front, by wave
 }
 
-// entry is a task in a list, the nth time.
+// entry is a task in a list, queued for the nth time.
 type entry struct{ task, nth int32 }
 
 func newQueue(waves int) queue {
@@ -29,8 +30,8 @@ func newQueue(waves int) queue {
 		members: make([][]int32, waves+1), turns: make([]int, waves+1)}
 }
 
-// turn tells whether a task is the first of its wave that is not settled. Nothing
-// settled comes back before requeue, so the answer costs no search.
+// turn reports whether a task is the first of its wave that is not settled. A settled task stays
+// settled until requeue, so turn needs no search.
 func (q *queue) turn(wave, task int, settled func(int) bool) bool {
 	m := q.members[wave]
 	for q.turns[wave] < len(m) && settled(int(m[q.turns[wave]])) {
@@ -39,10 +40,10 @@ func (q *queue) turn(wave, task int, settled func(int) bool) bool {
 	return q.turns[wave] < len(m) && int(m[q.turns[wave]]) == task
 }
 
-// push queues a task behind those of its rank. Tasks mostly come in their order, so the
-// place is the end.
+// push queues a task after those of equal rank. Most tasks are pushed in order, so the search
+// starts at the end.
 func (q *queue) push(list int, task int) {
-	for len(q.rank) <= task { // joined a running plan
+	for len(q.rank) <= task { // the task joined a running plan
 		q.rank = append(q.rank, 0)
 	}
 	for len(q.pushed) <= task {
@@ -57,8 +58,8 @@ func (q *queue) push(list int, task int) {
 	q.lists[list] = slices.Insert(l, at, entry{int32(task), q.pushed[task]})
 }
 
-// scan calls f with each queued task of a list that live accepts, in order, until
-// f returns false. Stale entries at the front are dropped for good.
+// scan calls f in order for each queued task of a list that live accepts, until f returns false. It
+// drops stale entries at the front.
 func (q *queue) scan(list int, live func(int) bool, f func(int) bool) {
 	l := q.lists[list]
 	counts := func(e entry) bool { return q.pushed[e.task] == e.nth && live(int(e.task)) }
@@ -72,19 +73,19 @@ func (q *queue) scan(list int, live func(int) bool, f func(int) bool) {
 	}
 }
 
-// convened takes a task off the panels that are due.
+// convened removes a task from the panels that are due.
 func (q *queue) convened(task int) {
 	if k := slices.Index(q.panels, int32(task)); k >= 0 {
 		q.panels = slices.Delete(q.panels, k, k+1)
 	}
 }
 
-// fileLocks keeps tasks that declare the same file, or ask for the same thing alone, from
-// running side by side. Only what more than one task names takes part; a task takes all
-// that it needs or nothing, so no two wait for each other.
+// fileLocks keeps tasks that declare the same file or the same exclusive name from running at the
+// same time. It handles only names of more than one task. A task takes all its locks or none, so no
+// two tasks wait for each other.
 type fileLocks struct {
 	of   [][]int32 // shared files of each task; nil for most
-	held []int32   // by file: the task that holds it plus one; 0 free
+	held []int32   // by file: the number of the task that holds it plus one; 0: free
 }
 
 func newFileLocks(paths func(i int) []string, tasks int) fileLocks {

@@ -10,47 +10,45 @@ import (
 	"wavex/internal/plan"
 )
 
-// This file decides which checks of completed tasks are made again before the end, and
-// says what came of it: a check speaks of the moment when it passed, and later work may
-// have broken what it showed. It is pure; the checks themselves are made by others, with
-// the verification of the criteria.
+// This file decides which checks of completed tasks are repeated before the end, because later work
+// may have broken them, and reports the results. It is pure; the checks run elsewhere, together
+// with the verification of the criteria.
 
-// Recheck names a check that is made again. Equal checks are made once.
+// Recheck names a check to repeat. Equal checks are repeated once.
 type Recheck struct {
-	Tasks []string `json:"tasks"` // whose check it is, in plan order
-	N     int      `json:"n"`     // which of the first task's checks, from 1
+	Tasks []string `json:"tasks"` // the tasks with this check, in plan order
+	N     int      `json:"n"`     // number of the check in the first task, from 1
 }
 
-// Rechecked is what came of them.
+// Rechecked holds the results of repeated checks.
 type Rechecked struct {
 	Made int `json:"made"`
-	// Left counts those that were not made, because the run was stopping.
+	// Left counts the checks that were not repeated, because the run was stopping.
 	Left int `json:"left,omitempty"`
-	// Flaky are those that failed, and passed when they were made once more, alone.
+	// Flaky are those that failed, and passed in another run alone.
 	Flaky       []string     `json:"flaky,omitempty"`
 	Regressions []Regression `json:"regressions,omitempty"`
 }
 
-// Regression is a check that had passed and fails now.
+// Regression is a check that passed before and fails now.
 type Regression struct {
 	Tasks    []string      `json:"tasks"` // as in Recheck
 	N        int           `json:"n"`
-	Check    string        `json:"check"`     // the command, or the look at a file
+	Check    string        `json:"check"`     // the command, or the file inspection
 	ExitCode int           `json:"exit_code"` // of a command; -1: it did not start or was killed
 	Duration time.Duration `json:"duration"`
 	Reason   string        `json:"reason,omitempty"` // why it failed, one line
 	Output   string        `json:"output,omitempty"` // head and tail
-	// Since are the tasks whose attempts ended, or whose work was integrated, after it had
-	// passed, in plan order: what broke it is among them. More counts those that are not
-	// listed.
+	// Since are the tasks that ended or were integrated after the check had last passed, in plan
+	// order: one of them broke it. More counts those that are not listed.
 	Since []string `json:"since"`
 	More  int      `json:"more,omitempty"`
-	// Before says that it had passed in an earlier session: somebody may have worked on the
-	// files in between.
+	// Before means that the check passed in an earlier session: people may have changed files
+	// since.
 	Before bool `json:"before,omitempty"`
 }
 
-// String says it in one sentence.
+// String returns the regression in one sentence.
 func (r Regression) String() string {
 	why := r.Reason
 	if why == "" {
@@ -66,7 +64,7 @@ func (r Regression) String() string {
 	return said
 }
 
-// few lists at most five ids; more counts further ones.
+// few returns at most five ids; more counts further ones.
 func few(ids []string, more ...int) string {
 	const most = 5
 	n := max(len(ids)-most, 0)
@@ -80,18 +78,18 @@ func few(ids []string, more ...int) string {
 	return said
 }
 
-// Verification is what a verification found.
+// Verification is the result of a verification.
 type Verification struct {
 	Criteria []Criterion
 	Cost     budget.USD // micro-dollars
 	Rechecks []Remade   // one for each of CriteriaStarted.Rechecks, in their order
 }
 
-// Remade is what one check showed that was made again.
+// Remade is the result of one repeated check.
 type Remade struct {
-	Left     bool // it was not made, or not as often as it takes to be sure
+	Left     bool // it was not repeated, or not often enough to be sure
 	Passed   bool
-	Flaky    bool // it passed at the second look only
+	Flaky    bool // it passed only when it was run again
 	Check    string
 	ExitCode int
 	Duration time.Duration
@@ -99,24 +97,24 @@ type Remade struct {
 	Output   string
 }
 
-// same is what makes checks equal: made in one place, they show the same.
+// same is the identity of a check: equal checks in the same directory have the same result.
 type same struct {
 	check plan.Check
 	dir   string
-	task  string // whose it is, where the command may ask for that
+	task  string // the task, if the command may depend on it
 }
 
 func sameAs(t *plan.Task, c plan.Check) same {
 	k := same{check: c, dir: t.WorkDir("")}
-	if strings.Contains(c.Run, "WAVEX_") { // of the attempt's environment
+	if strings.Contains(c.Run, "WAVEX_") { // a variable of the attempt's environment
 		k.task = t.ID
 	}
 	return k
 }
 
-// rechecks lists the checks that are due: each has passed, and something ended since that
-// may have changed files. What passed with the last of it holds, and so does whatever is
-// equal to that. A check that was found broken is looked at again in any case.
+// rechecks returns the checks that are due: each has passed, and an event since then may have
+// changed files. A check that passed after the last change is not due, nor is an equal check. A
+// check that was last found broken is always due.
 func rechecks(s *State) []Recheck {
 	if s.rechecked == s.changes {
 		return nil
@@ -159,7 +157,7 @@ func rechecks(s *State) []Recheck {
 	return due
 }
 
-// verified is what a verification leads to; err says that it was cut off.
+// verified returns the consequences of a verification; err means that it was interrupted.
 func verified(s *State, b CriteriaStarted, v Verification, err error) CriteriaEnded {
 	e := CriteriaEnded{Round: b.Round, Wave: b.Wave, Criteria: v.Criteria, Cost: v.Cost}
 	if err != nil {
@@ -192,7 +190,7 @@ func verified(s *State, b CriteriaStarted, v Verification, err error) CriteriaEn
 	return e
 }
 
-// suspects lists who ended after the check had passed last.
+// suspects fills in the tasks that ended after the check had last passed.
 func (r *Regression) suspects(s *State) {
 	const most = 20
 	shown := 0
@@ -213,7 +211,7 @@ func (r *Regression) suspects(s *State) {
 	}
 }
 
-// shows tells whether the last attempt's checks passed, and there were any.
+// shows reports whether the last attempt had checks and all of them passed.
 func (t *Task) shows() bool {
 	if t.Last == nil || len(t.Last.Checks) == 0 {
 		return false
@@ -226,9 +224,8 @@ func (t *Task) shows() bool {
 	return true
 }
 
-// stand notes which checks an integration has shown to hold on the combined tree: of the
-// tasks that it completed, and of those of the same wave before them. Where it has
-// something to tell of them they are looked at once more.
+// stand records that the checks of the completed tasks of a wave hold on the combined tree after an
+// integration. If the integration has a note, the checks of earlier tasks are repeated.
 func (s *State) stand(b IntegrationEnded) {
 	if len(b.Completed) == 0 {
 		return

@@ -13,12 +13,12 @@ import (
 	"wavex/runner"
 )
 
-// checked is a task with checks of its own, as a list of JSON values.
+// checked returns a task with checks of its own, given as a list of JSON values.
 func checked(id, checks string, blockedBy ...string) string {
 	return strings.Replace(task(id, blockedBy...), `["true"]`, "["+checks+"]", 1)
 }
 
-// shown is an attempt that was done, with so many checks that passed.
+// shown returns a successful attempt with n checks that passed.
 func shown(n int) runner.Result {
 	r := outcome(runner.Done)
 	for range n {
@@ -27,8 +27,7 @@ func shown(n int) runner.Result {
 	return r
 }
 
-// remakes answers a verification: the checks in fails fail now, and are named by task and
-// number.
+// remakes answers a verification: the checks in fails, named by task and number, fail now.
 func remakes(fails ...string) func(*State, CriteriaStarted) func(context.Context, func() bool) (Verification, error) {
 	return func(s *State, e CriteriaStarted) func(context.Context, func() bool) (Verification, error) {
 		v := Verification{Criteria: slices.Clone(s.Criteria)}
@@ -42,7 +41,7 @@ func remakes(fails ...string) func(*State, CriteriaStarted) func(context.Context
 	}
 }
 
-// told is the rechecks of each verification in short.
+// told returns the rechecks of each verification in short.
 func told(m *memory) (out []string) {
 	for _, b := range of[CriteriaStarted](m) {
 		var list []string
@@ -114,8 +113,7 @@ func TestChecksAreMadeAgainWhereLaterWorkMayHaveBrokenThem(t *testing.T) {
 	}
 }
 
-// What was broken is looked at again after the next work, also where an equal check has
-// passed with that.
+// A broken check is repeated after the next work, also if an equal check has passed with it.
 func TestABrokenCheckIsLookedAtAgain(t *testing.T) {
 	t.Parallel()
 	cfg := testConfig()
@@ -150,8 +148,8 @@ func TestABrokenCheckIsLookedAtAgain(t *testing.T) {
 	}
 }
 
-// A signal lets the check that is being made end, and begins no other; a resume makes all of
-// them, since people may have worked on the files.
+// After a signal the running check ends and no other starts. A resume repeats all of them, because
+// people may have changed files.
 func TestASignalLeavesOutWhatIsLeftOfTheChecks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -165,7 +163,7 @@ func TestASignalLeavesOutWhatIsLeftOfTheChecks(t *testing.T) {
 			return func(ctx context.Context, more func() bool) (Verification, error) {
 				close(begun)
 				for more() {
-					time.Sleep(time.Second) // of the bubble's clock
+					time.Sleep(time.Second) // virtual time of the synctest bubble
 				}
 				return Verification{Rechecks: []Remade{{Passed: true}, {Left: true}}}, context.Cause(ctx)
 			}
@@ -198,7 +196,7 @@ func TestASignalLeavesOutWhatIsLeftOfTheChecks(t *testing.T) {
 	})
 }
 
-// When the time is up no further check is begun, and the run pauses.
+// After the time limit no check starts, and the run pauses.
 func TestTheTimeLimitLeavesOutWhatIsLeftOfTheChecks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -209,7 +207,7 @@ func TestTheTimeLimitLeavesOutWhatIsLeftOfTheChecks(t *testing.T) {
 		b.Verify = func(*State, CriteriaStarted) func(context.Context, func() bool) (Verification, error) {
 			return func(_ context.Context, more func() bool) (Verification, error) {
 				for more() {
-					time.Sleep(time.Minute) // of the bubble's clock
+					time.Sleep(time.Minute) // virtual time of the synctest bubble
 				}
 				return Verification{Rechecks: []Remade{{Left: true}}}, nil
 			}
@@ -220,8 +218,8 @@ func TestTheTimeLimitLeavesOutWhatIsLeftOfTheChecks(t *testing.T) {
 	})
 }
 
-// Where work is integrated, what the last integration has shown on the combined tree is not
-// made again; it is where the integration has something to tell.
+// With isolation, checks that passed on the combined tree in the last integration are not repeated,
+// unless the integration has a note.
 func TestWhatAnIntegrationHasShownIsNotMadeAgain(t *testing.T) {
 	t.Parallel()
 	for note, want := range map[string][]string{"": {"a/1"}, "flaky: x": {"a/1", "b/1", "c/1"}} {

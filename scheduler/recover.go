@@ -11,22 +11,22 @@ import (
 	"wavex/runner"
 )
 
-// This file closes what an earlier session left open, before anything new is decided.
+// This file closes open work of an earlier session before any new decision.
 
-// Sources tell what became of work that an earlier session started and whose end is not on
-// record. Each may be nil: the work counts at its cap then.
+// Sources return the results of work that an earlier session started and did not end. Each may be
+// nil: the work then counts at its cap.
 type Sources struct {
 	Attempt func(AttemptStarted) runner.Result
 	Panel   func(CounselStarted) counsel.Verdict
-	// Asked returns what the calls of a review ("review-3"), a verification ("criteria-1") or
-	// a challenge have cost, at most limit where that is unknown.
+	// Asked returns the cost of the calls of a review ("review-3"), a verification ("criteria-1")
+	// or a challenge, at most limit if it is unknown.
 	Asked func(name string, limit budget.USD) budget.USD
 }
 
 const withSession = "interrupted with the earlier session"
 
-// Lost returns the ends of all that is open: it was interrupted, which is no fault of the
-// tasks, but its money is spent.
+// Lost returns the ends of all open work. It was interrupted, which is no fault of the tasks, but
+// its money is spent.
 func (s *State) Lost(from Sources) []Body {
 	asked := func(key string, limit budget.USD) budget.USD {
 		if from.Asked == nil {
@@ -64,14 +64,14 @@ func (s *State) Lost(from Sources) []Body {
 			b = ReviewEnded{N: o.N, Mode: o.Mode, Wave: o.Wave, Round: o.Round,
 				Review: counsel.Review{Error: withSession, Failure: runner.Interrupted, Cost: asked(key, o.Cap)}}
 		default:
-			continue // an integration, a delivery: they cost nothing
+			continue // an integration or a delivery costs nothing
 		}
 		ends = append(ends, b)
 	}
 	return ends
 }
 
-// recover puts the ends of what an earlier session left open on record.
+// recover records the ends of the open work of an earlier session.
 func (r *running) recover(ctx context.Context) error {
 	var from Sources
 	if r.Recover != nil {

@@ -17,13 +17,13 @@ import (
 	"wavex/runner"
 )
 
-// dice is a Runner and a Panel whose results come from a seed: the same attempt
-// always ends the same, whoever runs it.
+// dice is a Runner and a Panel whose results are a function of a seed: the same attempt always ends
+// in the same way.
 type dice struct {
 	seed uint64
 }
 
-// oneResponse is the most that one API response costs here.
+// oneResponse is the largest cost of one API response in these tests.
 const oneResponse = 7_650
 
 var diceOutcomes = []runner.Outcome{runner.Done, runner.Done, runner.Done, runner.Done, runner.Wrong, runner.OverTurns,
@@ -32,8 +32,8 @@ var diceOutcomes = []runner.Outcome{runner.Done, runner.Done, runner.Done, runne
 func (d dice) Attempt(_ context.Context, req runner.Request) runner.Result {
 	n := uint64(chance(fmt.Sprint(d.seed), req.Task, req.Attempt) * 1e9)
 	o := diceOutcomes[n%uint64(len(diceOutcomes))]
-	// As with the real CLI, the cap is looked at after each response: it overshoots by
-	// up to one.
+	// As with the real CLI, the cap is checked after each response, so the cost exceeds it by at
+	// most one response.
 	cost := min(budget.USD(n%90_000), max(req.Cap, 0)) + budget.USD(n%uint64(oneResponse+1))
 	r := runner.Result{Outcome: o, Reason: string(o), Signature: fmt.Sprint(n), Session: req.Session, Cost: cost, Priced: "result"}
 	if o == runner.Done {
@@ -46,7 +46,7 @@ func (d dice) Diagnose(_ context.Context, c counsel.Case) counsel.Verdict {
 	return counsel.Verdict{Analysis: "a", Fix: "f", Cost: min(5000, c.Cap)}
 }
 
-// review finds a confirmed blocker now and then, or gives no answer.
+// review sometimes finds a confirmed blocker or gives no answer.
 func (d dice) review(_ *State, e ReviewStarted) func(context.Context) counsel.Review {
 	n := uint64(chance(fmt.Sprint(d.seed), "review", e.N) * 1e9)
 	r := counsel.Review{Score: float64(n % 11), Cost: min(budget.USD(n%70_000), max(e.Cap, 0))}
@@ -59,7 +59,7 @@ func (d dice) review(_ *State, e ReviewStarted) func(context.Context) counsel.Re
 	return func(context.Context) counsel.Review { return r }
 }
 
-// verify shows some criteria and not others.
+// verify finds evidence for some criteria.
 func (d dice) verify(s *State, e CriteriaStarted) func(context.Context, func() bool) (Verification, error) {
 	list := slices.Clone(s.Criteria)
 	for i := range list {
@@ -128,7 +128,7 @@ func genConfig(t *rapid.T) Config {
 	return c
 }
 
-// session runs one session over a journal, and gives the state and the events.
+// diceRun runs one session over a journal and returns the state and the events.
 func diceRun(t *rapid.T, p *plan.Plan, c Config, past []Event, d dice, views ...View) (*State, []Event, RunEnded) {
 	s := NewState(p)
 	if err := s.Replay(past); err != nil {
@@ -152,14 +152,13 @@ func diceRun(t *rapid.T, p *plan.Plan, c Config, past []Event, d dice, views ...
 	return s, j.events, end
 }
 
-// nilTB satisfies newBundle inside a property; it never fails by itself.
+// nilTB satisfies newBundle inside a property; it never fails.
 type nilTB struct{ testing.TB }
 
 func (nilTB) Helper() {}
 
-// bound checks the promise at every event: what is spent never passes the limit by
-// more than one API response for each process that may run, and nothing runs
-// unreserved.
+// bound checks two invariants at every event: the cost exceeds the limit by at most one API
+// response for each process that may run, and nothing runs without a reservation.
 type bound struct {
 	t *rapid.T
 }
@@ -210,8 +209,8 @@ func (b bound) Event(e Event, s *State) {
 	}
 }
 
-// TestAnyRunEndsWithinItsLimits: whatever happens, a run ends, holds its limits, its
-// counters agree with the tasks, and a replay of its journal gives the same state.
+// TestAnyRunEndsWithinItsLimits: every run ends within its limits, its counters agree with the
+// tasks, and a replay of its journal leads to the same state.
 func TestAnyRunEndsWithinItsLimits(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -252,8 +251,8 @@ func TestAnyRunEndsWithinItsLimits(t *testing.T) {
 	})
 }
 
-// usedOnce checks that each spare is closed once: by the start of its attempt, with its slot,
-// cap and session, or by its own end.
+// usedOnce checks that each spare is closed once: by the start of its attempt, with its slot, cap
+// and session, or by its own end.
 func usedOnce(t *rapid.T, events []Event) {
 	open := map[string]SpareStarted{}
 	for _, e := range events {
@@ -283,7 +282,8 @@ func usedOnce(t *rapid.T, events []Event) {
 	}
 }
 
-// visible is a state without what only the live loop fills (times are the journal's).
+// visible returns a state without the fields that only the live loop sets (times are the
+// journal's).
 func visible(s *State) any {
 	type shot struct {
 		Tasks  []Task
@@ -299,7 +299,7 @@ func visible(s *State) any {
 	tasks := make([]Task, len(s.Tasks))
 	copy(tasks, s.Tasks)
 	for i := range tasks {
-		tasks[i].Last = nil // compared through its effects; times inside are monotonic when live
+		tasks[i].Last = nil // compared through its effects; its times are monotonic in a live run
 		tasks[i].Started, tasks[i].NotBefore = tasks[i].Started.UTC().Round(0), tasks[i].NotBefore.UTC().Round(0)
 		tasks[i].Advice = nil
 	}
@@ -308,7 +308,7 @@ func visible(s *State) any {
 	return shot{tasks, said, how, len(s.Plan.Tasks), s.Counts, s.Ledger.Spent(), s.Ledger.Iterations(), s.Wave, s.Seq}
 }
 
-// verdictCost is what reviews and verifications of the journal cost.
+// verdictCost returns the cost of reviews and verifications in the journal.
 func verdictCost(events []Event) (sum budget.USD) {
 	for _, e := range events {
 		switch b := e.Body.(type) {
@@ -321,7 +321,7 @@ func verdictCost(events []Event) (sum budget.USD) {
 	return sum
 }
 
-// sound checks that a run called complete rests on evidence.
+// sound checks that a completed run has evidence.
 func sound(t *rapid.T, s *State, c Config) {
 	for _, k := range s.Criteria {
 		if !k.Shown() && !(c.AcceptAssumptions && k.Verification == Assumption) {
@@ -335,8 +335,8 @@ func sound(t *rapid.T, s *State, c Config) {
 	}
 }
 
-// lookedAtLast checks that every task's own check passed with the last of the work, or was
-// made again after it.
+// lookedAtLast checks that each task's own check passed with the last work, or was repeated after
+// it.
 func lookedAtLast(t *rapid.T, s *State, events []Event) {
 	work, looked := 0, map[plan.Check]int{}
 	var begun CriteriaStarted
@@ -369,8 +369,8 @@ func lookedAtLast(t *rapid.T, s *State, events []Event) {
 	}
 }
 
-// TestACutAnywhereLosesAndRepeatsNothing cuts the journal after every record, resumes,
-// and looks for completed work that starts again and for money that is lost.
+// TestACutAnywhereLosesAndRepeatsNothing cuts the journal after every record, resumes, and searches
+// for completed work that starts again and for lost money.
 func TestACutAnywhereLosesAndRepeatsNothing(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -382,7 +382,7 @@ func TestACutAnywhereLosesAndRepeatsNothing(t *testing.T) {
 		past := append([]Event(nil), whole[:cut]...)
 		s, events, end := diceRun(t, p, c, past, d)
 		done, lit := map[string]bool{}, map[int]bool{}
-		passed := false // and nothing was done since
+		passed := false // and no work was done since
 		spent := verdictCost(events)
 		for _, e := range events {
 			switch b := e.Body.(type) {

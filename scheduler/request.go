@@ -8,46 +8,47 @@ import (
 	"wavex/runner"
 )
 
-// This file is the events of the way from a request to a plan, which comes before a
-// run and is kept in the same journal. Package internal/stage writes and replays them;
-// for a run they change nothing but what is spent, which RunStarted repeats.
+// This file holds the events of the stages from a request to a plan, which precede a run in the
+// same journal. Package internal/stage writes and replays them. In a run they change only the money
+// spent, which RunStarted repeats.
 
-// RequestOpened begins the way from a request to a plan.
+// RequestOpened opens a request.
 type RequestOpened struct {
-	Run     string        `json:"run"` // id of its calls
+	Run     string        `json:"run"` // run id of its calls
 	Request string        `json:"request"`
 	Config  RequestConfig `json:"config"`
 }
 
-// RequestConfig is how a request is worked on, frozen when it is opened.
+// RequestConfig holds the configuration of a request, frozen when it is opened.
 type RequestConfig struct {
 	Agent    string        `json:"agent"`
 	Limits   budget.Limits `json:"limits"`
 	Plan     string        `json:"plan"`                // absolute path of the plan to write
-	PlanOnly bool          `json:"plan_only,omitempty"` // nothing is run
-	Offline  bool          `json:"offline,omitempty"`   // scored by words alone, and no further
-	Workflow string        `json:"workflow,omitempty"`  // given, not detected
-	Shape    string        `json:"shape,omitempty"`     // given, not by the scores
-	// Iterations is what was chosen for the run: a number, or "unlimited"; "": by its tasks.
+	PlanOnly bool          `json:"plan_only,omitempty"` // no run follows
+	Offline  bool          `json:"offline,omitempty"`   // only scored by its words, without the model
+	Workflow string        `json:"workflow,omitempty"`  // given by the user, not detected
+	Shape    string        `json:"shape,omitempty"`     // given by the user, not chosen by the scores
+	// Iterations is the user's choice for the run: a number, or "unlimited"; "": derived from its
+	// tasks.
 	Iterations string `json:"iterations,omitempty"`
-	// SpecScore is a score that was given, so that nobody is asked for one: five points,
-	// of outcome, scope, constraints, success and done; none: it is worked out.
+	// SpecScore is a score that the user gave instead of the model: points for outcome, scope,
+	// constraints, success and done. Empty: it is computed.
 	SpecScore []int `json:"spec_score,omitempty"`
-	// Force goes on although the request is too vague.
+	// Force continues although the request is too vague.
 	Force bool `json:"force,omitempty"`
-	// TaskList is "new" when the plan shall be put into a task list of Claude Code too.
+	// TaskList is "new" if the plan is also put into a task list of Claude Code.
 	TaskList string `json:"task_list,omitempty"`
 }
 
-// CallStarted reserves money for one question, or one panel, before it is put.
+// CallStarted reserves money before one question, or one panel, is asked.
 type CallStarted struct {
-	Step string     `json:"step"`           // "score/1", "decompose/2": the same question has the same name
+	Step string     `json:"step"`           // "score/1", "decompose/2": equal questions have equal names
 	Try  int        `json:"try"`            // from 1
-	Mark string     `json:"mark,omitempty"` // of its processes; each session of wavex has its own
+	Mark string     `json:"mark,omitempty"` // mark of its processes, different in each session of wavex
 	Cap  budget.USD `json:"cap,omitempty"`
 }
 
-// CallEnded brings the answer, which is never asked for again when the outcome is done.
+// CallEnded records the answer. A question with the outcome done is not asked again.
 type CallEnded struct {
 	Step     string          `json:"step"`
 	Try      int             `json:"try"`
@@ -58,13 +59,13 @@ type CallEnded struct {
 	ResetsAt time.Time       `json:"resets_at,omitzero"` // of a usage limit
 }
 
-// StageEnded closes a stage with what it came to; its form is the stage's own.
+// StageEnded closes a stage with its result; each stage has its own form.
 type StageEnded struct {
 	Stage  string          `json:"stage"`
 	Result json.RawMessage `json:"result"`
 }
 
-// Origin is what a run knows of the request that its plan comes from.
+// Origin describes the request that a run's plan comes from.
 type Origin struct {
 	Request       string     `json:"request"`
 	SpecScore     int        `json:"spec_score"`
@@ -73,7 +74,7 @@ type Origin struct {
 	Workflow      string     `json:"workflow"`
 	Reversibility string     `json:"reversibility"`
 	Recall        []string   `json:"recall_surfaced,omitempty"`
-	Spent         budget.USD `json:"spent"` // on the way to the plan; the run's ledger begins with it
+	Spent         budget.USD `json:"spent"` // cost of making the plan; the run's ledger begins with it
 }
 
 // Type names the event.

@@ -4,8 +4,8 @@ import (
 	"testing"
 )
 
-// Two wavex that resume the same records, as of a .loop that was put back to an older state, open
-// sessions of different ids for the same attempt.
+// Two wavex processes that resume the same records, for example after an older .loop was restored,
+// open sessions with different ids for the same attempt.
 func TestResumesOpenSessionsOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	c := testConfig()

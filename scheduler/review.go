@@ -10,9 +10,9 @@ import (
 	"wavex/runner"
 )
 
-// This file decides which review is due, and what follows one with blockers. It is pure.
+// This file decides which review is due, and what follows a review with blockers. It is pure.
 
-// The values of Config.Review.
+// These are the values of Config.Review.
 const (
 	ReviewOff      = "off"
 	ReviewLight    = "light"    // after each wave only
@@ -20,25 +20,26 @@ const (
 	ReviewAuto     = "auto"     // after each wave but the last, and before the gate
 )
 
-// What reviews and verdicts may cost at most; they draw on the run's own budget.
+// These constants bound the cost of reviews and of a judge, which are paid from the run's own
+// budget.
 const (
 	lightCap    = budget.Dollar
 	thoroughCap = 3 * budget.Dollar
 	judgeCap    = budget.Dollar
 )
 
-// maxSilent is how often in a row a thorough review may give no answer.
+// maxSilent bounds the thorough reviews in a row without an answer.
 const maxSilent = 2
 
-// light is the light review that is due, or nil. It takes no place among the attempts
-// and only money that they will not miss, so that it never delays the next wave.
+// light returns the light review that is due, or nil. It needs no slot and only money that attempts
+// do not need, so it never delays the next wave.
 func light(s *State, now time.Time) Body {
 	if c := s.Config.Review; c != ReviewLight && c != ReviewAuto || s.lighting || len(s.due) == 0 || s.Stop != nil || now.Before(s.Hold) {
 		return nil
 	}
 	for _, w := range s.due {
 		if s.lit[w] || s.queue.left[w] > 0 || s.Config.Review == ReviewAuto && w == s.planned {
-			continue // the thorough review, which follows at once, reads the last wave's changes
+			continue // the thorough review, which follows at once, covers the last wave
 		}
 		limit, ok := lightCap, true
 		if !s.Ledger.Limits().NoUSD {
@@ -54,21 +55,21 @@ func light(s *State, now time.Time) Body {
 	return nil
 }
 
-// reviews tells whether the run's work is for a thorough review: only an agent's is.
+// reviews reports whether the run gets a thorough review: only if agents did work.
 func reviews(s *State) bool {
 	c := s.Config.Review
 	return (c == ReviewThorough || c == ReviewAuto) && s.agents > 0
 }
 
-// review is the thorough review that is due. wait says that it has to wait.
+// review returns the thorough review that is due. wait reports whether it must wait.
 func review(s *State) (body Body, wait bool) {
 	last := s.Thorough()
-	again := last != nil && !last.Passed && s.rounds == 0 // by an earlier session
+	again := last != nil && !last.Passed && s.rounds == 0 // last was made by an earlier session
 	switch {
 	case !reviews(s) || s.reviewed == s.work && !again || s.silent >= maxSilent:
 		return nil, false
 	case s.lighting:
-		return nil, true // its blockers are candidates
+		return nil, true // the light review's blockers are candidates
 	}
 	limit, ok := s.Ledger.Share(1, thoroughCap)
 	if !ok {
@@ -81,8 +82,8 @@ func review(s *State) (body Body, wait bool) {
 	return ReviewStarted{N: s.reviews + 1, Mode: counsel.Thorough, Round: s.rounds + 1, Cap: limit}, false
 }
 
-// remedy is what follows a thorough review with blockers: tasks that mend them, or, when
-// the rounds are used up or a person would not have them mended, a pause.
+// remedy returns the event after a thorough review with blockers: tasks that repair them, or a
+// pause if the rounds are used up or the user skipped all blockers.
 func remedy(s *State, last *ReviewEnded) Body {
 	if s.rounds < s.Config.ReviewRounds {
 		if body := mendFindings(s, last); body != nil {
@@ -98,7 +99,7 @@ func remedy(s *State, last *ReviewEnded) Body {
 		Advice: "mend them, or judge them with --interactive; resume reviews again"}}
 }
 
-// Where is a finding's place as "file:line: ", or "".
+// Where returns the position of a finding as "file:line: ", or "".
 func Where(f counsel.Finding) string {
 	switch {
 	case f.File == "":
@@ -109,8 +110,7 @@ func Where(f counsel.Finding) string {
 	return fmt.Sprintf("%s:%d: ", f.File, f.Line)
 }
 
-// reviewOver is what a review came to, as an event. When nobody could answer because the
-// run itself cannot go on, the run stops with that.
+// reviewOver returns the event for the result of a review.
 func reviewOver(e ReviewStarted, r counsel.Review) ReviewEnded {
 	blockers := len(r.Blockers())
 	if e.Mode == counsel.Light {
@@ -120,8 +120,7 @@ func reviewOver(e ReviewStarted, r counsel.Review) ReviewEnded {
 		Passed: r.Error == "" && blockers == 0}
 }
 
-// refused is the stop that a thorough review asks for whose every call met the same
-// wall, or nil.
+// refused returns the stop after a thorough review whose calls all failed in the same way, or nil.
 func refused(e ReviewEnded) *Stop {
 	if e.Mode != counsel.Thorough || e.Review.Error == "" {
 		return nil

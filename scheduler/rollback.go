@@ -4,25 +4,25 @@ import (
 	"wavex/dag"
 )
 
-// This file takes work back: a person has restored the files from before it, and the
-// tasks that made them are to be done again. It knows nothing of files.
+// This file undoes completed work after a person has restored the files from before it. The tasks
+// run again. It reads no files.
 
-// RolledBack says that the work of tasks is undone; they are pending again. It happens
+// RolledBack says that the work of tasks was undone. The tasks are pending again. It is recorded
 // between sessions.
 type RolledBack struct {
 	What   string   `json:"what"`  // "T-003", "wave-2", "run"
-	Tasks  []string `json:"tasks"` // whose work is undone
-	From   string   `json:"from"`  // the commit that was restored
-	Undo   string   `json:"undo"`  // the ref that keeps what was replaced
-	Paths  int      `json:"paths"` // how many were changed
+	Tasks  []string `json:"tasks"` // the tasks whose work is undone
+	From   string   `json:"from"`  // the restored commit
+	Undo   string   `json:"undo"`  // the ref that keeps the replaced state
+	Paths  int      `json:"paths"` // number of changed paths
 	Forced bool     `json:"forced,omitempty"`
 }
 
 // Type names the event.
 func (RolledBack) Type() string { return "rolled_back" }
 
-// rolledBack is the one way in which a completion is taken back. What an attempt left
-// open stays so: the next session settles it.
+// rolledBack undoes completions; no other code does. Attempts that are still open stay open: the
+// next session settles them.
 func (s *State) rolledBack(b RolledBack) {
 	s.ExitSignal, s.Gate = false, nil
 	s.checked, s.reviewed, s.Regressions = -1, -1, nil
@@ -38,8 +38,14 @@ func (s *State) rolledBack(b RolledBack) {
 		switch t := &s.Tasks[i]; t.Status {
 		case InProgress, Advising:
 		default:
-			t.Tries, t.Again, t.SameError, t.Root = 0, 0, 0, ""
-			t.Last, t.Advice, t.Continue, t.Next = nil, nil, false, "first"
+			t.Tries = 0
+			t.Again = 0
+			t.SameError = 0
+			t.Root = ""
+			t.Last = nil
+			t.Advice = nil
+			t.Continue = false
+			t.Next = "first"
 			s.move(i, Pending)
 		}
 	}
@@ -52,7 +58,7 @@ func (s *State) rolledBack(b RolledBack) {
 	s.requeue()
 }
 
-// AfterRollback is the end of a session that did nothing but take work back.
+// AfterRollback returns the end of a session that only rolled back work.
 func AfterRollback(s *State, what string) RunEnded {
 	return RunEnded{Status: "blocked", ExitCode: 5, Reason: what + " was rolled back; it is done again when the run is resumed",
 		Resume: resumeCommand(s), Tasks: s.Counts, Cost: s.Ledger.Spent(), CostUSD: s.Ledger.Spent().Float(),

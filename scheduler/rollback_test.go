@@ -9,8 +9,8 @@ import (
 	"wavex/scheduler"
 )
 
-// Work that is taken back is pending again, and what waits for it waits again; the run is
-// no longer complete, and a resume begins the tasks anew.
+// Work that was rolled back is pending again, and its dependents wait again. The run is no longer
+// complete, and a resume starts the tasks anew.
 func TestRolledBack(t *testing.T) {
 	t.Parallel()
 	s := reporttest.New(t, "chain", reporttest.Tasks{{"1", "a", nil}, {"2", "b", []int{0}}, {"3", "c", []int{1}}, {"4", "d", nil}})
@@ -40,7 +40,7 @@ func TestRolledBack(t *testing.T) {
 	}
 }
 
-// A rollback after a kill leaves what was open to the next session.
+// After a rollback that follows a kill, the next session settles open attempts.
 func TestRolledBackAfterAKill(t *testing.T) {
 	t.Parallel()
 	s := reporttest.New(t, "pair", reporttest.Tasks{{"1", "a", nil}, {"2", "b", nil}})

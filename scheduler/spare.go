@@ -9,28 +9,28 @@ import (
 	"wavex/runner"
 )
 
-// This file starts the process of a task that comes next while every slot is taken: a *spare*.
-// It is used once, for exactly that attempt, with the slot and the money it was started with.
+// This file starts the process of the next task while every slot is taken: a spare. It is used
+// once, by exactly that attempt, with the slot and the money that were reserved for it.
 
-// SpareStarted reserves what the next attempt at a task may spend, under the attempt's key,
-// and a slot of its own; then the process is started, without a prompt. AttemptStarted for the
-// same attempt takes both over.
+// SpareStarted reserves the money of the next attempt at a task, under the attempt's key, and a
+// slot. The process then starts, without a prompt. AttemptStarted for the same attempt takes both
+// over.
 type SpareStarted struct {
 	Task    string     `json:"task"`
 	Key     string     `json:"key"` // content key of the task
 	Wave    int        `json:"wave"`
-	Attempt int        `json:"attempt"` // that it is for
+	Attempt int        `json:"attempt"` // the attempt that it is for
 	Slot    int        `json:"slot"`
 	Session string     `json:"session"`
 	Cap     budget.USD `json:"cap,omitempty"` // micro-dollars reserved; 0: no limit
 }
 
-// SpareEnded says that a spare's process is gone and no attempt had it. What it held returns.
+// SpareEnded says that a spare's process ended without an attempt. Its reservations are released.
 type SpareEnded struct {
 	Task    string     `json:"task"`
 	Wave    int        `json:"wave"`
 	Attempt int        `json:"attempt"`
-	Cost    budget.USD `json:"cost"` // micro-dollars; 0 unless the CLI went to work unasked
+	Cost    budget.USD `json:"cost"` // micro-dollars; 0 unless the CLI worked without a prompt
 }
 
 // Type names the event.
@@ -39,7 +39,7 @@ func (SpareStarted) Type() string { return "spare_started" }
 // Type names the event.
 func (SpareEnded) Type() string { return "spare_ended" }
 
-// start returns the start of the attempt as far as it is known.
+// start returns the known part of the attempt's start.
 func (b *SpareStarted) start() AttemptStarted {
 	return AttemptStarted{Task: b.Task, Key: b.Key, Wave: b.Wave, Attempt: b.Attempt, Slot: b.Slot,
 		Session: b.Session, Cap: b.Cap}
@@ -64,7 +64,7 @@ func (s *State) spareStarted(b SpareStarted) error {
 	return nil
 }
 
-// spareEnded returns what the spare held. An attempt that began meanwhile has it already.
+// spareEnded releases a spare's reservations, unless an attempt has taken them over.
 func (s *State) spareEnded(b SpareEnded) {
 	if s.spareOf(b.Task, b.Attempt) != nil {
 		s.dropSpare(b.Task, b.Attempt, b.Cost)
@@ -88,8 +88,8 @@ func (s *State) dropSpare(task string, attempt int, cost budget.USD) {
 	})
 }
 
-// affords reports whether there is room for what a spare holds. Costs that passed their
-// reservations may have taken it.
+// affords reports whether the reservation of a spare still fits the limits. Costs above their
+// reservations may have used up the money.
 func (s *State) affords(b *SpareStarted) bool {
 	key := attemptKey(b.Task, b.Attempt)
 	for _, l := range []budget.Ledger{s.Ledger, *s.purse(b.Wave)} {
@@ -101,7 +101,7 @@ func (s *State) affords(b *SpareStarted) bool {
 	return true
 }
 
-// spares returns how many processes may be started ahead now, beside those that are.
+// spares returns how many more processes may be started ahead now.
 func (s *State) spares() int {
 	if s.Config.Isolation == Isolated {
 		return 0
@@ -109,9 +109,9 @@ func (s *State) spares() int {
 	return max(s.Config.Spares-len(s.ahead), 0)
 }
 
-// spare returns the SpareStarted of the task that comes next, or nil. It is asked when next has
-// no decision. Nothing is started ahead of a question to a person, of a panel, or of a task that has
-// to be asked about first.
+// spare returns the SpareStarted of the next task, or nil. It is called when next returns nil. No
+// process is started ahead of a question to a person, of a panel, or of a task that needs a
+// question first.
 func spare(s *State, now time.Time) Body {
 	switch {
 	case s.spares() == 0, s.Wave == 0, s.running < s.Fleet.Limit, s.Stop != nil, s.Ended != nil, s.busy,
@@ -133,7 +133,7 @@ func spare(s *State, now time.Time) Body {
 		return nil
 	}
 	t, p := &s.Tasks[pick], &s.Plan.Tasks[pick]
-	// A server would be started too, and a session that is continued is of the attempt before.
+	// MCP servers would start too, and a continued session still belongs to the previous attempt.
 	if p.Command != "" || p.Reversibility == "1" || t.Continue || s.Plan.Settings(pick).MCPConfig != "" {
 		return nil
 	}
@@ -150,9 +150,9 @@ func spare(s *State, now time.Time) Body {
 	return b
 }
 
-// unwanted returns the spares that have to go: those whose attempt does not come next any more, those
-// with a cap where the attempt would have none, such as on a subscription, or the reverse, and all of
-// them where their reservations change the kind of the decision that follows.
+// unwanted returns the spares that must end: those whose attempt is no longer the next one, those
+// whose attempt would now have a cap where the spare has none, or the reverse, and all of them if
+// their reservations change the kind of the next decision.
 func unwanted(s *State, now time.Time) []SpareStarted {
 	if len(s.ahead) == 0 {
 		return nil
@@ -178,7 +178,7 @@ func unwanted(s *State, now time.Time) []SpareStarted {
 	return out
 }
 
-// withoutSpares returns a copy of the state, to decide with, in which spares hold nothing.
+// withoutSpares returns a copy of the state in which spares hold no reservations.
 func (s *State) withoutSpares() *State {
 	c := *s
 	c.purses = map[int]*budget.Ledger{}
@@ -200,17 +200,17 @@ func kind(b Body) string {
 	return b.Type()
 }
 
-// preparing is a spare whose process is there, or is being started.
+// preparing is a spare whose process is running or starting.
 type preparing struct {
 	SpareStarted
 	process *runner.Spare
-	handed  chan struct{} // closed when the attempt has it
+	handed  chan struct{} // closed when the attempt takes the process
 	leave   context.CancelFunc
 	leaving bool          // leave was called
-	over    chan struct{} // closed when the process is gone, or the attempt's
+	over    chan struct{} // closed after the process, or its attempt, has ended
 }
 
-// prepare starts a spare. Its end is a message, unless the attempt takes it.
+// prepare starts a spare. It sends a message when the spare ends, unless the attempt takes it.
 func (r *running) prepare(b SpareStarted) {
 	end := SpareEnded{Task: b.Task, Wave: b.Wave, Attempt: b.Attempt}
 	i, _ := r.s.Index(b.Task)
@@ -234,7 +234,7 @@ func (r *running) prepare(b SpareStarted) {
 			}
 		}
 		select {
-		case <-p.handed: // the attempt is on record: there is nothing to give back
+		case <-p.handed: // the attempt is on record, so nothing is released
 			used = used || end.Cost == 0
 		default:
 		}
@@ -245,8 +245,8 @@ func (r *running) prepare(b SpareStarted) {
 	})
 }
 
-// hand gives an attempt the process that was started for it. The caller calls release after
-// the attempt, which may not have come to take it.
+// hand gives an attempt the process that was started for it. The caller must call release after the
+// attempt, also if the attempt did not take the process.
 func (r *running) hand(b AttemptStarted, req *runner.Request) (release func()) {
 	key := attemptKey(b.Task, b.Attempt)
 	p := r.ahead[key]
@@ -262,8 +262,8 @@ func (r *running) hand(b AttemptStarted, req *runner.Request) (release func()) {
 	}
 }
 
-// relieve ends the spares that are not wanted any more, and reports whether one is on its way
-// out. Nothing is decided until its end is on record: its attempt could not have it.
+// relieve ends the unwanted spares and reports whether one is still ending. The loop makes no
+// decision until its end is on record.
 func (r *running) relieve() (leaving bool) {
 	for _, b := range unwanted(r.s, r.Now()) {
 		if p := r.ahead[attemptKey(b.Task, b.Attempt)]; p != nil {
@@ -277,11 +277,11 @@ func (r *running) relieve() (leaving bool) {
 	return leaving
 }
 
-// recoverSpares closes spares that an earlier session left open: they had no prompt.
+// recoverSpares closes spares that an earlier session left open. They had no prompt.
 func (r *running) recoverSpares(ctx context.Context) error {
 	for _, b := range r.s.ahead {
 		if r.Recover != nil {
-			r.Recover(ctx, b.start()) // ends what is left of it
+			r.Recover(ctx, b.start()) // ends leftover processes
 		}
 		if err := r.stage(SpareEnded{Task: b.Task, Wave: b.Wave, Attempt: b.Attempt}); err != nil {
 			return err

@@ -8,7 +8,7 @@ import (
 	"wavex/runner"
 )
 
-// spareBundle is a loop with tasks that wait for none.
+// spareBundle returns a loop with tasks without blockers.
 func spareBundle(t *testing.T, c Config, tasks ...string) *bundle {
 	t.Helper()
 	var list []string
@@ -24,8 +24,8 @@ func spareConfig() Config {
 	return c
 }
 
-// A spare is started once the slots are taken, for the task that comes next, and its attempt
-// has what it was started with. All attempts together have room in the budget.
+// A spare is started for the next task when all slots are taken. Its attempt gets the values of the
+// spare, and all attempts together fit the budget.
 func TestSpareIsOfTheNextTask(t *testing.T) {
 	t.Parallel()
 	c := spareConfig()
@@ -45,7 +45,7 @@ func TestSpareIsOfTheNextTask(t *testing.T) {
 	}
 }
 
-// While an agent still starts, no other process is started beside it.
+// While an agent is still starting, no other process is started ahead.
 func TestSpareWaitsForTheAPI(t *testing.T) {
 	t.Parallel()
 	b := spareBundle(t, spareConfig(), "a", "b", "c")
@@ -66,7 +66,7 @@ func TestSpareWaitsForTheAPI(t *testing.T) {
 		t.Errorf("%d spares before b asks the API", n)
 	}
 	asking <- "b"
-	asking <- "b" // taken once the loop has decided
+	asking <- "b" // received after the loop has decided
 	if n := spares(); n != 1 {
 		t.Errorf("%d spares after that", n)
 	}
@@ -75,8 +75,8 @@ func TestSpareWaitsForTheAPI(t *testing.T) {
 	<-done
 }
 
-// What a spare holds never decides anything else: a panel that has no money beside it has it
-// once the spare is gone.
+// The reservation of a spare never changes another decision: a panel that lacks the money gets it
+// after the spare has ended.
 func TestSpareLeavesForAPanel(t *testing.T) {
 	t.Parallel()
 	c := spareConfig()
@@ -85,7 +85,7 @@ func TestSpareLeavesForAPanel(t *testing.T) {
 	hold := make(chan struct{})
 	b.runner.gates["b"] = hold
 	fail := wrong("no")
-	fail.Cost = 10_000 // all that it had
+	fail.Cost = 10_000 // the whole reservation
 	b.runner.results["a"] = []runner.Result{fail, {Outcome: runner.Done}}
 	b.Views = []View{viewOf(func(e Event) {
 		if _, ok := e.Body.(CounselStarted); ok {
@@ -102,8 +102,8 @@ func TestSpareLeavesForAPanel(t *testing.T) {
 	}
 }
 
-// A run that is stopped while a spare waits ends without it, and a resume closes one that was
-// open when wavex was killed, at no cost.
+// A run that is stopped while a spare waits ends without it. A resume closes a spare that was open
+// when wavex was killed, at no cost.
 func TestSpareEndsWithItsSession(t *testing.T) {
 	t.Parallel()
 	b := spareBundle(t, spareConfig(), "a", "b", "c")

@@ -1,23 +1,23 @@
 package scheduler
 
-// This file staggers the first starts of a wave, where the configuration asks for it: one
-// agent goes first, and the others follow when its first response has begun, because by
-// then the provider has cached what their prompts share. It knows nothing of prompts.
+// This file staggers the first starts of a wave, if configured. One agent starts first, and the
+// others follow when its first response has begun, because the provider has then cached the part
+// that their prompts share.
 
-// Staggered is Config.Stagger for that.
+// Staggered is the value of Config.Stagger that enables this.
 const Staggered = "auto"
 
-// WaveWarmed says that the first response of the open wave has begun, so that the rest of
-// the wave may start.
+// WaveWarmed says that the first response of the open wave has begun, so that the rest of the wave
+// may start.
 type WaveWarmed struct {
 	Wave int    `json:"wave"` // from 1
-	Task string `json:"task"` // whose response it is
+	Task string `json:"task"` // the task of the response
 }
 
-// Type is its name in the journal.
+// Type returns the event's name in the journal.
 func (WaveWarmed) Type() string { return "wave_warmed" }
 
-// warmed is the decision that a sign of a response asks for; nil when nobody waits for it.
+// warmed returns the event for the first response of a wave, or nil if no task waits for it.
 func warmed(s *State, task string) Body {
 	i, ok := s.Index(task)
 	if !ok || !s.cold || s.Tasks[i].Status != InProgress {
@@ -26,7 +26,7 @@ func warmed(s *State, task string) Body {
 	return WaveWarmed{Wave: s.Wave, Task: task}
 }
 
-// held tells whether a task has to wait for the first response of its wave.
+// held reports whether a task must wait for the first response of its wave.
 func (s *State) held(i int) bool {
 	if !s.cold || s.Plan.Tasks[i].Command != "" {
 		return false

@@ -8,8 +8,8 @@ import (
 	"wavex/runner"
 )
 
-// TestStagger: one agent goes first, commands do not wait, and the rest follow when a
-// response has begun or the first attempt has ended, in each wave anew.
+// TestStagger: in each wave, one agent starts first, commands do not wait, and the rest follow when
+// a response has begun or the first attempt has ended.
 func TestStagger(t *testing.T) {
 	t.Parallel()
 	const text = `{"tasks":[{"id":"a","subject":"a","verify":["true"]},{"id":"b","subject":"b","verify":["true"]},{"id":"x","command":"true"},{"id":"c","subject":"c","verify":["true"]},
@@ -21,7 +21,7 @@ func TestStagger(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// start applies all that may follow and names the tasks that start.
+	// start applies all decisions that may follow and returns the tasks that start.
 	start := func() (started []string) {
 		t.Helper()
 		for b := next(s, epoch); b != nil; b = next(s, epoch) {
