@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// FuzzParseUSD: whatever is accepted is no negative amount, and can be written and
-// read again.
+// FuzzParseUSD checks that an accepted amount is not negative, and can be formatted and parsed
+// again.
 func FuzzParseUSD(f *testing.F) {
 	for _, s := range []string{"25", "$0.05", "-1", "1e9", "0x1p-2", "NaN", "1_000"} {
 		f.Add(s)
@@ -23,8 +23,7 @@ func FuzzParseUSD(f *testing.F) {
 	})
 }
 
-// FuzzLoadPrices: whatever is accepted prices without a negative sum, and never
-// makes a listed model unknown.
+// FuzzLoadPrices checks that an accepted table yields no negative sum and keeps all listed models.
 func FuzzLoadPrices(f *testing.F) {
 	f.Add([]byte(listed), int64(1000))
 	f.Add([]byte(`{"models":{"claude-opus-5-5":{"input":1,"output":2,"cache_read":3,"cache_write":4}}}`), int64(1))
@@ -48,8 +47,7 @@ func FuzzLoadPrices(f *testing.F) {
 	})
 }
 
-// FuzzLedgerJSON: whatever is accepted is a ledger whose figures are not negative,
-// and has one form.
+// FuzzLedgerJSON checks that an accepted ledger has no negative values, and only one encoding.
 func FuzzLedgerJSON(f *testing.F) {
 	f.Add([]byte(`{"limits":{"usd":5,"iterations":2},"spent":1,"charged":1,"tokens":3,"held":[{"key":"a","usd":1,"iteration":true},{"key":"b","usd":9223372036854775807}]}`))
 	f.Add([]byte(`{"limits":{"no_usd":true,"no_iterations":true},"held":[]}`))

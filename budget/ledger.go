@@ -1,8 +1,7 @@
 package budget
 
-// This file is the arithmetic of the promise: nothing starts unreserved, and an end
-// replaces its reservation by the fact. It does not know what an attempt is, and it
-// reads no clock.
+// This file implements the ledger: work must reserve its money before it starts, and its end
+// replaces the reservation by the actual cost. It reads no clock.
 
 import (
 	"fmt"
@@ -12,24 +11,24 @@ import (
 	"time"
 )
 
-// MinReservation is the least money worth starting an agent with: one cent, about
-// one short response of a small model. With less, the first response would already
-// pass the cap, and nothing would be done for it.
+// MinReservation is the least money worth starting an agent with: one cent, about one short
+// response of a small model. With less, the first response would exceed the cap, without any work
+// done.
 const MinReservation = Dollar / 100
 
-// Ledger keeps what is spent and what is held. It is a value: a copy is independent
-// of its original. It belongs to one goroutine. The zero value has limits of zero and
-// admits nothing that costs; use NewLedger.
+// Ledger holds the money, iterations and tokens of a run, spent and reserved. It is a value: a copy
+// is independent of its original. It belongs to one goroutine. The zero value has limits of zero
+// and admits nothing that costs money; use NewLedger.
 //
-// The invariant: reserving alone never takes spent plus reserved above the limit. So
-// where every cost stays within its reservation, spent never passes the limit, and
-// otherwise it passes by no more than the sum of what the costs passed theirs.
+// Invariant: a reservation never raises the sum of spent and reserved money above the limit. If
+// every cost stays within its reservation, the spent money never exceeds the limit. Otherwise it
+// exceeds the limit by at most the sum of the excess costs.
 type Ledger struct {
 	limits  Limits
 	spent   USD
-	charged int // iterations, as facts
+	charged int // iterations that have ended
 	tokens  int64
-	held    []hold // sorted by key; never changed in place, so that copies stay apart
+	held    []hold // sorted by key; never changed in place, because copies share it
 }
 
 // hold is one reservation.
@@ -39,20 +38,20 @@ type hold struct {
 	Iteration bool   `json:"iteration,omitempty"`
 }
 
-// NewLedger returns a ledger with nothing spent.
+// NewLedger returns a ledger without costs.
 func NewLedger(l Limits) Ledger { return Ledger{limits: l.normal()} }
 
-// Limits are the limits in force.
+// Limits returns the current limits.
 func (l *Ledger) Limits() Limits { return l.limits }
 
-// SetLimits changes the limits, up or down. What is spent and held stays, even above
-// the new ones.
+// SetLimits changes the limits, up or down. Costs and reservations are unchanged, even above the
+// new limits.
 func (l *Ledger) SetLimits(n Limits) { l.limits = n.normal() }
 
-// Reserve holds money, and an iteration if asked, under key until Settle. It holds
-// all or nothing, and returns a *LimitError when it does not fit. A reservation of 0
-// needs no money, for work that costs none. Any other error is a mistake of the
-// caller: a key that holds something already, or a negative amount.
+// Reserve holds money, and an iteration if asked, under key until Settle. It holds all or nothing,
+// and returns a *LimitError if the limits do not allow it. A reservation of 0 is for work that
+// costs no money. Any other error is a mistake of the caller: a key that already holds a
+// reservation, or a negative amount.
 func (l *Ledger) Reserve(key string, usd USD, iteration bool) error {
 	at, found := l.find(key)
 	if found {
@@ -75,10 +74,10 @@ func (l *Ledger) Reserve(key string, usd USD, iteration bool) error {
 	return nil
 }
 
-// Settle replaces the reservation under key by the fact: cost in micro-dollars and
-// tokens. charged tells whether an iteration that was held counts; otherwise it is
-// given back. Negative facts count as 0. A key that holds nothing panics: money would
-// be counted twice or not at all.
+// Settle replaces the reservation under key by the actual cost in micro-dollars and the tokens.
+// charged reports whether a reserved iteration counts; otherwise it is released. Negative values
+// count as 0. Settle panics if key holds no reservation, because money would be counted twice or
+// not at all.
 func (l *Ledger) Settle(key string, cost USD, tokens int64, charged bool) {
 	at, found := l.find(key)
 	if !found {
@@ -94,14 +93,14 @@ func (l *Ledger) Settle(key string, cost USD, tokens int64, charged bool) {
 	l.Spend(cost, tokens)
 }
 
-// Spend adds a fact that had no reservation, such as the cost of an attempt found
-// after a crash. Negative facts count as 0.
+// Spend adds a cost without a reservation, such as that of an attempt found after a crash. Negative
+// values count as 0.
 func (l *Ledger) Spend(cost USD, tokens int64) {
 	l.spent = add(l.spent, max(cost, 0))
 	l.tokens = add(l.tokens, max(tokens, 0))
 }
 
-// Holds tells whether key holds a reservation, and of how much.
+// Holds returns the reservation under key, and whether there is one.
 func (l *Ledger) Holds(key string) (USD, bool) {
 	at, found := l.find(key)
 	if !found {
@@ -110,10 +109,10 @@ func (l *Ledger) Holds(key string) (USD, bool) {
 	return l.held[at].USD, true
 }
 
-// Spent is the money spent, as a fact.
+// Spent returns the actual cost so far.
 func (l *Ledger) Spent() USD { return l.spent }
 
-// Reserved is the money held by what still runs.
+// Reserved returns the money reserved by running work.
 func (l *Ledger) Reserved() USD {
 	var sum USD
 	for _, h := range l.held {
@@ -122,8 +121,8 @@ func (l *Ledger) Reserved() USD {
 	return sum
 }
 
-// Available is the money that can still be reserved, never negative. Without a limit
-// it is math.MaxInt64.
+// Available returns the money that can still be reserved, at least 0. Without a limit it returns
+// math.MaxInt64.
 func (l *Ledger) Available() USD {
 	if l.limits.NoUSD {
 		return math.MaxInt64
@@ -131,15 +130,13 @@ func (l *Ledger) Available() USD {
 	return max(l.limits.USD-add(l.spent, l.Reserved()), 0)
 }
 
-// Iterations are the attempts begun and not given back: those that count and those
-// that still run.
+// Iterations returns the number of attempts that count or are still running.
 func (l *Ledger) Iterations() int { return l.charged + l.running() }
 
-// Charged counts the iterations that have ended as such; Iterations adds those under way.
+// Charged returns the number of iterations that have ended; Iterations adds the running ones.
 func (l *Ledger) Charged() int { return l.charged }
 
-// IterationsLeft is how many more attempts can begin, never negative; math.MaxInt
-// without a limit.
+// IterationsLeft returns how many more attempts may begin, at least 0; math.MaxInt without a limit.
 func (l *Ledger) IterationsLeft() int {
 	if l.limits.NoIterations {
 		return math.MaxInt
@@ -147,14 +144,14 @@ func (l *Ledger) IterationsLeft() int {
 	return max(l.limits.Iterations-l.Iterations(), 0)
 }
 
-// Tokens are the tokens used, as a fact.
+// Tokens returns the number of tokens used.
 func (l *Ledger) Tokens() int64 { return l.tokens }
 
-// Share is the cap for the next attempt when slots of them are free: an even share of
-// what is available, at least MinReservation, and at most own, the cap of the task
-// itself, where that is above 0. It is false when less than that minimum is available
-// (or less than own, where that is smaller still); Shortage then tells why. Without a
-// money limit the cap is own, where 0 means none, and Share is true.
+// Share returns the cap for the next attempt when slots attempts could start: an even share of the
+// available money, at least MinReservation, and at most own, the cap of the task itself, if that is
+// above 0. It returns false if less than that minimum is available (or less than own, if own is
+// smaller); Shortage then returns the reason. Without a money limit it returns own, where 0 means
+// no cap, and true.
 func (l *Ledger) Share(slots int, own USD) (USD, bool) {
 	own = max(own, 0)
 	if l.limits.NoUSD {
@@ -168,7 +165,7 @@ func (l *Ledger) Share(slots int, own USD) (USD, bool) {
 	if left < least {
 		return 0, false
 	}
-	// Where an even share is too little for anybody, fewer get enough.
+	// If an even share is below the minimum, fewer attempts get enough.
 	share := max(left/USD(max(slots, 1)), least)
 	if own > 0 {
 		share = min(share, own)
@@ -176,8 +173,8 @@ func (l *Ledger) Share(slots int, own USD) (USD, bool) {
 	return share, true
 }
 
-// Shortage is the money limit as it stands, to report when Share is false; nil
-// without a money limit.
+// Shortage returns the money limit with its current use, to report if Share returns false. It
+// returns nil without a money limit.
 func (l *Ledger) Shortage() *LimitError {
 	if l.limits.NoUSD {
 		return nil
@@ -190,9 +187,9 @@ func (l *Ledger) short(wanted USD) *LimitError {
 		Spent: int64(l.spent), Reserved: int64(l.Reserved()), Wanted: int64(wanted)}
 }
 
-// Over returns the first limit that the facts have reached, in the order money,
-// iterations, tokens, or nil. Reaching is being equal or above (LEDGER S4-20).
-// Reservations do not count: they may come back.
+// Over returns the first limit that actual use has reached, in the order money, iterations, tokens,
+// or nil. A limit is reached when use equals or exceeds it. Reservations do not count, because they
+// may be released.
 func (l *Ledger) Over() *LimitError {
 	n := l.limits
 	switch {
@@ -206,8 +203,7 @@ func (l *Ledger) Over() *LimitError {
 	return nil
 }
 
-// OverWall returns the wall-clock limit when a run that lasted elapsed has reached
-// it, or nil.
+// OverWall returns the wall-clock limit if a run has reached it after the time elapsed, or nil.
 func (l *Ledger) OverWall(elapsed time.Duration) *LimitError {
 	if l.limits.Wall > 0 && elapsed >= l.limits.Wall {
 		return &LimitError{Limit: LimitWall, Value: int64(l.limits.Wall), Spent: int64(elapsed)}
@@ -215,8 +211,8 @@ func (l *Ledger) OverWall(elapsed time.Duration) *LimitError {
 	return nil
 }
 
-// Notices tells which of 50, 75 and 90 percent of the money limit were crossed since
-// before was the sum spent, ascending; nil when none were, or there is no limit.
+// Notices returns which of 50, 75 and 90 percent of the money limit were crossed since the cost was
+// before, ascending; nil if there are none or there is no limit.
 func (l *Ledger) Notices(before USD) []int {
 	if l.limits.NoUSD || l.limits.USD == 0 {
 		return nil
@@ -230,13 +226,13 @@ func (l *Ledger) Notices(before USD) []int {
 	return crossed
 }
 
-// part is that percentage of an amount, rounded up, without overflow.
+// part returns that percentage of an amount, rounded up, without overflow.
 func part(u USD, percent int) USD {
 	p := USD(percent)
 	return u/100*p + (u%100*p+99)/100
 }
 
-// running counts the iterations held.
+// running returns the number of reserved iterations.
 func (l *Ledger) running() int {
 	n := 0
 	for _, h := range l.held {
@@ -253,7 +249,7 @@ func (l *Ledger) find(key string) (int, bool) {
 	})
 }
 
-// add sums two amounts that are not negative, and stays at the largest there is.
+// add returns the sum of two amounts that are not negative, at most the largest value of T.
 func add[T ~int64](a, b T) T {
 	if a > math.MaxInt64-b {
 		return math.MaxInt64

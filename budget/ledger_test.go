@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// limitOf is the limit an error names; it fails the test for any other error.
+// limitOf returns the *LimitError of err; it fails the test for any other error.
 func limitOf(t *testing.T, err error) *LimitError {
 	t.Helper()
 	var le *LimitError
@@ -57,7 +57,7 @@ func TestReserveAndSettle(t *testing.T) {
 	if err := l.Reserve("panel", 0, false); err != nil {
 		t.Errorf("what costs nothing and is no iteration: %v", err)
 	}
-	l.Settle("panel", 0, 0, true) // never held an iteration: there is none to charge
+	l.Settle("panel", 0, 0, true) // key held no iteration, so there is none to charge
 	l.Settle("a", 5*Dollar, 700, true)
 	l.Settle("b", Dollar, 30, false)
 	l.Settle("c", 0, 0, false)
@@ -211,7 +211,7 @@ func TestOver(t *testing.T) {
 	}
 }
 
-// What runs may still give its iteration back, so it stops others but is no verdict.
+// A running iteration may still be released, so it blocks others, but Over does not count it.
 func TestRunningIsNotOver(t *testing.T) {
 	t.Parallel()
 	l := NewLedger(Limits{USD: 100, Iterations: 1})

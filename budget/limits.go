@@ -1,6 +1,6 @@
 package budget
 
-// This file says what the limits of a run are, and how reaching one is told.
+// This file defines the limits of a run and the error for a limit that is reached.
 
 import (
 	"fmt"
@@ -8,13 +8,12 @@ import (
 	"time"
 )
 
-// DefaultUSD is the budget of a run that names none (LEDGER S2-09).
+// DefaultUSD is the budget of a run without a configured one.
 const DefaultUSD = 25 * Dollar
 
-// Limits bound a run. They are plain data: where one comes from (a flag, the plan,
-// a default) is the caller's business. A zero USD or Iterations without its No...
-// mark is a limit of zero, which admits nothing; a zero Tokens, Wall or Wave is no limit.
-// Negative values count as zero.
+// Limits holds the limits of a run. Callers take them from a flag, the plan or a default. A USD or
+// Iterations of zero is a limit of zero, which admits nothing, unless NoUSD or NoIterations is set.
+// A zero Tokens, Wall or Wave is no limit. Negative values count as zero.
 type Limits struct {
 	USD          USD           `json:"usd"` // micro-dollars
 	NoUSD        bool          `json:"no_usd,omitempty"`
@@ -22,7 +21,7 @@ type Limits struct {
 	NoIterations bool          `json:"no_iterations,omitempty"`
 	Tokens       int64         `json:"tokens,omitempty"`
 	Wall         time.Duration `json:"wall,omitempty"` // nanoseconds
-	Wave         USD           `json:"wave,omitempty"` // micro-dollars for each single wave; 0: no limit of its own
+	Wave         USD           `json:"wave,omitempty"` // micro-dollars for each single wave; 0: no limit per wave
 }
 
 func (l Limits) normal() Limits {
@@ -34,7 +33,7 @@ func (l Limits) normal() Limits {
 	return l
 }
 
-// DefaultIterations is the limit of a run that names none: 10 for up to 3 tasks, 25
+// DefaultIterations returns the limit of a run without a configured one: 10 for up to 3 tasks, 25
 // for up to 8, 50 for up to 25, beyond that twice the number of tasks.
 func DefaultIterations(tasks int) int {
 	switch {
@@ -50,7 +49,7 @@ func DefaultIterations(tasks int) int {
 	return 2 * tasks
 }
 
-// The names of the limits, as LimitError has them.
+// These are the values of LimitError.Limit.
 const (
 	LimitMoney      = "money"
 	LimitIterations = "iterations"
@@ -59,21 +58,21 @@ const (
 	LimitWave       = "wave-money"
 )
 
-// LimitError says which limit stops something. Its figures are micro-dollars for
-// money, counts for iterations and tokens, nanoseconds for the wall clock.
+// LimitError says which limit stops the caller. Its amounts are micro-dollars for money, counts for
+// iterations and tokens, nanoseconds for the wall clock.
 type LimitError struct {
 	Limit    string `json:"limit"`
 	Value    int64  `json:"value"`
-	Spent    int64  `json:"spent"`              // used as a fact
-	Reserved int64  `json:"reserved,omitempty"` // held by what still runs
-	Wanted   int64  `json:"wanted,omitempty"`   // what was asked for; 0 when nothing was
+	Spent    int64  `json:"spent"`              // actual use
+	Reserved int64  `json:"reserved,omitempty"` // reserved by running work
+	Wanted   int64  `json:"wanted,omitempty"`   // the requested amount; 0 if there was no request
 }
 
-// Reached tells whether the facts alone reach the limit. Where they do not, what is
-// Reserved may still come back, and asking again after the next end can succeed.
+// Reached reports whether actual use has reached the limit. If not, running work may still release
+// its reservation, and the same request can succeed later.
 func (e *LimitError) Reached() bool { return e.Spent >= e.Value }
 
-// Flag is the option that raises the limit.
+// Flag returns the flag that raises the limit.
 func (e *LimitError) Flag() string {
 	switch e.Limit {
 	case LimitMoney:
@@ -88,8 +87,7 @@ func (e *LimitError) Flag() string {
 	return "--wall-clock"
 }
 
-// Error names the limit, its value, what is used of it, and the flag that raises it
-// (LEDGER S2-11).
+// Error names the limit, its value, the amount used, and the flag that raises it.
 func (e *LimitError) Error() string {
 	var limit, used string
 	switch e.Limit {

@@ -1,6 +1,6 @@
 package budget
 
-// This file reads a price table: token by token, so that each mistake has its place.
+// This file parses a price table token by token, so that each error has its position.
 
 import (
 	"bytes"
@@ -13,8 +13,7 @@ import (
 	"time"
 )
 
-// PriceError is a mistake in a price table. Line and Column count from 1, Column in
-// bytes.
+// PriceError is an error in a price table. Line and Column count from 1, Column in bytes.
 type PriceError struct {
 	Line, Column int
 	Text         string
@@ -22,15 +21,15 @@ type PriceError struct {
 
 func (e *PriceError) Error() string { return fmt.Sprintf("%d:%d: %s", e.Line, e.Column, e.Text) }
 
-// priceReader reads one table.
+// priceReader parses one table.
 type priceReader struct {
 	data []byte
 	dec  *json.Decoder
-	at   int64 // where the last token begins
+	at   int64 // offset of the last token
 	p    *Prices
 }
 
-// read lays a table over p. With an error p is as it was.
+// read overlays p with a table. On an error p is unchanged.
 func (p *Prices) read(data []byte) error {
 	next := Prices{Date: p.Date, models: maps.Clone(p.models)}
 	r := &priceReader{data: data, dec: json.NewDecoder(bytes.NewReader(data)), p: &next}
@@ -52,8 +51,8 @@ func (r *priceReader) mistake(format string, args ...any) error {
 		Text: fmt.Sprintf(format, args...)}
 }
 
-// token is the next token. Its error is io.EOF at the end of the data, or of the kind
-// that json has for text that is none; wrong tells it to people.
+// token returns the next token. Its error is io.EOF at the end of the data, or a syntax error of
+// encoding/json; wrong formats it for the user.
 func (r *priceReader) token() (json.Token, error) {
 	r.at = r.dec.InputOffset()
 	for r.at < int64(len(r.data)) && bytes.IndexByte([]byte(" \t\r\n,:"), r.data[r.at]) >= 0 {
@@ -74,7 +73,8 @@ func (r *priceReader) wrong(err error) error {
 	return r.mistake("%s", err)
 }
 
-// object reads an object whose members are read by member; who names it in messages.
+// object parses an object and calls member for each key; who is the object's name in error
+// messages.
 func (r *priceReader) object(who string, member func(name string) error) error {
 	t, err := r.token()
 	if err != nil {
@@ -175,8 +175,8 @@ func (r *priceReader) model(name string) error {
 	return nil
 }
 
-// rates reads an object with the four prices. other reads what else it may have, and
-// tells whether it knew the field. begins is where to point at when a price is missing.
+// rates parses an object with the four prices. other parses further fields and reports whether it
+// knows the field. begins is the offset of the error for a missing price.
 func (r *priceReader) rates(who string, begins int64, to *Rates, other func(field string) (bool, error)) error {
 	fields := [...]struct {
 		name string

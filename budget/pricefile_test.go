@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Each mistake in a price table is told with its place.
+// Each error in a price table has its position.
 func TestPriceErrorsHaveTheirPlace(t *testing.T) {
 	t.Parallel()
 	const rates = `"input":1,"output":1,"cache_read":1,"cache_write":1`

@@ -1,7 +1,7 @@
 package budget
 
-// This file prices tokens, for attempts that died before the CLI told their cost. It
-// does not know what anybody was billed: list prices of the API, no discounts.
+// This file prices the tokens of attempts that died before the CLI reported their cost. It uses the
+// API's list prices, without discounts, so actual bills may differ.
 
 import (
 	"bytes"
@@ -11,8 +11,8 @@ import (
 	"math/bits"
 )
 
-// listed are the list prices of the Claude models in use, with the date they were
-// read. Prices change: the file is data, to be replaced or overlaid.
+// listed holds the list prices of the Claude models in use, with the date on which they were read.
+// It is embedded data, because prices change; the user can overlay it.
 //
 //go:embed prices.json
 var listed string
@@ -27,34 +27,34 @@ type Rates struct {
 	CacheWrite USD
 }
 
-// Prices are list prices by model. Make one with LoadPrices; it does not change.
+// Prices holds list prices by model. LoadPrices returns one; it is immutable.
 type Prices struct {
 	Date   string // of the newest source, as YYYY-MM-DD
 	models map[string]price
 }
 
-// price is what one model costs. A few models cost more, for all tokens of a request,
-// when its prompt is longer than a bound.
+// price holds the prices of one model. A few models cost more, for all tokens of a request, if its
+// prompt exceeds a bound.
 type price struct {
 	rates Rates
-	above int64 // tokens of prompt; 0: no such bound
+	above int64 // tokens of prompt; 0: no bound
 	long  Rates
-	fast  int64 // factor of all rates in the fast mode of the API; 0: the model has none
+	fast  int64 // factor of all rates in the API's fast mode; 0: the model has no fast mode
 }
 
-// Tokens is the usage of one API response.
+// Tokens holds the usage of one API response.
 type Tokens struct {
 	Input      int64
 	Output     int64
 	CacheRead  int64
 	CacheWrite int64 // to the cache, for five minutes or an hour
-	CacheHour  int64 // the part of CacheWrite that lives an hour
+	CacheHour  int64 // the part of CacheWrite that lives for an hour
 	Searches   int64 // web searches of the API's own tool
 	Fast       bool  // served in the fast mode of the API (usage.speed is "fast")
 }
 
-// Pico is an amount of money in millionths of a micro-dollar. Sums of priced responses are kept
-// in it, so that they are rounded once.
+// Pico is an amount of money in millionths of a micro-dollar. Sums of priced responses use it, so
+// that they are rounded once.
 type Pico int64
 
 // USD rounds to the nearest micro-dollar, half up.
@@ -67,10 +67,10 @@ const (
 
 const priceUnit = "micro-dollars per million tokens"
 
-// LoadPrices returns the embedded prices with an overlay of the same form on top: a
-// model that it names is replaced whole or added, and its date wins where it gives
-// one. A nil or empty overlay changes nothing. An unknown field, a missing or negative
-// price, a name that comes twice, another unit or trailing data is a *PriceError.
+// LoadPrices returns the embedded prices with an overlay of the same form. A model in the overlay
+// is replaced whole or added, and the overlay's date wins if it has one. A nil or empty overlay
+// changes nothing. An unknown field, a missing or negative price, a duplicate name, another unit or
+// trailing data is a *PriceError.
 func LoadPrices(overlay []byte) (Prices, error) {
 	p := Prices{models: map[string]price{}}
 	if err := p.read([]byte(listed)); err != nil {
@@ -84,23 +84,22 @@ func LoadPrices(overlay []byte) (Prices, error) {
 	return p, nil
 }
 
-// Cost prices tokens of a model in micro-dollars, rounded to the nearest. Model is
-// the id that the API gives in its answers, such as "claude-sonnet-4-5-20250929": the
-// longest listed name that it begins with is taken, and a name ends where a word of
-// the id ends, so that claude-opus-4-1 does not price a claude-opus-4-10. It is false
-// when no name fits. Counts below 0 are 0.
+// Cost returns the price of tokens of a model in micro-dollars, rounded to the nearest. Model is
+// the id in the API's responses, such as "claude-sonnet-4-5-20250929". Cost uses the longest listed
+// name that is a prefix of it and ends at the end of a word, so that claude-opus-4-1 does not price
+// claude-opus-4-10. It returns false if no name matches. Counts below 0 are 0.
 //
-// Price one response at a time where its model has a bound for long prompts. A sum
-// over several is priced as long when the sum of their prompts is: that may be too
-// much, but with long prompts dearer than short ones it is never too little.
+// If the model has a bound for long prompts, call Cost once per response. A sum over several
+// responses is priced as long if the sum of their prompts is long. That may be too much, but it is
+// never too little as long as long prompts cost more.
 func (p Prices) Cost(model string, in, out, cacheRead, cacheWrite int64) (USD, bool) {
 	s, ok := p.sum(model, Tokens{Input: in, Output: out, CacheRead: cacheRead, CacheWrite: cacheWrite})
 	return s.million(), ok
 }
 
-// Price prices one response. Model is as in Cost; an amount too large for a Pico stays at the
-// largest. An hour's cache entry costs twice its input, whatever the model, and the fast mode a
-// factor of all of it (both observed on claude 2.1.330).
+// Price returns the price of one response, with model as in Cost; it saturates at the largest Pico.
+// For every model, a cache entry of an hour costs twice the price of input. The fast mode
+// multiplies the whole price (both observed on claude 2.1.330).
 func (p Prices) Price(model string, t Tokens) (Pico, bool) {
 	s, ok := p.sum(model, t)
 	if s.hi > 0 || s.lo > math.MaxInt64 {
@@ -149,7 +148,7 @@ func alnum(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
-// sum adds products of counts and rates in 128 bits, where they cannot overflow.
+// sum adds products of counts and rates in 128 bits, which cannot overflow.
 type sum struct{ hi, lo uint64 }
 
 func (s *sum) mul(count int64, rate USD) {
@@ -159,7 +158,7 @@ func (s *sum) mul(count int64, rate USD) {
 	s.hi, _ = bits.Add64(s.hi, hi, carry)
 }
 
-// times multiplies the sum, which stays at the largest there is.
+// times multiplies the sum and saturates.
 func (s *sum) times(n uint64) {
 	over, hi := bits.Mul64(s.hi, n)
 	carry, lo := bits.Mul64(s.lo, n)
@@ -169,7 +168,7 @@ func (s *sum) times(n uint64) {
 	}
 }
 
-// million is the sum over a million, rounded half up, at most the largest amount.
+// million returns the sum over a million, rounded half up, saturated.
 func (s sum) million() USD {
 	const million = 1_000_000
 	lo, carry := bits.Add64(s.lo, million/2, 0)

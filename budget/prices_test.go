@@ -40,12 +40,12 @@ func TestListedPrices(t *testing.T) {
 		{model: "claude-opus-4-7[1m]", out: m, want: 25_000_000},
 		{model: "claude-haiku-4-5", in: 1, want: 1},
 		{model: "claude-haiku-4-5", read: 4, want: 0}, // 0.4 micro-dollars
-		{model: "claude-haiku-4-5", read: 5, want: 1}, // half a micro-dollar goes up
+		{model: "claude-haiku-4-5", read: 5, want: 1}, // half a micro-dollar is rounded up
 		{model: "claude-haiku-4-5", in: -5, out: -5, read: -5, write: -5, want: 0},
 		{model: "claude-haiku-5-5", in: 40_000, out: 1000, read: 40_000, write: 20_000, want: 4000 + 500 + 400 + 2500},
 		{model: "claude-haiku-5-5", in: 40_001, out: 1000, read: 40_000, write: 20_000, want: 20_001 + 2500 + 2000 + 12_500}, // 20,000.5 up
 		{model: "claude-opus-5-5", in: math.MaxInt64, out: math.MaxInt64, want: math.MaxInt64},
-		{model: "claude-opus-4-10", out: m, want: 75_000_000}, // a word ends after opus-4, none after opus-4-1
+		{model: "claude-opus-4-10", out: m, want: 75_000_000}, // a word ends after opus-4, but not after opus-4-1
 		{model: "claude-opus", unknown: true},
 		{model: "claude-opus-50", unknown: true},
 		{model: "gpt-4", unknown: true},
@@ -58,7 +58,8 @@ func TestListedPrices(t *testing.T) {
 	}
 }
 
-// What claude 2.1.330 reported (costUSD) for one response of each usage, in micro-dollars.
+// These are costs that claude 2.1.330 reported (costUSD) for one response of each usage, in
+// micro-dollars.
 func TestPriceIsTheCLIs(t *testing.T) {
 	t.Parallel()
 	p := load(t, "")
@@ -95,7 +96,7 @@ func TestPriceIsTheCLIs(t *testing.T) {
 	}
 }
 
-// The proportions of the price list hold for every line: a slip in one digit shows.
+// Every entry of the price list has the usual proportions, so that a wrong digit is found.
 func TestListedProportions(t *testing.T) {
 	t.Parallel()
 	p := load(t, "")
@@ -151,7 +152,7 @@ func TestOverlay(t *testing.T) {
 	}
 }
 
-// TestCostIsExact compares with arithmetic of any size.
+// TestCostIsExact compares Cost with arbitrary-precision arithmetic.
 func TestCostIsExact(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -9,14 +9,14 @@ import (
 	"pgregory.net/rapid"
 )
 
-// sums is the ledger kept by hand: maps and plain additions.
+// sums is a model of the ledger: maps and plain additions.
 type sums struct {
 	limits  Limits
 	spent   USD
 	tokens  int64
 	charged int
 	held    map[string]hold
-	over    USD // what costs passed their reservations by, and facts without one
+	over    USD // sum of costs above their reservations, and of costs without one
 }
 
 func (m *sums) reserved() (usd USD, iterations int) {
@@ -29,8 +29,8 @@ func (m *sums) reserved() (usd USD, iterations int) {
 	return usd, iterations
 }
 
-// TestLedgerKeepsItsPromise drives a ledger with any interleaving of reservations,
-// ends, crashes and resumes, against sums kept by hand.
+// TestLedgerKeepsItsPromise runs any sequence of reservations, ends, crashes and resumes, and
+// compares the ledger with the model.
 func TestLedgerKeepsItsPromise(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -148,7 +148,7 @@ func TestLedgerKeepsItsPromise(t *testing.T) {
 					t.Fatalf("%d iterations with a limit of %d", l.Iterations(), limits.Iterations)
 				}
 				if !limits.NoUSD {
-					// The promise: only what passed its reservation passes the limit.
+					// The invariant: only costs above their reservations can exceed the limit.
 					if l.Spent()+l.Reserved() > limits.USD+m.over {
 						t.Fatalf("spent %d, reserved %d, limit %d, overshoot %d", l.Spent(), l.Reserved(), limits.USD, m.over)
 					}
@@ -161,7 +161,7 @@ func TestLedgerKeepsItsPromise(t *testing.T) {
 				}
 			},
 		})
-		// Nothing drifts: once all has ended nothing is held, whatever the order was.
+		// After all reservations have ended nothing is held, for any order.
 		for k := range m.held {
 			l.Settle(k, 0, 0, false)
 		}

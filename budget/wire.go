@@ -1,6 +1,6 @@
 package budget
 
-// This file is the ledger's form in JSON. It knows no file.
+// This file encodes a ledger in JSON.
 
 import (
 	"encoding/json"
@@ -8,7 +8,7 @@ import (
 	"fmt"
 )
 
-// wire is a Ledger as JSON: integers, money in micro-dollars, holds sorted by key.
+// wire is a Ledger in JSON: integers, money in micro-dollars, holds sorted by key.
 type wire struct {
 	Limits  Limits `json:"limits"`
 	Spent   USD    `json:"spent"`
@@ -17,13 +17,13 @@ type wire struct {
 	Held    []hold `json:"held,omitempty"`
 }
 
-// MarshalJSON writes the whole ledger; equal ledgers give equal bytes.
+// MarshalJSON encodes the whole ledger. Equal ledgers have equal encodings.
 func (l Ledger) MarshalJSON() ([]byte, error) {
 	return json.Marshal(wire{l.limits, l.spent, l.charged, l.tokens, l.held})
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote. It refuses negative figures, and keys
-// that are out of order or held twice. On an error the ledger is as it was.
+// UnmarshalJSON decodes the output of MarshalJSON. Negative amounts, and keys that are duplicate or
+// not sorted, are errors. On an error the ledger is unchanged.
 func (l *Ledger) UnmarshalJSON(data []byte) error {
 	var w wire
 	if err := json.Unmarshal(data, &w); err != nil {
