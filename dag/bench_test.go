@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// layered is a plan-like graph: each node waits for some of the few thousand before
-// it; edges come task by task, blockers in no order, as a plan file gives them.
+// layered returns a graph like that of a plan: each node waits for some of the few thousand before
+// it. Edges are added task by task, blockers in no order, as in a plan file.
 func layered(tasks, edges int) *Builder {
 	r := rand.New(rand.NewPCG(1, 2))
 	b := NewBuilder(tasks, edges)
@@ -18,7 +18,7 @@ func layered(tasks, edges int) *Builder {
 	return b
 }
 
-// scattered is the same amount of edges between any two nodes: nothing is near.
+// scattered returns a graph with the same number of edges between random nodes.
 func scattered(tasks, edges int) *Builder {
 	r := rand.New(rand.NewPCG(1, 2))
 	b := NewBuilder(tasks, edges)
@@ -31,7 +31,7 @@ func scattered(tasks, edges int) *Builder {
 	return b
 }
 
-// BenchmarkCheck is what checking a plan asks of the graph: build, cycles, waves.
+// BenchmarkCheck measures the graph operations of checking a plan: build, cycles, waves.
 func BenchmarkCheck(b *testing.B) {
 	for _, size := range []struct{ tasks, edges int }{{100_000, 500_000}, {1_000_000, 5_000_000}} {
 		for _, shape := range []struct {
@@ -53,7 +53,7 @@ func BenchmarkCheck(b *testing.B) {
 	}
 }
 
-// BenchmarkRun is what running a plan asks of it: priorities, then every completion.
+// BenchmarkRun measures the graph operations of a run: priorities, then every completion.
 func BenchmarkRun(b *testing.B) {
 	for _, size := range []struct{ tasks, edges int }{{100_000, 500_000}, {1_000_000, 5_000_000}} {
 		b.Run(fmt.Sprintf("%d/%d", size.tasks, size.edges), func(b *testing.B) {
@@ -74,7 +74,7 @@ func BenchmarkRun(b *testing.B) {
 	}
 }
 
-// BenchmarkCycles is the worst an invalid plan can ask: a tangle that exhausts the search.
+// BenchmarkCycles measures the worst case of an invalid plan: a graph that exhausts the search.
 func BenchmarkCycles(b *testing.B) {
 	const n = 1_000_000
 	r := rand.New(rand.NewPCG(1, 2))

@@ -1,7 +1,6 @@
 package dag
 
-// This file turns a heap of edges into the sorted rows of a Graph. It does not
-// judge them: a cycle is built as it is.
+// This file builds the sorted rows of a Graph from a list of edges. It does not reject cycles.
 
 import (
 	"fmt"
@@ -11,23 +10,22 @@ import (
 // maxIndex is the largest node number, and the largest number of edges.
 const maxIndex = math.MaxInt32 - 1
 
-// Builder collects edges. The zero value is ready. It is not safe for concurrent use.
+// Builder collects edges. The zero value is ready to use. It is not safe for concurrent use.
 type Builder struct {
 	edges []edge
 }
 
 type edge struct{ task, blocker int32 }
 
-// NewBuilder returns a builder with room for that many edges; both figures are
-// hints and may be 0.
+// NewBuilder returns a builder with room for the given number of edges. Both arguments are hints
+// and may be 0.
 func NewBuilder(tasks, edges int) *Builder {
-	_ = tasks // rows are sized by Build, which is told the exact number
+	_ = tasks // Build gets the exact number and sizes the rows
 	return &Builder{edges: make([]edge, 0, max(edges, 0))}
 }
 
-// Edge says that task waits for blocker. It may be said twice, in any order, and
-// before it is known how many nodes there are. A negative number, or one that does
-// not fit an int32, panics: it never comes from a plan, only from a bug.
+// Edge records that task waits for blocker. Duplicates and any order are allowed. It panics if a
+// number is negative or does not fit an int32, which only a bug can cause.
 func (b *Builder) Edge(task, blocker int) {
 	if uint(task) > maxIndex || uint(blocker) > maxIndex {
 		panic(fmt.Sprintf("dag: edge %d -> %d: node numbers are 0..%d", task, blocker, maxIndex))
@@ -35,9 +33,9 @@ func (b *Builder) Edge(task, blocker int) {
 	b.edges = append(b.edges, edge{int32(task), int32(blocker)})
 }
 
-// Build makes the graph of nodes 0..tasks-1. Duplicate edges collapse; a self-edge
-// stays and is a cycle of one. An edge to a node that does not exist panics. The
-// builder keeps its edges and can build again.
+// Build returns the graph of nodes 0..tasks-1. Duplicate edges collapse; a self-edge stays and is a
+// cycle of one node. Build panics if an edge has a node that does not exist. The builder keeps its
+// edges and can build again.
 func (b *Builder) Build(tasks int) *Graph {
 	if uint(tasks) > maxIndex || len(b.edges) > maxIndex {
 		panic(fmt.Sprintf("dag: %d nodes and %d edges: the limit of each is %d", tasks, len(b.edges), maxIndex))
@@ -73,8 +71,8 @@ func (b *Builder) Build(tasks int) *Graph {
 	}
 	up.item = collapse(up)
 
-	// Edges given task by task already lie sorted in down; otherwise transpose once
-	// more, which sorts them and drops the duplicates.
+	// Edges that were added task by task are already sorted in down. Otherwise transpose once more,
+	// which sorts them and drops the duplicates.
 	if len(up.item) != len(down.item) || !ascending(down) {
 		clear(down.start)
 		for _, blocker := range up.item {
@@ -102,7 +100,7 @@ func accumulate(start []int32) {
 	}
 }
 
-// collapse drops repeated neighbours from each row, in place, and returns the items left.
+// collapse drops repeated neighbours from each row, in place, and returns the remaining items.
 func collapse(r rows) []int32 {
 	n, from := int32(0), int32(0)
 	for i := range len(r.start) - 1 {
@@ -110,8 +108,8 @@ func collapse(r rows) []int32 {
 		r.start[i] = n
 		for j := from; j < to; j++ {
 			if j == from || r.item[j] != r.item[j-1] {
-				// n <= j, and while n == j nothing was dropped yet: what is
-				// compared above is never something written over.
+				// n <= j, and n == j only if no item was dropped yet, so the items compared above
+				// have not been overwritten.
 				r.item[n] = r.item[j]
 				n++
 			}
@@ -122,7 +120,7 @@ func collapse(r rows) []int32 {
 	return r.item[:n:n]
 }
 
-// ascending tells whether every row is strictly ascending.
+// ascending reports whether every row is strictly ascending.
 func ascending(r rows) bool {
 	for i := range len(r.start) - 1 {
 		row := r.row(i)
@@ -135,8 +133,8 @@ func ascending(r rows) bool {
 	return true
 }
 
-// sort returns the nodes with every node after all its blockers, as many as can be
-// ordered (Kahn). left is scratch space of one element a node.
+// sort returns the nodes that can be ordered, each after all its blockers (Kahn). left is scratch
+// space of one element per node.
 func (g *Graph) sort(left []int32) []int32 {
 	order := make([]int32, 0, g.nodes)
 	for i := range g.nodes {

@@ -2,8 +2,8 @@ package dag
 
 import "math/bits"
 
-// Cone is everything that waits for i, directly or through others, ascending and
-// without i itself, even where i is on a cycle: what cannot run once i has failed.
+// Cone returns the nodes that wait for i, directly or indirectly, ascending and without i itself,
+// even if i is on a cycle. These nodes cannot run after i has failed.
 func (g *Graph) Cone(i int) []int {
 	seen := make([]uint64, (g.nodes+63)/64)
 	mark := func(n int32) bool {

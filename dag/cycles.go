@@ -1,23 +1,23 @@
 package dag
 
-// This file finds witnesses of cycles. It knows nothing of how they are told to people.
+// This file finds cycles. It does not format them.
 
 import "slices"
 
-// searchWork bounds, in edges looked at, how long Cycles searches for shorter cycles
-// over the whole graph: a few tenths of a second. A graph whose components' nodes
-// times edges sum up to less is searched completely.
+// searchWork bounds the number of edges that Cycles visits to find shorter cycles in the whole
+// graph, which takes a few tenths of a second. A graph is searched completely if the sum of nodes
+// times edges over its components is less.
 const searchWork = 1 << 25
 
-// Cycles returns one shortest cycle for each strongly connected component that has
-// one, for all components, and nil when the graph is acyclic. A cycle lists each node
-// once; each is blocked by the next, and the last by the first. It starts at its
-// smallest node; among several shortest ones the lexicographically first is taken,
-// and cycles are sorted by their first node.
+// Cycles returns one shortest cycle for each strongly connected component that has one, and nil if
+// the graph is acyclic. A cycle lists each node once; each is blocked by the next, and the last by
+// the first. It starts at its smallest node. Among several shortest cycles Cycles returns the
+// lexicographically first one. Cycles are sorted by their first node.
 //
-// The search is exact until it has looked at 2^25 edges in all, which components of
-// a few thousand edges never reach, and neither do big ones that few nodes hold
-// together. Beyond that each component still gets its shortest cycle through the
+// The search is exact until it has visited 2^25 edges. Components of a few thousand edges never
+// reach that bound, nor do large ones that fall apart when a few nodes are removed. Beyond the
+// bound, each component still gets its shortest cycle through the nodes searched so far, at least
+// through its smallest node.
 // nodes searched so far, at least the shortest through its smallest node.
 func (g *Graph) Cycles() [][]int {
 	if g.acyclic() {
@@ -34,9 +34,8 @@ func (g *Graph) Cycles() [][]int {
 	return cycles
 }
 
-// components returns the strongly connected components among the nodes that could
-// not be ordered, each ascending, single nodes included (Tarjan, with a stack of its
-// own instead of the goroutine's).
+// components returns the strongly connected components among the nodes that could not be ordered,
+// each ascending, including single nodes (Tarjan, with an explicit stack).
 func (g *Graph) components() [][]int32 {
 	const done = int32(-1)
 	num := make([]int32, g.nodes) // 0: not seen; done: in a component, or ordered
@@ -44,7 +43,7 @@ func (g *Graph) components() [][]int32 {
 		num[i] = done
 	}
 	low := make([]int32, g.nodes)
-	next := make([]int32, g.nodes) // the edge to look at next, into up.item
+	next := make([]int32, g.nodes) // the next edge to visit, in up.item
 	var path, open []int32         // the walk; nodes whose component is not known yet
 	var comps [][]int32
 	members := make([]int32, 0, g.nodes-len(g.order))
@@ -98,16 +97,16 @@ func (g *Graph) components() [][]int32 {
 	return comps
 }
 
-// cycleSearch holds what the searches of all components share.
+// cycleSearch holds the state that the searches of all components share.
 type cycleSearch struct {
 	g     *Graph
-	alive []bool  // in the component at hand, and not known to be off every cycle left
-	left  []int32 // blockers alive
-	seen  []int32 // 1 + the start of the search that reached the node last
-	from  []int32 // the node it was reached from
+	alive []bool  // in the current component, and possibly on a remaining cycle
+	left  []int32 // number of blockers that are alive
+	seen  []int32 // 1 + the start of the search that last reached the node
+	from  []int32 // the node from which it was reached
 	queue []int32
-	work  int // edges looked at
-	bound int // of work, after which no other start is tried
+	work  int // number of visited edges
+	bound int // bound of work, after which no other start is tried
 }
 
 func newCycleSearch(g *Graph) *cycleSearch {
@@ -115,10 +114,10 @@ func newCycleSearch(g *Graph) *cycleSearch {
 		seen: make([]int32, g.nodes), from: make([]int32, g.nodes), bound: searchWork}
 }
 
-// shortest returns the shortest cycle of one component, or nil if it has none. The
-// members are tried in ascending order. A member that was tried is taken out, with
-// everything that loses its last blocker by that, so that a cycle is found from its
-// smallest node only, and a component that few nodes hold together falls apart soon.
+// shortest returns the shortest cycle of one component, or nil if it has none. It tries the members
+// in ascending order. After each try it removes the member, with all nodes that lose their last
+// blocker by that. A cycle is therefore found from its smallest node only, and a component that a
+// few nodes hold together is soon exhausted.
 func (s *cycleSearch) shortest(members []int32) []int {
 	for _, m := range members {
 		s.alive[m] = true
@@ -155,9 +154,9 @@ func (s *cycleSearch) shortest(members []int32) []int {
 	return best
 }
 
-// through returns the shortest cycle from start over nodes alive, shorter than limit
-// where limit is not 0, or nil. Rows are ascending, so the first way to reach a node
-// is the lexicographically first of the shortest ways.
+// through returns the shortest cycle from start over nodes that are alive, shorter than limit
+// unless limit is 0, or nil. Rows are ascending, so the first path that reaches a node is the
+// lexicographically first of the shortest paths.
 func (s *cycleSearch) through(start int32, limit int) []int {
 	s.queue = append(s.queue[:0], start)
 	s.seen[start] = start + 1
@@ -185,7 +184,7 @@ func (s *cycleSearch) through(start int32, limit int) []int {
 	return nil
 }
 
-// trace reads the way from start to last backwards.
+// trace returns the path from start to last, which it follows backwards.
 func (s *cycleSearch) trace(start, last int32, length int) []int {
 	cycle := make([]int, length)
 	for i := length - 1; i > 0; i-- {
@@ -196,7 +195,7 @@ func (s *cycleSearch) trace(start, last int32, length int) []int {
 	return cycle
 }
 
-// remove takes a node out, and whatever can be on no cycle without it.
+// remove removes a node, and all nodes that are on no cycle without it.
 func (s *cycleSearch) remove(m int32) {
 	s.alive[m] = false
 	s.queue = append(s.queue[:0], m)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// graph builds from pairs of task and blocker.
+// graph returns the graph of pairs of task and blocker.
 func graph(n int, edges ...[2]int) *Graph {
 	b := NewBuilder(n, len(edges))
 	for _, e := range edges {
@@ -43,9 +43,9 @@ func TestCycles(t *testing.T) {
 	}
 }
 
-// A search that runs out of work must still name a true cycle of the component, and
-// end soon: here a ring walked in steps of 10 or 11, whose nodes are numbered all over
-// the place, so that taking some out does not open it. No cycle is shorter than n/11.
+// A search that reaches its bound must still return a cycle of the component, and end soon. This
+// graph is a ring walked in steps of 10 or 11 with shuffled node numbers, so that removing some
+// nodes does not open it. No cycle is shorter than n/11.
 func TestCyclesOfAHugeTangle(t *testing.T) {
 	t.Parallel()
 	const n, step, scramble = 20_000, 10, 7919
@@ -76,8 +76,8 @@ func TestCyclesOfAHugeTangle(t *testing.T) {
 	}
 }
 
-// One edge back over a large layered plan makes one large component that a single
-// node holds together: found exactly, without reaching the bound, without recursion.
+// One edge back over a large layered plan makes one large component that a single node holds
+// together. The search is exact, without reaching its bound, and without recursion.
 func TestCyclesOfOneEdgeBack(t *testing.T) {
 	t.Parallel()
 	const n = 300_000

@@ -1,20 +1,19 @@
 package dag
 
-// This file counts unmet blockers while a run goes on. It keeps numbers only: what a
-// node's failure means is the scheduler's business, and Cone's.
+// This file counts unmet blockers during a run. It does not handle failures; see Cone.
 
 import "fmt"
 
-// Frontier tells what may start: a node is ready once all its blockers are completed.
-// It counts; it never looks at a node's blockers again. It belongs to one goroutine.
+// Frontier tracks which nodes may start: a node is ready when all its blockers are completed. It
+// keeps only counts. It belongs to one goroutine.
 type Frontier struct {
 	g    *Graph
 	left []int32 // unmet blockers
 	done []bool
 }
 
-// NewFrontier returns the frontier of a run in which nothing is completed. Nodes on
-// a cycle, and what waits for them, never become ready.
+// NewFrontier returns the frontier of a run without completed nodes. Nodes on a cycle, and nodes
+// that wait for them, never become ready.
 func NewFrontier(g *Graph) *Frontier {
 	f := &Frontier{g: g, left: make([]int32, g.nodes), done: make([]bool, g.nodes)}
 	for i := range f.left {
@@ -23,9 +22,9 @@ func NewFrontier(g *Graph) *Frontier {
 	return f
 }
 
-// Ready returns the nodes that are not completed and have no unmet blockers,
-// ascending. It looks at every node and is meant for the beginning of a run or of a
-// resumed one; from then on Complete tells what becomes ready.
+// Ready returns the nodes that are not completed and have no unmet blockers, ascending. It visits
+// every node and is meant for the start of a run or a resume; later, Complete returns the nodes
+// that become ready.
 func (f *Frontier) Ready() []int {
 	var ready []int
 	for i, n := range f.left {
@@ -36,11 +35,10 @@ func (f *Frontier) Ready() []int {
 	return ready
 }
 
-// Complete marks i as completed and returns the nodes that became ready by it,
-// ascending; the cost is the number of i's dependents. Completing a node while it
-// still has unmet blockers is allowed, since a journal may hold such a thing after a
-// plan was edited: the node is then never announced as ready. Completing a node twice
-// would count it twice, and panics.
+// Complete marks i as completed and returns the nodes that become ready, ascending. Its cost is the
+// number of i's dependents. A node may be completed before its blockers, because a journal may
+// contain that after an edit of the plan; Complete then never returns the node as ready. Complete
+// panics if i is already completed.
 func (f *Frontier) Complete(i int) []int {
 	if f.done[i] {
 		panic(fmt.Sprintf("dag: node %d is completed twice", i))
@@ -55,8 +53,8 @@ func (f *Frontier) Complete(i int) []int {
 	return ready
 }
 
-// Blocked is how many of i's blockers are not completed.
+// Blocked returns the number of i's blockers that are not completed.
 func (f *Frontier) Blocked(i int) int { return int(f.left[i]) }
 
-// Completed tells whether i is completed.
+// Completed reports whether i is completed.
 func (f *Frontier) Completed(i int) bool { return f.done[i] }

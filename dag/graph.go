@@ -1,23 +1,23 @@
-// Package dag is the graph of what blocks what: waves, the frontier of what may
-// start, critical paths, cycles. It knows node numbers and edges only: no task ids,
-// no files, no clock, no money. It imports the standard library alone.
+// Package dag implements the graph of tasks and their blockers: waves, the frontier of tasks that
+// may start, critical paths, cycles. It handles only node numbers and edges: no task ids, no files,
+// no clock, no money. It imports the standard library alone.
 //
-// Nodes are 0..Len-1. An edge says that a task waits for a blocker. Both directions
-// are kept as flat int32 rows, so a graph of a million nodes is a handful of
-// allocations, and every function is linear in nodes and edges unless it says
-// otherwise. Nothing recurses: depth is data, not stack.
+// Nodes are 0..Len-1. An edge says that a task waits for a blocker. Both directions are stored as
+// flat int32 rows, so a graph of a million nodes needs only a few allocations. Every function is
+// linear in nodes and edges unless its comment says otherwise. No function is recursive, so deep
+// graphs need no deep stack.
 package dag
 
 import "fmt"
 
-// Graph is immutable and safe for concurrent use. A Builder makes it; it may
-// contain cycles, which Cycles reports.
+// Graph is an immutable graph, safe for concurrent use. Builder.Build returns one. It may contain
+// cycles, which Cycles returns.
 type Graph struct {
 	nodes int
 	up    rows // blockers of each node
 	down  rows // dependents of each node
-	// order holds every node after all its blockers. It is shorter than nodes when
-	// the graph is cyclic: what is missing is on a cycle or waits for one.
+	// order holds every node after all its blockers. In a cyclic graph it lacks the nodes that are
+	// on a cycle or wait for one.
 	order []int32
 }
 
@@ -32,25 +32,25 @@ func (r rows) row(i int) []int32 {
 	return r.item[from:to:to]
 }
 
-// Len is the number of nodes.
+// Len returns the number of nodes.
 func (g *Graph) Len() int { return g.nodes }
 
-// Edges is the number of different edges, self-edges included.
+// Edges returns the number of different edges, including self-edges.
 func (g *Graph) Edges() int { return len(g.up.item) }
 
-// Blockers are the nodes that i waits for directly, ascending. The slice belongs to
-// the graph and must not be modified.
+// Blockers returns the nodes that i waits for directly, ascending. The caller must not modify the
+// slice.
 func (g *Graph) Blockers(i int) []int32 { return g.up.row(i) }
 
-// Dependents are the nodes that wait for i directly, ascending. The slice belongs
-// to the graph and must not be modified.
+// Dependents returns the nodes that wait for i directly, ascending. The caller must not modify the
+// slice.
 func (g *Graph) Dependents(i int) []int32 { return g.down.row(i) }
 
-// acyclic tells whether every node could be ordered.
+// acyclic reports whether every node could be ordered.
 func (g *Graph) acyclic() bool { return len(g.order) == g.nodes }
 
-// mustBeAcyclic panics when the graph has a cycle: callers ask Cycles first, and
-// levels or longest paths of a cyclic graph mean nothing.
+// mustBeAcyclic panics if the graph has a cycle. Callers must check Cycles first, because levels
+// and longest paths of a cyclic graph are undefined.
 func (g *Graph) mustBeAcyclic(what string) {
 	if !g.acyclic() {
 		panic(fmt.Sprintf("dag: %s of a cyclic graph (%d of %d nodes are on a cycle or wait for one)",

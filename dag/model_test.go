@@ -6,8 +6,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// naive is the graph as a matrix: slow, short, and checked by eye. The properties
-// compare the real one with it.
+// naive is the graph as a matrix: slow, short, and simple enough to verify by reading. The
+// properties compare the real graph with it.
 type naive struct {
 	n     int
 	waits [][]bool // waits[task][blocker]
@@ -21,8 +21,8 @@ func newNaive(n int) naive {
 	return m
 }
 
-// drawGraph draws edges, with repetitions and in any order, and builds both graphs
-// from them. Acyclic ones are relabelled, so that node numbers say nothing of order.
+// drawGraph draws edges, with repetitions and in any order, and builds both graphs from them.
+// Acyclic ones are relabelled, so that node numbers do not imply an order.
 func drawGraph(t *rapid.T, most int, acyclic bool) (*Graph, naive) {
 	n := rapid.IntRange(0, most).Draw(t, "nodes")
 	m := newNaive(n)
@@ -73,7 +73,7 @@ func (m naive) dependents(i int) []int {
 	return s
 }
 
-// closure tells which node waits for which, directly or through others (Warshall).
+// closure returns which node waits for which, directly or indirectly (Warshall).
 func (m naive) closure() [][]bool {
 	c := make([][]bool, m.n)
 	for i := range c {
@@ -89,8 +89,8 @@ func (m naive) closure() [][]bool {
 	return c
 }
 
-// cycles tries every simple path: for each set of nodes that wait for each other, the
-// first of the shortest cycles.
+// cycles tries every simple path. It returns the first of the shortest cycles for each set of nodes
+// that wait for each other.
 func (m naive) cycles() [][]int {
 	c := m.closure()
 	var found [][]int
@@ -125,7 +125,7 @@ func (m naive) cycles() [][]int {
 	return found
 }
 
-// paths lists every path from i to an end, in the order of execution.
+// paths returns every path from i to an end, in the order of execution.
 func (m naive) paths(i int) [][]int {
 	ends := m.dependents(i)
 	if len(ends) == 0 {

@@ -1,12 +1,12 @@
 package dag
 
-// This file measures longest paths. What a weight means (seconds, dollars, attempts)
-// is the caller's business.
+// This file computes longest paths. The caller chooses the unit of the weights (seconds, dollars,
+// attempts).
 
-// Remaining gives, for each node, the heaviest path from it to an end, itself
-// included: how long the rest takes if it starts now and nothing else is in the way.
-// A nil weight counts each node as 1; a weight that is negative or not a number
-// counts as 0. Weight is called once a node. Remaining panics on a cyclic graph.
+// Remaining returns, for each node, the weight of the heaviest path from it to an end, including
+// the node: the least time that the rest takes if the node starts now. A nil weight counts each
+// node as 1; a weight that is negative or NaN counts as 0. Remaining calls weight once per node. It
+// panics if the graph is cyclic.
 func (g *Graph) Remaining(weight func(i int) float64) []float64 {
 	g.mustBeAcyclic("remaining paths")
 	left := make([]float64, g.nodes)
@@ -21,10 +21,10 @@ func (g *Graph) Remaining(weight func(i int) float64) []float64 {
 	return left
 }
 
-// CriticalPath is the heaviest path, from a node without blockers to one without
-// dependents, in the order of execution, and its weight. Among equals the one with
-// the smallest node numbers, compared from the front, is taken. Weights are as in
-// Remaining. An empty graph has a nil path. CriticalPath panics on a cyclic graph.
+// CriticalPath returns the heaviest path from a node without blockers to one without dependents, in
+// the order of execution, and its weight. Among equal paths it returns the one with the smallest
+// node numbers, compared from the front. Weights are as in Remaining. The path of an empty graph is
+// nil. CriticalPath panics if the graph is cyclic.
 func (g *Graph) CriticalPath(weight func(i int) float64) (path []int, length float64) {
 	left := g.Remaining(weight)
 	at := -1

@@ -73,8 +73,9 @@ func TestCyclesAreTheShortest(t *testing.T) {
 	})
 }
 
-// TestCyclesAreCycles holds where the naive search would take too long: every answer
-// is a cycle, each component has one, and none is longer than a walk back by breadth.
+// TestCyclesAreCycles covers sizes for which the naive search takes too long: every result is a
+// cycle, each component has one, and none is longer than the shortest way back in a breadth-first
+// search.
 func TestCyclesAreCycles(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -111,7 +112,7 @@ func TestCyclesAreCycles(t *testing.T) {
 	})
 }
 
-// back is the length of the shortest way from i to itself, by sets.
+// back returns the length of the shortest path from i to itself, computed with sets.
 func (m naive) back(i int) int {
 	now := map[int]bool{i: true}
 	for d := 1; d <= m.n; d++ {
@@ -237,7 +238,7 @@ func TestFrontierFollowsAnyOrder(t *testing.T) {
 			return r
 		}
 		before := ready()
-		// Any order: a journal may complete what an edited plan blocks.
+		// Any order: after an edit of the plan, a journal may complete nodes that are blocked.
 		for _, i := range rapid.Permutation(upTo(m.n)).Draw(t, "order") {
 			if got := f.Ready(); !slices.Equal(got, before) {
 				t.Fatalf("ready %v, want %v", got, before)
@@ -264,7 +265,8 @@ func TestFrontierFollowsAnyOrder(t *testing.T) {
 	})
 }
 
-// TestFrontierDrains is the scheduler's use: start what is ready, complete it, go on.
+// TestFrontierDrains uses a frontier like the scheduler: start the ready nodes, complete them,
+// repeat.
 func TestFrontierDrains(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

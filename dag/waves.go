@@ -1,14 +1,13 @@
 package dag
 
-// Waves gives each node its wave, from 1: one more than the highest wave among its
-// blockers, raised to floor[i] where that is higher. A nil floor raises nothing, and
-// neither does an element of 0 or less; any other length than Len panics. total is
-// the highest wave, 0 for an empty graph.
+// Waves returns the wave of each node, from 1: one more than the highest wave of its blockers, or
+// floor[i] if that is higher. A nil floor, or an element of 0 or less, has no effect; Waves panics
+// if floor has another length than Len. total is the highest wave, 0 for an empty graph.
 //
-// A number below total can be without nodes only if the floors leave it out, so that
-// a caller who passes ranks 1, 2, 3 that no edge contradicts gets waves without gaps.
+// A wave below total has no nodes only if no floor has its number. Floors 1, 2, 3 that no edge
+// contradicts therefore give waves without gaps.
 //
-// Waves panics on a cyclic graph: ask Cycles first.
+// Waves panics if the graph is cyclic; check Cycles first.
 func (g *Graph) Waves(floor []int) (wave []int, total int) {
 	g.mustBeAcyclic("waves")
 	if floor != nil && len(floor) != g.nodes {
