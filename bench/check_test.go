@@ -11,13 +11,13 @@ import (
 	"testing"
 )
 
-// graphlib is Python's standard topological sort over the plan.
+// graphlib is a program for Python's standard topological sort of the plan.
 const graphlib = `import graphlib, json, sys
 g = graphlib.TopologicalSorter()
 for t in json.load(open(sys.argv[1]))["tasks"]: g.add(t["id"], *t["blockedBy"])
 print(sum(1 for _ in g.static_order()))`
 
-// web writes a graph of n tasks with five blockers each, for each tool.
+// web writes a graph of n tasks with five blockers each, in the format of each tool.
 func web(b *testing.B, dir string, n int) {
 	b.Helper()
 	var files [4]*bufio.Writer
@@ -64,7 +64,7 @@ func web(b *testing.B, dir string, n int) {
 	fmt.Fprint(plan, "]}\n")
 }
 
-// BenchmarkCheck is reading and checking a plan, beside tools that read a graph.
+// BenchmarkCheck compares reading and checking a plan with tools that read a graph.
 func BenchmarkCheck(b *testing.B) {
 	wavex := built(b)
 	sizes := []int{1000, 10_000, 100_000}

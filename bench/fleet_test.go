@@ -13,8 +13,8 @@ import (
 	"wavex/internal/fakeapi"
 )
 
-// BenchmarkFleet is twelve short tasks of the real CLI at -j4 against a scripted API: wavex
-// beside xargs on the same prompts. The API answers after 1 s, then at once.
+// BenchmarkFleet compares wavex with xargs on twelve short tasks of the real CLI, at -j4 against a
+// scripted API, which answers after 1 s in one case and at once in the other.
 func BenchmarkFleet(b *testing.B) {
 	if given.claude == "" {
 		fmt.Println("\nfleet: not measured; name the CLI with -claude or WAVEX_CLAUDE")
@@ -22,7 +22,7 @@ func BenchmarkFleet(b *testing.B) {
 	}
 	for _, c := range []struct {
 		delay time.Duration
-		most  float64 // wall of wavex over wall of xargs
+		most  float64 // limit of the wall time of wavex divided by that of xargs
 	}{{time.Second, 0.9}, {0, 1.05}} {
 		b.Run(fmt.Sprint("answer-after-", c.delay), func(b *testing.B) { fleet(b, c.delay, c.most) })
 	}

@@ -19,7 +19,7 @@ import (
 	"wavex/e2e/rig"
 )
 
-// TestMain makes the binary the bare program too, and builds wavex once.
+// TestMain also makes the binary the bare program, and builds wavex once.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "bare" {
 		if err := bare(); err != nil {
@@ -35,14 +35,14 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// given is what the command line says; TestMain sets it.
+// given holds the options of the command line; TestMain sets it.
 var given struct {
 	rounds int
 	large  bool
 	claude string
 }
 
-// built is the wavex of this checkout.
+// built returns the path of the wavex built from this checkout.
 func built(b *testing.B) string {
 	b.Helper()
 	path, clean, err := rig.Wavex(b.Context())
@@ -53,24 +53,24 @@ func built(b *testing.B) string {
 	return path
 }
 
-// contestant is one way to do the work. It runs in a fresh folder.
+// contestant is one program in a race. It runs in a fresh folder.
 type contestant struct {
 	name string
 	argv []string
-	env  []string // nil: the caller's
-	code int      // the exit code it should have
+	env  []string // nil: the environment of this process
+	code int      // the expected exit code
 }
 
-// score is what one contestant took, round by round.
+// score holds the measurements of one contestant, by round.
 type score struct {
 	wall, cpu []float64 // milliseconds
-	rss       float64   // megabytes, the most
+	rss       float64   // largest resident set, in megabytes
 }
 
 func (s score) median() float64 { return median(s.wall) }
 
-// race runs the contestants in turns, after one round that does not count, and prints
-// their medians. The ratios are medians of the ratios within a round.
+// race runs the contestants in turns, after one round that does not count, and prints their
+// medians. Ratios are medians of the ratios within a round.
 func race(b *testing.B, title string, list []contestant) map[string]*score {
 	b.Helper()
 	list = slices.DeleteFunc(list, func(c contestant) bool {
@@ -84,8 +84,8 @@ func race(b *testing.B, title string, list []contestant) map[string]*score {
 	root := b.TempDir()
 	for round := range given.rounds + 1 {
 		for _, c := range list {
-			// Nothing is deleted meanwhile: ext4 is slow to make files where some
-			// were deleted just before.
+			// Delete nothing between rounds: ext4 creates files slowly where some were just
+			// deleted.
 			dir := filepath.Join(root, fmt.Sprintf("%s-%d", strings.ReplaceAll(c.name, " ", "-"), round))
 			if err := os.Mkdir(dir, 0o755); err != nil {
 				b.Fatal(err)
@@ -144,7 +144,7 @@ func median(v []float64) float64 {
 	return v[len(v)/2]
 }
 
-// ratio is the median of the ratios within rounds.
+// ratio returns the median of the ratios within rounds.
 func ratio(a, to []float64) float64 {
 	r := make([]float64, len(a))
 	for i := range a {
@@ -153,7 +153,7 @@ func ratio(a, to []float64) float64 {
 	return median(r)
 }
 
-// verdict prints a figure beside what it must be.
+// verdict prints a measurement beside its limit.
 func verdict[T cmp.Ordered](b *testing.B, what string, got, most T) {
 	word := "held"
 	if got > most {

@@ -17,11 +17,11 @@ import (
 	"wavex/runner"
 )
 
-// streamSize is about that of a long attempt's stream.
+// streamSize is about the size of a long attempt's stream.
 const streamSize = 64 << 20
 
-// talk writes what the CLI prints in a long attempt: assistant lines with usage and tool
-// uses, partial messages, and results of tools, which are the bulk.
+// talk writes a stream like that of the CLI in a long attempt: assistant lines with usage and tool
+// uses, partial messages, and tool results, which are the bulk.
 func talk(b *testing.B, path string) {
 	b.Helper()
 	f, err := os.Create(path)
@@ -53,7 +53,7 @@ func talk(b *testing.B, path string) {
 	}
 }
 
-// decoded is the same by bufio.Scanner and encoding/json.
+// decoded parses the same stream with bufio.Scanner and encoding/json.
 func decoded(path string) (tokens float64, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -81,7 +81,7 @@ func decoded(path string) (tokens float64, err error) {
 	return tokens, s.Err()
 }
 
-// BenchmarkStream is reading what the CLI prints, with usage, tool uses and the result.
+// BenchmarkStream measures parsing the CLI's output, with usage, tool uses and the result.
 func BenchmarkStream(b *testing.B) {
 	dir := b.TempDir()
 	path := filepath.Join(dir, "stream.jsonl") // the name that Recall reads

@@ -17,14 +17,15 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// The grid: layers of no-op commands, each with three blockers in the layer before.
+// These are the sizes of the grid: layers of no-op commands, each with three blockers in the
+// previous layer.
 const (
 	layers = 20
 	wide   = 100
 )
 
-// bare is the program to beat: "bare LAYERS WIDE PROGRAM" runs the program with an
-// errgroup, eight at a time, its output taken through a pipe, and keeps no record.
+// bare is the baseline program: "bare LAYERS WIDE PROGRAM" runs the program with an errgroup, eight
+// at a time, reads its output from a pipe, and writes no journal.
 func bare() error {
 	n, err := strconv.Atoi(os.Args[2])
 	if err != nil {
@@ -52,7 +53,7 @@ func bare() error {
 	return nil
 }
 
-// grid writes the same graph for each tool.
+// grid writes the same graph in the format of each tool.
 func grid(b *testing.B, dir string) (plan, makefile, ninja string) {
 	b.Helper()
 	type task struct {
@@ -100,7 +101,7 @@ func file(b *testing.B, dir, name, text string) string {
 	return path
 }
 
-// BenchmarkTasks is what wavex costs beside the processes that it starts.
+// BenchmarkTasks measures the overhead of wavex over the processes that it starts.
 func BenchmarkTasks(b *testing.B) {
 	wavex, self := built(b), must(os.Executable())
 	plan, makefile, ninja := grid(b, b.TempDir())
