@@ -73,8 +73,7 @@ func (r *priceReader) wrong(err error) error {
 	return r.mistake("%s", err)
 }
 
-// object parses an object and calls member for each key; who is the object's name in error
-// messages.
+// object parses an object and calls member for each key. Its error messages have the prefix who.
 func (r *priceReader) object(who string, member func(name string) error) error {
 	t, err := r.token()
 	if err != nil {
