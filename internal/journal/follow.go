@@ -9,22 +9,21 @@ import (
 	"os"
 )
 
-// Follower reads a journal that somebody else writes, piece by piece. It keeps no file
-// open, so it is in nobody's way. It is not safe for concurrent use.
+// Follower reads a journal piece by piece while another process writes it. It keeps no file open.
+// It is not safe for concurrent use.
 type Follower struct {
 	path string
-	file fs.FileInfo // as last seen; nil before
-	at   int64       // where the next line begins
-	line int         // lines read
+	file fs.FileInfo // as last seen; nil before the first call
+	at   int64       // offset of the next line
+	line int         // number of lines read
 }
 
-// Follow reads the journal at path from its beginning on; it need not be there yet.
+// Follow returns a Follower from the beginning of the journal at path. The file need not exist yet.
 func Follow(path string) *Follower { return &Follower{path: path} }
 
-// Next gives the records that were completed since the last call, oldest first. fresh
-// says that the journal is another one than before (the first time, or after it was
-// moved aside), and the records are its first ones. A journal that is not there has
-// no records.
+// Next returns the records that were completed since the last call, oldest first. fresh reports
+// that the journal is a new file (the first one, or one that replaces a journal that was moved
+// aside), and that the records are its first ones. A missing journal has no records.
 func (f *Follower) Next() (records [][]byte, fresh bool, err error) {
 	if err := readable(f.path); err != nil {
 		return nil, false, err

@@ -64,7 +64,7 @@ func TestFollow(t *testing.T) {
 	if err := log.Close(); err != nil {
 		t.Fatal(err)
 	}
-	// Moved aside, and begun anew.
+	// The journal was moved aside and a new one begun.
 	if err := os.Rename(path, path+".old"); err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// Wherever the writer's bytes are cut between two looks, each record comes once.
+// Wherever the written bytes are cut between two calls, each record is returned once.
 func TestFollowAnyCut(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -10,9 +10,8 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Free tells whether TryLock of dir would be given now: nil, or a *LockedError that
-// names the holder. It makes no file. It holds a shared lock for an instant, so a
-// TryLock in that instant is refused.
+// Free returns nil if the lock of dir is free, or a *LockedError that names its holder. It creates
+// no file. It holds a shared lock for an instant; a TryLock in that instant is refused.
 func Free(dir string) error {
 	path := filepath.Join(dir, "lock")
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
@@ -33,8 +32,8 @@ func Free(dir string) error {
 	return &LockedError{Dir: dir, Holder: holderOf(dir)}
 }
 
-// Held tells whether somebody holds the lock of dir, as far as can be seen: a lock that
-// cannot be looked at is nobody's, and who tries to take it is told why he cannot.
+// Held reports whether a process holds the lock of dir. If the lock cannot be read, Held returns
+// false; TryLock returns the error.
 func Held(dir string) bool {
 	var held *LockedError
 	return errors.As(Free(dir), &held)

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// locks asks the kernel whether a process holds the lock of a file; known is false when
-// it does not say who does (another pid namespace, a network file system).
+// locks asks the kernel whether a process holds the lock of a file. known is false if the kernel
+// does not name the holder (another pid namespace, a network file system).
 func locks(path string, pid int) (holds, known bool) {
 	var st syscall.Stat_t
 	if err := syscall.Stat(path, &st); err != nil {
@@ -24,7 +24,7 @@ func locks(path string, pid int) (holds, known bool) {
 		if len(f) < 6 || f[1] != "FLOCK" || f[3] != "WRITE" {
 			continue
 		}
-		// The device is left out: some file systems show another one here.
+		// The device is not compared: some file systems show a different one here.
 		if by, err := strconv.Atoi(f[4]); err == nil && by > 0 && strings.HasSuffix(f[5], ":"+strconv.FormatUint(st.Ino, 10)) {
 			holds, known = holds || by == pid, true
 		}

@@ -2,5 +2,5 @@
 
 package journal
 
-// locks does not know here.
+// locks cannot ask the kernel on this system.
 func locks(string, int) (holds, known bool) { return false, false }

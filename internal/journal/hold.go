@@ -9,18 +9,17 @@ import (
 	"path/filepath"
 )
 
-// This file keeps the journal where it belongs while somebody else is at work in the same
-// directory: an agent's `git clean -fdx` removes what git ignores, its `sed -i` puts another
-// file in the journal's place. What was written to the file that lost its name would be gone
-// with the process. It does not guard against changes inside the file; their checksums do, when
-// it is read.
+// This file restores the journal's file when other programs change the directory: an agent's `git
+// clean -fdx` removes ignored files, its `sed -i` replaces the journal. Without it, later writes
+// would go to a file without a name and be lost at exit. It does not detect changes inside the
+// file; the checksums do when it is read.
 
-// Restored counts how often somebody removed, replaced or lengthened the journal, and it was
-// put right.
+// Restored returns how often the journal was removed, replaced or lengthened by another process and
+// then restored.
 func (l *Log) Restored() int { return l.amends }
 
-// hold makes sure that the path leads to the open file and that nobody has written to it. An
-// error is of what cannot be put right.
+// hold checks that the path still names the open file and that its size is unchanged, and restores
+// it if possible. It returns an error if it cannot.
 func (l *Log) hold() error {
 	now, err := os.Stat(l.path)
 	switch {
@@ -42,8 +41,8 @@ func (l *Log) hold() error {
 	return nil
 }
 
-// restore writes the journal again, from the open file, which nobody can take away. What is
-// in its place is kept under another name.
+// restore writes the journal again from the open file, which still has its content. With taken, it
+// keeps the file at the journal's path under another name.
 func (l *Log) restore(taken bool) error {
 	dir := filepath.Dir(l.path)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -75,10 +74,10 @@ func (l *Log) restore(taken bool) error {
 	}
 	if err != nil {
 		_ = f.Close()
-		_ = os.Remove(f.Name()) // the first error is the one that matters
+		_ = os.Remove(f.Name()) // the caller needs the first error
 		return err
 	}
-	_ = l.f.Close() // it has no name any more
+	_ = l.f.Close() // the file has no name any more
 	l.f, l.known = f, info
 	return nil
 }

@@ -9,14 +9,14 @@ import (
 	"testing"
 )
 
-// Whatever somebody does to the journal's file while it is written to, no record is lost
-// silently: all are there afterwards, or the log says what is wrong and takes no more.
+// If another process changes the journal's file while it is written, no record is lost silently:
+// either all are in the file afterwards, or the log reports an error and accepts no more.
 func TestSomebodyElseAtTheJournal(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		harm     func(path string) error
 		restored int
-		says     string // "": every record is there
+		says     string // "": the file has every record
 	}{
 		"nobody":      {func(string) error { return nil }, 0, ""},
 		"removed":     {os.Remove, 1, ""},
@@ -74,10 +74,10 @@ func TestSomebodyElseAtTheJournal(t *testing.T) {
 	}
 }
 
-// other makes a file beside path, as sed -i does.
+// other creates a file beside path, like sed -i.
 func other(path string) string {
 	at := path + ".other"
-	_ = os.WriteFile(at, []byte("{\"wavex_journal\":1}\n"), 0o600) // a rename of nothing fails the test
+	_ = os.WriteFile(at, []byte("{\"wavex_journal\":1}\n"), 0o600) // if it fails, the rename fails the test
 	return at
 }
 

@@ -1,11 +1,10 @@
-// Package journal is an append-only log of JSON records, one a line, that survives
-// being killed at any byte. It knows nothing of what the records say.
+// Package journal is an append-only log of JSON records, one per line, that survives a kill at any
+// byte. It does not interpret the records.
 //
-// The first line names the format and its version; a journal of another version is
-// refused and left alone. Each record ends with a CRC-32C of what stands before it,
-// so that damage in the middle is found and named. A last line without its newline
-// was never acknowledged and is cut off; anything else that is unreadable is an
-// error that names the line, never a silent loss.
+// The first line names the format and its version; a journal of another version is refused and not
+// changed. Each record ends with a CRC-32C of the preceding bytes of its line, so that damage in
+// the middle is detected and located. A last line without a newline was never acknowledged and is
+// cut off. Any other unreadable line is an error that names the line.
 package journal
 
 import (
@@ -25,7 +24,7 @@ const Version = 1
 
 const header = `{"journal":"wavex","version":`
 
-// VersionError says that a journal was written by another version of wavex.
+// VersionError means that another version of wavex wrote the journal.
 type VersionError struct {
 	Path  string
 	Found string
@@ -46,8 +45,8 @@ func (e *CorruptError) Error() string {
 	return fmt.Sprintf("%s:%d: %s: the journal is damaged; restore it from a copy, or start over with --fresh (which moves it aside)", e.Path, e.Line, e.Reason)
 }
 
-// WriteError says that a record could not be made durable (a full disk, a read-only
-// folder). Nothing may be done on the strength of that record.
+// WriteError means that a record could not be made durable (a full disk, a read-only folder). The
+// caller must not act on that record.
 type WriteError struct {
 	Path string
 	Err  error
@@ -55,10 +54,10 @@ type WriteError struct {
 
 func (e *WriteError) Error() string { return fmt.Sprintf("writing %s: %v", e.Path, e.Err) }
 
-// Unwrap gives the system's error.
+// Unwrap returns the system's error.
 func (e *WriteError) Unwrap() error { return e.Err }
 
-// checksum is CRC-32C. The standard library makes its table once, when it is first asked for.
+// checksum returns the CRC-32C. The standard library builds its table on first use.
 func checksum(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }
 
 // Log is an open journal. It is not safe for concurrent use.
@@ -67,15 +66,15 @@ type Log struct {
 	f      *os.File
 	buf    []byte
 	size   int64 // bytes written
-	safe   int64 // of those, durable
-	broken error // the first write error; nothing is written after it
+	safe   int64 // bytes that are durable
+	broken error // the first write error; later writes return it
 
 	known  os.FileInfo // of f
 	amends int         // see Restored
 }
 
-// Open opens or creates the journal at path and gives its records, oldest first. The
-// caller holds the run lock. A torn tail is cut off.
+// Open opens or creates the journal at path and returns its records, oldest first. The caller must
+// hold the run lock. Open cuts off a torn tail.
 func Open(path string) (*Log, [][]byte, error) {
 	if err := readable(path); err != nil {
 		return nil, nil, err
@@ -101,7 +100,7 @@ func Open(path string) (*Log, [][]byte, error) {
 	return l, records, nil
 }
 
-// prepare cuts the torn tail off and writes the header of a new journal.
+// prepare cuts off the torn tail, and writes the header of a new journal.
 func (l *Log) prepare() error {
 	if err := l.f.Truncate(l.size); err != nil {
 		return &WriteError{l.path, err}
@@ -119,8 +118,8 @@ func (l *Log) prepare() error {
 	return syncDir(filepath.Dir(l.path))
 }
 
-// Read gives the records of a journal without opening it for writing; a torn tail is
-// ignored. A journal that is not there has no records.
+// Read returns the records of a journal without opening it for writing. It ignores a torn tail. A
+// missing journal has no records.
 func Read(path string) ([][]byte, error) {
 	if err := readable(path); err != nil {
 		return nil, err
@@ -137,7 +136,7 @@ func Read(path string) ([][]byte, error) {
 	return records, err
 }
 
-// scan reads the whole journal: its records and where the last whole one ends.
+// scan reads the whole journal. It returns its records and the end of the last whole one.
 func scan(path string, f *os.File) (records [][]byte, size int64, err error) {
 	data, err := io.ReadAll(f)
 	if err != nil {
@@ -180,7 +179,7 @@ func checkHeader(path string, text []byte) error {
 const sumMark = `,"crc":"`
 const sumLen = len(sumMark) + 8 + len(`"}`)
 
-// seal turns a JSON object into a line: the checksum is its last member.
+// seal converts a JSON object into a line: it adds the checksum as the last member.
 func seal(buf, object []byte) ([]byte, error) {
 	if len(object) < 3 || object[0] != '{' || object[len(object)-1] != '}' || bytes.IndexByte(object, '\n') >= 0 {
 		return buf, errors.New("a journal record must be a JSON object on one line")
@@ -190,20 +189,20 @@ func seal(buf, object []byte) ([]byte, error) {
 	return fmt.Appendf(buf, "%s%08x\"}\n", sumMark, checksum(body)), nil
 }
 
-// open takes a line apart again; reason says why it cannot.
+// open is the inverse of seal; reason says why it fails.
 func open(line []byte) (object []byte, reason string) {
 	n := len(line) - sumLen
 	if n < 2 || !bytes.HasPrefix(line[n:], []byte(sumMark)) || !bytes.HasSuffix(line, []byte(`"}`)) {
 		return nil, "no whole record"
 	}
-	// As text, because a digit may be flipped into its own upper case.
+	// Compare as text, because a flipped bit may change only the case of a digit.
 	if want := fmt.Sprintf("%08x", checksum(line[:n])); string(line[n+len(sumMark):len(line)-2]) != want {
 		return nil, "checksum does not match"
 	}
 	return append(bytes.Clone(line[:n]), '}'), ""
 }
 
-// Append adds a record, a JSON object, to what the next Write or Sync writes.
+// Append adds a record, a JSON object, to the buffer of the next Write or Sync.
 func (l *Log) Append(object []byte) error {
 	if l.broken != nil {
 		return l.broken
@@ -216,9 +215,9 @@ func (l *Log) Append(object []byte) error {
 	return nil
 }
 
-// Write writes everything appended, with one write. It survives the end of this process
-// then, however that comes, but not yet a failure of the machine. After an error the log
-// takes nothing more: what is on disk is cut back to what was durable.
+// Write writes the buffer with a single write. The records then survive the end of this process,
+// but not a failure of the machine. After an error the log accepts no further records, and the file
+// is cut back to its durable part.
 func (l *Log) Write() error {
 	if l.broken != nil || len(l.buf) == 0 {
 		return l.broken
@@ -234,7 +233,7 @@ func (l *Log) Write() error {
 	return nil
 }
 
-// Sync is Write, and makes all that was written durable.
+// Sync calls Write and makes all written records durable.
 func (l *Log) Sync() error {
 	if err := l.Write(); err != nil || l.safe == l.size {
 		return err
@@ -252,11 +251,11 @@ func (l *Log) fail(err error) error {
 	return l.broken
 }
 
-// Close closes the file. What was not synced is not written.
+// Close closes the file. It does not write the buffer.
 func (l *Log) Close() error { return l.f.Close() }
 
-// Sound tells whether each whole line of a piece of a journal, which begins with a record, is
-// one; a last line without its newline may still be written.
+// Sound reports whether each whole line of a part of a journal is a valid record. The part must
+// begin with a record. A last line without a newline is ignored, because it may be incomplete.
 func Sound(piece []byte) bool {
 	for line := range bytes.Lines(piece) {
 		text, whole := bytes.CutSuffix(line, []byte("\n"))

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// fill writes n records, each made durable, and gives the file's bytes.
+// fill writes n records, each made durable, and returns the file's content.
 func fill(t *testing.T, path string, n int) []byte {
 	t.Helper()
 	l, old, err := Open(path)
@@ -64,8 +64,8 @@ func TestRecordsComeBack(t *testing.T) {
 	}
 }
 
-// TestCutAtEveryByte: whatever is cut off, what was whole before it comes back, the
-// torn rest does not, and the journal can be written again.
+// TestCutAtEveryByte: after a cut at any byte, all records before it are read, the torn rest is
+// not, and the journal can be written again.
 func TestCutAtEveryByte(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -89,8 +89,8 @@ func TestCutAtEveryByte(t *testing.T) {
 	}
 }
 
-// TestDamageIsNamed: a flipped byte anywhere but in the last line's newline is found,
-// with its line, and the file is left as it is.
+// TestDamageIsNamed: a flipped bit anywhere but in the last newline is detected with its line, and
+// the file is not changed.
 func TestDamageIsNamed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -101,7 +101,7 @@ func TestDamageIsNamed(t *testing.T) {
 			continue // joins two lines; covered by the checksum of the joined one
 		}
 		bad := bytes.Clone(data)
-		bad[n] ^= 0x20 // an upper case letter for a lower case one, and the other way round
+		bad[n] ^= 0x20 // changes the case of a letter
 		if bad[n] == '\n' {
 			continue
 		}
@@ -203,7 +203,7 @@ func TestLockNamesItsHolder(t *testing.T) {
 	_ = again.Unlock()
 }
 
-// TestGroupCommit: what is appended and not synced is not there; one sync brings all.
+// TestGroupCommit: appended records are not in the file before a sync; one sync writes all.
 func TestGroupCommit(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -248,7 +248,7 @@ func FuzzScan(f *testing.F) {
 		if err != nil {
 			return
 		}
-		// What is readable stays readable after it is opened for writing.
+		// Readable records stay readable after the journal is opened for writing.
 		l, again, err := Open(path)
 		if err != nil || len(again) != len(records) {
 			t.Fatalf("read %d records, opened %d, %v", len(records), len(again), err)
@@ -262,8 +262,7 @@ func FuzzScan(f *testing.F) {
 	})
 }
 
-// Last gives what Read gives last, whatever of the end was torn off, and reads no more
-// than it is allowed to.
+// Last returns the last record of Read after any cut of the tail, and reads no more than its limit.
 func TestLast(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "j")
@@ -306,8 +305,8 @@ func TestLast(t *testing.T) {
 	}
 }
 
-// What was written and not synced is there for others, and so after a kill; a sync makes it
-// durable, and an error takes back what is not.
+// Written records are visible to other readers, also after a kill. A sync makes them durable, and
+// an error removes those that are not durable.
 func TestWrittenBeforeDurable(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "journal.jsonl")

@@ -9,9 +9,9 @@ import (
 	"os"
 )
 
-// Last gives the last whole record of a journal, reading at most its last n bytes. It
-// is nil when there is no record, no journal, or when the record is longer than n. A
-// torn tail is ignored, as in Read; what stands before the record is not looked at.
+// Last returns the last whole record of a journal. It reads at most the last n bytes. It returns
+// nil if there is no record or no journal, or if the record is longer than n. Like Read, it ignores
+// a torn tail. It does not check the bytes before the record.
 func Last(path string, n int64) ([]byte, error) {
 	if err := readable(path); err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func Last(path string, n int64) ([]byte, error) {
 	}
 	begin := bytes.LastIndexByte(data[:end], '\n')
 	if begin < 0 {
-		return nil, nil // the header, or a record of which this is only a part
+		return nil, nil // the header, or the end of a longer record
 	}
 	rec, reason := open(data[begin+1 : end])
 	if reason != "" {

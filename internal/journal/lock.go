@@ -13,7 +13,7 @@ import (
 	"github.com/google/renameio/v2/maybe"
 )
 
-// Holder says who holds a run lock.
+// Holder identifies the holder of a run lock.
 type Holder struct {
 	PID   int       `json:"pid"`
 	Host  string    `json:"host"`
@@ -21,10 +21,10 @@ type Holder struct {
 	Since time.Time `json:"since"`
 }
 
-// LockedError says that another wavex works in the folder.
+// LockedError means that another wavex uses the folder.
 type LockedError struct {
 	Dir    string
-	Holder Holder // zero when it could not be read
+	Holder Holder // zero if it could not be read
 }
 
 func (e *LockedError) Error() string {
@@ -35,15 +35,15 @@ func (e *LockedError) Error() string {
 		e.Dir, e.Holder.PID, e.Holder.Host, e.Holder.Since.Format(time.RFC3339))
 }
 
-// Lock is the right to write in a run folder. The system takes it back when the
-// process dies, so a dead holder never blocks anyone.
+// Lock is the right to write in a run folder. The system releases it when the process dies, so a
+// dead holder does not block others.
 type Lock struct {
 	f      *flock.Flock
 	dir    string
 	holder Holder
 }
 
-// TryLock takes the lock of dir for h or says who holds it (*LockedError).
+// TryLock takes the lock of dir for h, or returns a *LockedError that names the holder.
 func TryLock(dir string, h Holder) (*Lock, error) {
 	f := flock.New(filepath.Join(dir, "lock"))
 	if err := plain(f.Path()); err != nil {
@@ -64,7 +64,7 @@ func TryLock(dir string, h Holder) (*Lock, error) {
 	return l, nil
 }
 
-// holderName is the file beside the lock that says who holds it.
+// holderName is the file beside the lock that identifies its holder.
 const holderName = "holder.json"
 
 func (l *Lock) sign() error {
@@ -78,18 +78,18 @@ func (l *Lock) sign() error {
 	return nil
 }
 
-// Unlock gives the lock back.
+// Unlock releases the lock.
 func (l *Lock) Unlock() error { return l.f.Unlock() }
 
-// Keep makes again what somebody removed: the lock's file, which is locked anew, or the one
-// that names the holder. The error is a *LockedError where another wavex was faster.
+// Keep restores files that another process removed: it takes the lock again in a new lock file, or
+// writes the holder's file again. It returns a *LockedError if another wavex took the lock first.
 func (l *Lock) Keep() error {
 	if l.Lost() {
 		again, err := TryLock(l.dir, l.holder)
 		if err != nil {
 			return err
 		}
-		_ = l.f.Unlock() // nobody can find it
+		_ = l.f.Unlock() // the old file has no name any more
 		l.f = again.f
 		return nil
 	}
@@ -99,8 +99,8 @@ func (l *Lock) Keep() error {
 	return nil
 }
 
-// Lost tells whether somebody removed or replaced the lock's file: another wavex could take
-// the lock then.
+// Lost reports whether the lock's file was removed or replaced. Another wavex could then take the
+// lock.
 func (l *Lock) Lost() bool {
 	held, err := l.f.Stat()
 	if err != nil {

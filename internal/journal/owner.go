@@ -7,16 +7,16 @@ import (
 	"path/filepath"
 )
 
-// Owner gives the process that holds the lock of dir, on this machine: 0 when nobody
-// does. What holder.json says is believed only while the lock is held, on the host that
-// it names, and where the system tells who holds a lock only when it says the same.
+// Owner returns the process on this machine that holds the lock of dir, or 0. It trusts holder.json
+// only while the lock is held, only on the host that the file names, and, if the system names the
+// lock's holder, only if both agree.
 func Owner(dir string) (pid int, err error) {
 	var held *LockedError
 	if err := Free(dir); !errors.As(err, &held) {
 		return 0, err
 	}
 	h := held.Holder
-	host, _ := os.Hostname() // unknown is "", as it is for the holder
+	host, _ := os.Hostname() // "" if unknown, as for the holder
 	switch {
 	case h.PID <= 0:
 		return 0, fmt.Errorf("%s does not say which process holds it", dir)

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// A process is named only while it holds the lock, on this machine, and where the
-// system can tell, only when it is the one that does.
+// Owner names a process only while it holds the lock on this machine and, if the system names the
+// holder, only if it is that process.
 func TestOwner(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -34,7 +34,7 @@ func TestOwner(t *testing.T) {
 		`{"pid":1,"host":"` + host + `"}`: "which holder.json names",
 	} {
 		if strings.Contains(text, host) && runtime.GOOS != "linux" {
-			continue // only Linux tells who holds a lock
+			continue // only Linux names the holder of a lock
 		}
 		if err := os.WriteFile(filepath.Join(dir, "holder.json"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)

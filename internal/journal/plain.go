@@ -9,22 +9,21 @@ import (
 	"wavex/internal/wary"
 )
 
-// This file keeps readers from waiting for ever: opening a named pipe waits for somebody at
-// its other end, and agents can lay one where the journal, its lock or its holder's name is.
+// This file keeps readers from blocking: opening a named pipe waits for its other end, and an agent
+// can create one in place of the journal, the lock or the holder's file.
 
-// maxHolder bounds, in bytes, what is read of who holds a lock.
+// maxHolder bounds the size of the holder's file when it is read, in bytes.
 const maxHolder = 1 << 16
 
-// plain refuses what is there and is no regular file; a folder is refused here as well. The
-// error is a *fs.PathError, as of what cannot be opened.
+// plain returns a *fs.PathError if path exists and is not a regular file. Folders are refused too.
 func plain(path string) error {
 	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
 		return &fs.PathError{Op: "open", Path: path, Err: wary.ErrNoFile}
 	}
-	return nil // what is not there, or cannot be looked at, is said where it is opened
+	return nil // the caller's open reports a missing or unreadable file
 }
 
-// readable is plain for a journal.
+// readable returns a *CorruptError if path exists and is not a regular file.
 func readable(path string) error {
 	if plain(path) != nil {
 		return &CorruptError{path, 1, wary.ErrNoFile.Error()}
@@ -32,8 +31,8 @@ func readable(path string) error {
 	return nil
 }
 
-// holderOf reads who holds the lock of dir; zero where that cannot be read: it is locked all
-// the same.
+// holderOf returns the holder of the lock of dir. It returns the zero Holder if the file cannot be
+// read; the lock is held in any case.
 func holderOf(dir string) (h Holder) {
 	if b, err := wary.Read(filepath.Join(dir, holderName), maxHolder); err == nil {
 		_ = json.Unmarshal(b, &h)

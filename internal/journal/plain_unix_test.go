@@ -12,7 +12,7 @@ import (
 	"wavex/internal/roomtest"
 )
 
-// Where somebody has laid a named pipe or a folder, nobody waits for ever: it is refused.
+// Named pipes and folders in place of the journal's files are refused without blocking.
 func TestWhatIsNoFile(t *testing.T) {
 	t.Parallel()
 	folder := func(t *testing.T, path string) { roomtest.Must(t, os.Mkdir(path, 0o755)) }
@@ -57,7 +57,7 @@ func TestWhatIsNoFile(t *testing.T) {
 	}
 }
 
-// Of a holder's name without an end nothing is read, and the lock is held all the same.
+// An oversized holder's file is not read, and the lock is still held.
 func TestALongHolder(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

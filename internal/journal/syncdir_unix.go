@@ -4,7 +4,7 @@ package journal
 
 import "os"
 
-// syncDir makes a new file's name durable.
+// syncDir makes the name of a new file durable.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

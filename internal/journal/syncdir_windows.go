@@ -1,5 +1,5 @@
 package journal
 
-// syncDir does nothing: Windows has no way to flush a folder, and its file systems
-// journal names by themselves.
+// syncDir does nothing: Windows cannot flush a folder, and its file systems journal names
+// themselves.
 func syncDir(string) error { return nil }
