@@ -4,5 +4,5 @@ package known
 
 import "io/fs"
 
-// identity names a file and its state: another content has another one.
+// identity identifies a file and its state; it differs when the file has changed.
 func identity(path string, st fs.FileInfo) string { return identityOf(path, st) }

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// identity names a file and its state: another content has another one.
+// identity identifies a file and its state; it differs when the file has changed.
 func identity(path string, st fs.FileInfo) string {
 	s, ok := st.Sys().(*syscall.Stat_t)
 	if !ok {

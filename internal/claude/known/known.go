@@ -1,8 +1,8 @@
-// Package known tells which statements hold on the CLI of this machine.
+// Package known returns the statements that hold on the CLI of this machine.
 //
-// On a tested version, as it was published, the verdicts are built in. Of another program those about
-// money and permission are probed before its first run. What probes found is kept in the
-// user's cache by the digest of the file and the version that it tells.
+// The verdicts on tested versions, as published, are built in. For any other program, the
+// statements about money and permission are probed before its first run. Their verdicts are stored
+// in the user's cache by the digest of the file and the version that it prints.
 package known
 
 import (
@@ -17,44 +17,44 @@ import (
 	"wavex/internal/claude/statement"
 )
 
-// Program is the CLI as a file.
+// Program identifies the CLI by its file.
 type Program struct {
-	Path    string // absolute, behind links
-	Link    bool   // Path is a link of a version manager, which starts what its name says
+	Path    string // absolute, without links
+	Link    bool   // Path is a link of a version manager, which starts a program by the link's name
 	Version statement.Version
 	Env     []string // wavex's own environment
 }
 
-// Source says where verdicts come from.
+// Source is the source of verdicts.
 type Source int
 
-// The sources.
+// These are the sources.
 const (
 	BuiltIn Source = iota // a tested version
-	Kept                  // earlier probes
-	Probed                // probes of now
+	Kept                  // stored verdicts of earlier probes
+	Probed                // probes in this process
 )
 
-// CLI is what is known of a program.
+// CLI holds the verdicts on a program.
 type CLI struct {
 	Program
 	Verdicts statement.Verdicts
 	Source   Source
-	Why      map[statement.ID]string // what was seen of statements that fail
-	Err      error                   // why probes of now left some unknown; nil: they did not
+	Why      map[statement.ID]string // observations for statements that fail
+	Err      error                   // why probes in this process left some unknown; may be nil
 }
 
-// tries is how often statements about money and permission that stayed unknown are probed
-// before a run. After that only All probes them.
+// tries bounds the number of runs before which statements about money and permission that stay
+// unknown are probed. After that only All probes them.
 const tries = 3
 
-// Look returns what is known of a program without starting it.
+// Look returns the known verdicts on a program without starting it.
 func (s Store) Look(p Program) CLI {
 	_, c := s.look(p)
 	return c
 }
 
-// look is Look, with what is kept of the program. It is nil where the verdicts are built in.
+// look also returns the stored verdicts on the program, or nil if the verdicts are built in.
 func (s Store) look(p Program) (*kept, CLI) {
 	c := CLI{Program: p}
 	table, tested := statement.Tested(p.Version.String())
@@ -65,7 +65,7 @@ func (s Store) look(p Program) (*kept, CLI) {
 	}
 	k := s.load(p)
 	c.Source, c.Why, c.Verdicts = Kept, k.Why, statement.Verdicts{}
-	for id, v := range table { // a flag that is missing costs an attempt, and no money
+	for id, v := range table { // a missing flag costs an attempt, but no money
 		if st, _ := statement.Find(id); !st.Kind.Urgent() {
 			c.Verdicts[id] = v
 		}
@@ -74,8 +74,8 @@ func (s Store) look(p Program) (*kept, CLI) {
 	return k, c
 }
 
-// Ready returns what is known of a program before a run. It probes the statements about money and
-// permission where they are not known yet.
+// Ready returns the verdicts on a program before a run. It probes the statements about money and
+// permission that are unknown.
 func (s Store) Ready(ctx context.Context, p Program) CLI {
 	k, c := s.look(p)
 	if k == nil || k.Tries >= tries || !c.urgent() {
@@ -87,21 +87,21 @@ func (s Store) Ready(ctx context.Context, p Program) CLI {
 	return s.probed(k, p, probe.Urgent(ctx, p.target(), probe.UrgentLimit))
 }
 
-// allLimit bounds All: ten processes of the CLI, which take a minute in all on a busy machine.
+// allLimit bounds All: ten processes of the CLI, which take a minute in total on a busy machine.
 const allLimit = 3 * time.Minute
 
-// All probes every statement, also of a tested version.
+// All probes every statement, also on a tested version.
 func (s Store) All(ctx context.Context, p Program) CLI {
 	return s.probed(s.load(p), p, probe.All(ctx, p.target(), allLimit))
 }
 
-// probed adds what probes found to what is kept.
+// probed adds a report to the stored verdicts.
 func (s Store) probed(k *kept, p Program, r probe.Report) CLI {
 	k.add(r)
 	k.Tries++
 	s.save(k)
 	_, c := s.look(p)
-	// The cache may be out of reach, and of a published version nothing is kept.
+	// The cache may not be writable, and no verdicts are stored for a published version.
 	maps.Copy(c.Verdicts, k.Verdicts)
 	c.Why, c.Source, c.Err = k.Why, Probed, r.Err
 	return c

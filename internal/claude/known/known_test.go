@@ -12,7 +12,7 @@ import (
 	"wavex/internal/claude/statement"
 )
 
-// bench is a program, a store, and probes that are counted.
+// bench holds a program, a store, and a counter of probes.
 type bench struct {
 	Store
 	program Program
@@ -20,7 +20,7 @@ type bench struct {
 	found   probe.Report
 }
 
-// setup writes a program that tells a version.
+// setup creates a program that prints a version.
 func setup(t *testing.T, version, text string) *bench {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "claude")
@@ -37,7 +37,7 @@ func setup(t *testing.T, version, text string) *bench {
 	return b
 }
 
-// all gives every statement about money and permission one verdict.
+// all returns the same verdict for every statement about money and permission.
 func all(v statement.Verdict) statement.Verdicts {
 	out := statement.Verdicts{}
 	for _, s := range statement.All() {
@@ -53,7 +53,7 @@ func TestPublishedIsBuiltIn(t *testing.T) {
 	for _, version := range []string{statement.Oldest(), statement.Newest()} {
 		b := setup(t, version, "")
 		size := statement.PublishedSize(version, "linux/amd64")
-		if err := os.Truncate(b.program.Path, size); err != nil { // a file of that size takes no room
+		if err := os.Truncate(b.program.Path, size); err != nil { // a sparse file needs no space
 			t.Fatal(err)
 		}
 		b.platform = "linux/amd64"
@@ -68,7 +68,7 @@ func TestPublishedIsBuiltIn(t *testing.T) {
 	}
 }
 
-// A wrapper tells the version of what it starts, and does what it likes with the rest.
+// A wrapper prints the version of the program that it starts, but may change its behaviour.
 func TestWrapperOfTestedVersionIsProbed(t *testing.T) {
 	t.Parallel()
 	b := setup(t, statement.Newest(), "#!/bin/sh\n")
@@ -79,13 +79,13 @@ func TestWrapperOfTestedVersionIsProbed(t *testing.T) {
 	if b.probes != 1 || !strings.Contains(why, "sh ./other.sh was carried out") || !strings.Contains(advice, "@"+statement.Newest()) {
 		t.Errorf("%d probes, %q, %q", b.probes, why, advice)
 	}
-	// What costs neither money nor permission is taken from its version.
+	// Verdicts on statements that cost neither money nor permission are taken from the version.
 	if !c.Verdicts.Holds(statement.SystemPromptSnapshot) {
 		t.Errorf("%v", c.Verdicts)
 	}
 }
 
-// What is known of a program is found again by its file, by its content, and by its version.
+// The verdicts on a program are found again by its file, by its content, and by its version.
 func TestKept(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "2.1.400", "one")
@@ -112,7 +112,7 @@ func TestKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	ready(2, "another content")
-	b.program.Version.Patch++ // a wrapper that starts another CLI now
+	b.program.Version.Patch++ // a wrapper that now starts another CLI
 	ready(3, "another version")
 	kept, err := filepath.Glob(filepath.Join(b.Dir, "*.json"))
 	if err != nil || len(kept) != 3 {
@@ -126,7 +126,7 @@ func TestKept(t *testing.T) {
 	ready(4, "a damaged file")
 }
 
-// Unknown is no verdict: it is tried again, but not for ever.
+// An Unknown verdict is probed again, a limited number of times.
 func TestUnknownIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "2.1.400", "")
@@ -145,7 +145,7 @@ func TestUnknownIsTriedAgain(t *testing.T) {
 	}
 }
 
-// A store without a folder keeps nothing, and all else is as it was.
+// A store without a folder keeps nothing, and otherwise works the same.
 func TestNoCache(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "2.1.400", "")
@@ -189,7 +189,7 @@ func TestDigestIsKept(t *testing.T) {
 	}
 }
 
-// BenchmarkKnown is what a start costs when the verdicts of a program of 64 MB are kept.
+// BenchmarkKnown measures a start when the verdicts on a program of 64 MB are stored.
 func BenchmarkKnown(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "claude")
 	if err := errors.Join(os.WriteFile(path, []byte("#!/bin/sh\n"), 0o755), os.Truncate(path, 64<<20)); err != nil {

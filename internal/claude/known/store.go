@@ -18,21 +18,21 @@ import (
 	"wavex/internal/wary"
 )
 
-// EnvVar names the folder of the user's cache in place of the system's.
+// EnvVar is the environment variable that replaces the system's cache folder.
 const EnvVar = "WAVEX_CACHE"
 
-// Store keeps what probes found. The zero value keeps nothing. Several processes may use one
-// folder: each file is written whole, and a file that is lost is only probed for again.
+// Store stores verdicts of probes. The zero value stores nothing. Several processes may use one
+// folder: each file is written whole, and a lost file only causes another probe.
 type Store struct {
 	Dir string
 
-	// For tests: in place of probe.Urgent, and of this machine.
+	// Tests replace probe.Urgent and the platform of this machine.
 	urgent   func(context.Context, probe.Target) probe.Report
 	platform string // operating system and architecture
 }
 
-// UserStore returns the store in the user's cache, or one that keeps nothing where there is no such
-// folder.
+// UserStore returns the store in the user's cache, or a store that stores nothing if there is no
+// such folder.
 func UserStore() Store {
 	dir := os.Getenv(EnvVar)
 	if dir == "" {
@@ -45,21 +45,21 @@ func UserStore() Store {
 	return Store{Dir: filepath.Join(dir, "claude")}
 }
 
-// revision is of the probes: verdicts of earlier ones do not count.
+// revision is the version of the probes. Verdicts of other revisions are ignored.
 const revision = 1
 
-// kept is what a file of the store holds of one program.
+// kept holds the stored verdicts on one program.
 type kept struct {
 	Revision int                     `json:"revision"`
 	Version  string                  `json:"version"`
-	Tries    int                     `json:"tries"` // of probes so far
+	Tries    int                     `json:"tries"` // number of probe runs so far
 	Verdicts statement.Verdicts      `json:"verdicts"`
 	Why      map[statement.ID]string `json:"why,omitempty"`
 
-	file string // "" when it cannot be kept
+	file string // "" if it cannot be stored
 }
 
-// add takes over what probes decided. What they left open stays as it was.
+// add adds the verdicts of a report. It keeps the old verdicts on statements that are unknown in r.
 func (k *kept) add(r probe.Report) {
 	for id, v := range r.Verdicts {
 		if v != statement.Unknown {
@@ -70,7 +70,7 @@ func (k *kept) add(r probe.Report) {
 	maps.Copy(k.Why, r.Why)
 }
 
-// load returns what is kept of a program; of one that is not known, nothing with its place.
+// load returns the stored verdicts on a program, or an empty kept with its file name.
 func (s Store) load(p Program) *kept {
 	version := p.Version.String()
 	fresh := &kept{Revision: revision, Version: version, Verdicts: statement.Verdicts{}, Why: map[statement.ID]string{}}
@@ -96,7 +96,7 @@ func (s Store) load(p Program) *kept {
 // fileMax bounds the files of the store, in bytes.
 const fileMax = 64 << 10
 
-// save keeps k. A cache that cannot be written is no cache: the next start probes again.
+// save writes k to its file. It ignores errors: the next start then probes again.
 func (s Store) save(k *kept) {
 	if k.file == "" {
 		return
@@ -112,8 +112,8 @@ func (s Store) write(path string, data []byte) {
 	}
 }
 
-// digest returns the SHA-256 of a file in hex, "" when it cannot be read. Of a file that was
-// hashed before and has not changed since, the digest is kept.
+// digest returns the SHA-256 of a file in hex, or "" if it cannot be read. It stores the digest and
+// reuses it while the file is unchanged.
 func (s Store) digest(path string) string {
 	st, err := os.Stat(path)
 	if err != nil {
@@ -139,7 +139,7 @@ func (s Store) digest(path string) string {
 	return sum
 }
 
-// native reports whether a file is a program of the machine and no script.
+// native reports whether a file is a binary for this machine rather than a script.
 func native(path string) bool {
 	f, err := wary.Open(path)
 	if err != nil {

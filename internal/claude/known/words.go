@@ -7,8 +7,8 @@ import (
 	"wavex/internal/claude/statement"
 )
 
-// Refusal returns why no run may use the CLI: a statement about money or permission fails that has
-// no safe way around. It is "" when there is none. advice says what to do.
+// Refusal returns why no run may use the CLI: a required statement fails, which has no safe
+// fallback. It returns "" if there is none. advice tells the user how to fix it.
 func (c CLI) Refusal() (why, advice string) {
 	for _, s := range c.Verdicts.Select(statement.Fails) {
 		if s.Required {
@@ -19,7 +19,8 @@ func (c CLI) Refusal() (why, advice string) {
 	return "", ""
 }
 
-// Lacking returns the statements that fail or are unknown here and hold on the newest tested version.
+// Lacking returns the statements that fail or are unknown here and hold on the newest tested
+// version.
 func (c CLI) Lacking() (fail, unknown []statement.Statement) {
 	newest, _ := statement.Tested(statement.Newest())
 	for _, s := range newest.Select(statement.Holds) {
@@ -33,8 +34,8 @@ func (c CLI) Lacking() (fail, unknown []statement.Statement) {
 	return fail, unknown
 }
 
-// Notice returns the line that tells of fallbacks, "" where there is nothing to tell: on a
-// tested version, and where everything holds.
+// Notice returns a line about the fallbacks in use, or "" on a tested version or if every statement
+// holds.
 func (c CLI) Notice() string {
 	fail, unknown := c.Lacking()
 	if c.Source == BuiltIn || len(fail)+len(unknown) == 0 {
@@ -53,7 +54,7 @@ func (c CLI) Notice() string {
 	return text + "; wavex does without, see: wavex doctor --probe"
 }
 
-// Age says how the version relates to those that were tested.
+// Age says how the version relates to the tested ones.
 func (c CLI) Age() string {
 	oldest, _ := statement.ParseVersion(statement.Oldest())
 	newest, _ := statement.ParseVersion(statement.Newest())

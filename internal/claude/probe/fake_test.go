@@ -15,8 +15,8 @@ import (
 	"wavex/internal/claude/statement"
 )
 
-// fake is a CLI that does what the statements say, but for one thing: its lie. It is this test
-// binary, started again.
+// fake is a CLI that satisfies all statements but one: its lie. It is this test binary in another
+// process.
 type fake struct {
 	lie      string
 	flags    map[string]string
@@ -86,7 +86,7 @@ func fakeCLI(args []string) int {
 	return 0
 }
 
-// misbehaves does what no CLI does.
+// misbehaves plays the lies hang, garbage and login.
 func (f *fake) misbehaves() (code int, ends bool) {
 	switch f.lie {
 	case "hang":
@@ -102,7 +102,7 @@ func (f *fake) misbehaves() (code int, ends bool) {
 	return 0, false
 }
 
-// open begins a session, or continues one.
+// open opens or resumes a session.
 func (f *fake) open() (code int, ends bool) {
 	_, snapshot := f.flags["--system-prompt-snapshot"]
 	if snapshot && f.lies(statement.SystemPromptSnapshot) {

@@ -1,6 +1,6 @@
 package probe
 
-// What the fake CLI asks of the API, and the tools that it runs.
+// This file holds the fake CLI's requests to the API, and the tools that it runs.
 
 import (
 	"bytes"
@@ -42,7 +42,7 @@ func (f *fake) ask(ctx context.Context, messages []object) (object, error) {
 	return reply, json.NewDecoder(res.Body).Decode(&reply)
 }
 
-// book adds what a response costs, and prints its token counts.
+// book adds the cost of a response and prints its token counts.
 func (f *fake) book(reply object) {
 	usage := reply["usage"].(object)
 	in, out := usage["input_tokens"].(float64), usage["output_tokens"].(float64)
@@ -56,7 +56,7 @@ func (f *fake) book(reply object) {
 	}
 }
 
-// tools carries out the tool calls of a response.
+// tools runs the tool calls of a response.
 func (f *fake) tools(content []any) (results []object, structured any) {
 	for _, c := range content {
 		b := c.(object)

@@ -8,13 +8,13 @@ import (
 	"wavex/internal/claude/statement"
 )
 
-// refused reports whether a process ended because it does not know a flag.
+// refused reports whether a process ended because the CLI does not have a flag.
 func refused(err error, flag string) bool {
 	return errors.Is(err, ErrEnded) &&
 		strings.Contains(err.Error(), "unknown option") && strings.Contains(err.Error(), flag)
 }
 
-// taken begins a session under the name of one that is there.
+// taken opens a session with the id of an existing one.
 func (b *bench) taken(ctx context.Context) error {
 	if b.before == 0 {
 		return nil
@@ -62,7 +62,7 @@ func (b *bench) snapshot(ctx context.Context) error {
 	return nil
 }
 
-// schema asks for an answer of a given shape.
+// schema asks for an answer that matches a JSON schema.
 func (b *bench) schema(ctx context.Context) error {
 	const shape = `{"type":"object","properties":{"word":{"type":"string"}},"required":["word"]}`
 	t, err := b.begin("--tools", "", "--no-session-persistence", "--strict-mcp-config",
@@ -82,7 +82,7 @@ func (b *bench) schema(ctx context.Context) error {
 	return nil
 }
 
-// taskTools looks for the Task tools on the CLI's default model, and ends the process by SIGTERM
+// taskTools looks for the Task tools on the CLI's default model, and ends the process with SIGTERM
 // while it waits for the API.
 func (b *bench) taskTools(ctx context.Context) error {
 	env := []string{"CLAUDE_CODE_TASK_LIST_ID=wavex-probe", "CLAUDE_CODE_ENABLE_TODO_TOOLS=1"}
@@ -108,7 +108,7 @@ func (b *bench) taskTools(ctx context.Context) error {
 	return err
 }
 
-// sections looks for the folder's path in the system prompt.
+// sections looks for the path of the folder in the system prompt.
 func (b *bench) sections(ctx context.Context) error {
 	const flag = "--exclude-dynamic-system-prompt-sections"
 	t, err := b.begin("--strict-mcp-config", flag)

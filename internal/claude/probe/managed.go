@@ -7,9 +7,9 @@ import (
 	"runtime"
 )
 
-// managed returns where an administrator's settings for the CLI are, by operating system. They go
-// before the environment of a process (tried on claude 2.1.330 with ANTHROPIC_BASE_URL in their env), so
-// the CLI of a probe could ask another address, with a login.
+// managed returns the paths of administrators' settings for the CLI, by operating system. These
+// settings override the environment of a process (tried on claude 2.1.330 with ANTHROPIC_BASE_URL
+// in their env), so the CLI of a probe could use another address, with a login.
 func managed(goos string) []string {
 	switch goos {
 	case "darwin":
@@ -22,7 +22,7 @@ func managed(goos string) []string {
 	return []string{"/etc/claude-code/managed-settings.json", "/etc/claude-code/managed-settings.d"}
 }
 
-// free returns an error where the machine has settings of an administrator: nothing is probed then.
+// free returns an error if the machine has administrators' settings: nothing is probed then.
 func (t Target) free() error {
 	places := t.Managed
 	if places == nil {

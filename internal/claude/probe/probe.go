@@ -1,10 +1,9 @@
-// Package probe finds out which statements of internal/claude/statement hold on a CLI.
+// Package probe determines which statements of internal/claude/statement hold on a CLI.
 //
 // A probe runs the CLI itself, in a scratch folder with a scratch configuration, against a scripted
-// Messages API on loopback: it needs no network, no login and no money. A verdict needs
-// evidence: what was asked of the API, which files were left, which lines were printed. Where
-// a probe was cut short, by its time limit or because the CLI ended, its statements
-// stay unknown.
+// Messages API on loopback. It needs no network, no login and no money. A verdict needs evidence:
+// the requests to the API, the files left behind, the lines printed. If a probe is interrupted by
+// its time limit or the end of the CLI, its statements stay unknown.
 package probe
 
 import (
@@ -24,29 +23,29 @@ import (
 
 // Target is the CLI to probe.
 type Target struct {
-	Argv []string // the program, and what precedes its flags
-	Env  []string // wavex's own environment; what the CLI has of it is chosen here
-	// Wrapper says that the program is a script that starts the CLI. It keeps its home.
+	Argv []string // the program and the arguments before its flags
+	Env  []string // wavex's own environment, of which the CLI gets a selection
+	// Wrapper reports that the program is a script that starts the CLI. It keeps its home.
 	Wrapper bool
 	// Managed names the files of administrators' settings to look for; nil: those of the system.
 	Managed []string
 }
 
-// Report holds what probes found.
+// Report holds the results of probes.
 type Report struct {
 	Verdicts statement.Verdicts
-	Why      map[statement.ID]string // of what does not hold: what was seen
-	Err      error                   // why some are unknown; nil: every probe came to its end
+	Why      map[statement.ID]string // observations for statements that fail
+	Err      error                   // why some statements are unknown; nil: every probe was completed
 }
 
 // UrgentLimit bounds Urgent.
 const UrgentLimit = 3 * time.Second
 
-// errSlow says that a probe's time was over.
+// errSlow means that a probe reached its time limit.
 var errSlow = errors.New("no answer in time")
 
 // Urgent probes the statements about money and permission, with at most three processes of the CLI
-// and within limit. Statements of another kind that show themselves on the way have a verdict too.
+// and within limit. The report also has verdicts on other statements that the same probes observe.
 func Urgent(ctx context.Context, t Target, limit time.Duration) Report {
 	return run(ctx, t, limit-stopWait, func(ctx context.Context, b *bench, g *errgroup.Group) {
 		g.Go(func() error { return errors.Join(b.work(ctx), b.resumed(ctx)) })
@@ -65,10 +64,10 @@ func All(ctx context.Context, t Target, limit time.Duration) Report {
 	})
 }
 
-// probes starts what is to be tried.
+// probes starts the probes of a run.
 type probes func(context.Context, *bench, *errgroup.Group)
 
-// run makes everything ready, has the probes started, waits for them, and leaves nothing.
+// run prepares the probes, starts them, waits for them, and removes all their files.
 func run(ctx context.Context, t Target, limit time.Duration, start probes) Report {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, errSlow)
 	defer cancel()
@@ -86,26 +85,26 @@ func run(ctx context.Context, t Target, limit time.Duration, start probes) Repor
 	if err != nil {
 		return fail(err)
 	}
-	defer api.Close() // what was not asked for is part of the verdicts
+	defer api.Close() // replies that were not requested are part of the verdicts
 	b := &bench{sheet: sheet, target: t, room: r, api: api, session: uuid.NewString()}
 	var g errgroup.Group
 	start(ctx, b, &g)
 	return fail(g.Wait())
 }
 
-// bench is what the probes of one run share.
+// bench holds the state that the probes of one run share.
 type bench struct {
 	*sheet
 	target  Target
 	room    room
 	api     *fakeapi.Server
 	session string // of work and resumed
-	// before is what the session cost when work had ended; 0: it did not end. resumed reads it
-	// after work.
+	// before is the cost of the session after work; 0: work did not finish. resumed reads it after
+	// work.
 	before budget.USD
 }
 
-// model is the one that probes ask for: both tested versions know its price.
+// model is the model of all probes. Both tested versions know its price.
 const model = "claude-sonnet-4-5"
 
 // begin starts a CLI process of a probe.
@@ -118,12 +117,12 @@ func (b *bench) beginWith(env []string, more ...string) (*talk, error) {
 	return begin(b.target.Argv, env, b.room.project, more...)
 }
 
-// errUnasked says that a turn ended that the API knows nothing of, as of a program that only looks like
-// the CLI.
+// errUnasked means that a turn ended without a request to the API, as with a program that only
+// looks like the CLI.
 var errUnasked = errors.New("a turn ended without a request to the API")
 
-// asked begins a turn and returns the first of its requests that matches. It is an error when the
-// turn ends before.
+// asked begins a turn and returns the first of its requests that matches. It returns an error if
+// the turn ends before that.
 func (b *bench) asked(ctx context.Context, t *talk, prompt string, match fakeapi.Match) (*fakeapi.Request, error) {
 	if err := t.say(prompt); err != nil {
 		return nil, t.silent(ctx, err)
@@ -134,7 +133,7 @@ func (b *bench) asked(ctx context.Context, t *talk, prompt string, match fakeapi
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		r, _ = b.api.Wait(ctx, match) // nil: the turn has ended, or the time is over
+		r, _ = b.api.Wait(ctx, match) // nil: the turn has ended, or ctx has
 		cancel()
 	}()
 	_, err := t.await(ctx, isResult)
@@ -156,7 +155,7 @@ type sheet struct {
 	why      map[statement.ID]string
 }
 
-// decide notes what one observation says of a statement. A statement that failed once fails.
+// decide records an observation about a statement. One failure is final.
 func (s *sheet) decide(id statement.ID, holds bool, seen string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -21,10 +21,10 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// enough ends a probe that hangs; no other probe comes near it.
+// enough bounds a probe that hangs; other probes are far faster.
 const enough = 2 * time.Minute
 
-// lying is a CLI with one lie; "" is none.
+// lying returns a CLI with one lie; "" is none.
 func lying(t *testing.T, lie string) Target {
 	t.Helper()
 	self, err := os.Executable()
@@ -42,11 +42,11 @@ func TestHonest(t *testing.T) {
 	}
 }
 
-// Whichever statement a CLI breaks, that one fails, and no other but those that rest on it.
+// If a CLI breaks a statement, exactly that one fails, and those that depend on it.
 func TestOneLie(t *testing.T) {
 	t.Parallel()
 	also := map[statement.ID][]statement.ID{
-		statement.OneResult:       {statement.TurnCost, statement.TotalCost}, // a result that comes twice belongs to no turn
+		statement.OneResult:       {statement.TurnCost, statement.TotalCost}, // a duplicate result belongs to no turn
 		statement.TotalCost:       {statement.ResumedTotal},
 		statement.InterruptedCost: {statement.TurnCost},
 		statement.Cap:             {statement.ResumedCap},
@@ -71,7 +71,7 @@ func TestOneLie(t *testing.T) {
 	}
 }
 
-// A CLI that shows nothing proves nothing.
+// A CLI that shows nothing gives no verdicts.
 func TestUnknown(t *testing.T) {
 	t.Parallel()
 	for lie, why := range map[string]string{
@@ -96,7 +96,7 @@ func TestUnknown(t *testing.T) {
 	}
 }
 
-// A process that ends its turn without a result has broken the statement.
+// A process that ends its turn without a result breaks the statement.
 func TestNoResult(t *testing.T) {
 	t.Parallel()
 	if r := Urgent(t.Context(), lying(t, "ends"), enough); !r.Verdicts.Fails(statement.OneResult) {

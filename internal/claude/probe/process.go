@@ -20,21 +20,21 @@ import (
 	"wavex/internal/proc"
 )
 
-// stopWait bounds how long a process may take to end after SIGTERM. After SIGKILL its socket
-// would be left.
+// stopWait bounds the time from SIGTERM to the end of a process. SIGKILL would leave its socket.
 const stopWait = 250 * time.Millisecond
 
-// lineMax bounds a line of output, in bytes: garbage without a line's end must not fill the memory.
+// lineMax bounds a line of output, in bytes, so that output without line ends does not fill the
+// memory.
 const lineMax = 1 << 20
 
-// linesMax bounds the lines that are kept of a process. A probe of the real CLI has fewer than a
-// thousand; a program that prints without end must not fill the memory.
+// linesMax bounds the lines that are kept of a process, so that endless output does not fill the
+// memory. A probe of the real CLI prints fewer than a thousand.
 const linesMax = 10_000
 
-// errNoisy ends the probe of such a program: its statements stay unknown.
+// errNoisy ends the probe of such a program. Its statements stay unknown.
 var errNoisy = fmt.Errorf("it printed more than %d lines", linesMax)
 
-// line is one line of the CLI's output, as far as the probes look.
+// line holds the fields of an output line that the probes use.
 type line struct {
 	Type      string             `json:"type"`
 	Subtype   string             `json:"subtype"`
@@ -69,7 +69,7 @@ type (
 	}
 )
 
-// total returns the total cost in micro-dollars; -1 where the line has none.
+// total returns the total cost in micro-dollars, or -1 if the line has none.
 func (l line) total() budget.USD {
 	if l.Total == nil {
 		return -1
@@ -77,7 +77,7 @@ func (l line) total() budget.USD {
 	return micro(*l.Total)
 }
 
-// turn returns the cost of the turn in micro-dollars; -1 where the line does not tell it.
+// turn returns the cost of the turn in micro-dollars, or -1 if the line has none.
 func (l line) turn() budget.USD {
 	if l.Turn == nil {
 		return -1
@@ -93,22 +93,22 @@ func micro(usd float64) budget.USD { return budget.USD(math.Round(usd * 1e6)) }
 
 func isResult(l line) bool { return l.Type == "result" }
 
-// talk is a running CLI. It is for one goroutine.
+// talk is a running CLI. It belongs to one goroutine.
 type talk struct {
 	p      *proc.Process
 	lines  chan line     // closed at the end of the output
-	left   chan struct{} // closed by stop: nobody reads lines any more
+	left   chan struct{} // closed by stop: lines has no receiver any more
 	stderr head
-	seen   []line // all that await and end have taken
-	odd    string // the first line that is no JSON
+	seen   []line // all lines that await and end have received
+	odd    string // the first line that is not JSON
 }
 
-// ErrEnded says that the CLI ended before what was waited for.
+// ErrEnded means that the CLI ended before the expected line.
 var ErrEnded = errors.New("it ended")
 
 var speaking = []string{"-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"}
 
-// begin starts the CLI with the flags that every probe has and more.
+// begin starts the CLI with the common flags of all probes and more.
 func begin(argv, env []string, dir string, more ...string) (*talk, error) {
 	t := &talk{lines: make(chan line), left: make(chan struct{})}
 	args := slices.Concat(argv, speaking, more)
@@ -121,7 +121,7 @@ func begin(argv, env []string, dir string, more ...string) (*talk, error) {
 	return t, nil
 }
 
-// read passes the lines on until the output ends.
+// read sends the lines to t.lines until the output ends.
 func (t *talk) read() {
 	defer close(t.lines)
 	scan := bufio.NewScanner(t.p.Stdout)
@@ -134,14 +134,14 @@ func (t *talk) read() {
 		select {
 		case t.lines <- l:
 		case <-t.left:
-			_, _ = io.Copy(io.Discard, t.p.Stdout) // the process is being ended
+			_, _ = io.Copy(io.Discard, t.p.Stdout) // the process is being stopped
 			return
 		}
 	}
-	_, _ = io.Copy(io.Discard, t.p.Stdout) // a line too long: the rest is not read
+	_, _ = io.Copy(io.Discard, t.p.Stdout) // a line is too long: discard the rest
 }
 
-// await returns the next line that is wanted.
+// await returns the next line that want accepts.
 func (t *talk) await(ctx context.Context, want func(line) bool) (line, error) {
 	for {
 		select {
@@ -165,7 +165,7 @@ func (t *talk) await(ctx context.Context, want func(line) bool) (line, error) {
 	}
 }
 
-// ended says how the process ended.
+// ended returns an error that says how the process ended.
 func (t *talk) ended() error {
 	exit := t.p.Wait()
 	said := firstLine(t.stderr.bytes())
@@ -183,7 +183,7 @@ func (t *talk) say(prompt string) error {
 	return t.send(map[string]any{"type": "user", "message": map[string]any{"role": "user", "content": prompt}})
 }
 
-// control sends a control request; its answer has the id.
+// control sends a control request with an id, which its answer repeats.
 func (t *talk) control(id, subtype string) error {
 	return t.send(map[string]any{"type": "control_request", "request_id": id,
 		"request": map[string]any{"subtype": subtype}})
@@ -200,13 +200,13 @@ func (t *talk) send(v any) error {
 	return nil
 }
 
-// silent says why the process does not read: as a rule it has ended, and its output tells why.
+// silent returns why the process does not read. Usually it has ended, and its output says why.
 func (t *talk) silent(ctx context.Context, err error) error {
 	_, why := t.await(ctx, func(line) bool { return false })
 	return errors.Join(why, err)
 }
 
-// turn has one turn and returns its result.
+// turn runs one turn and returns its result line.
 func (t *talk) turn(ctx context.Context, prompt string) (line, error) {
 	if err := t.say(prompt); err != nil {
 		return line{}, t.silent(ctx, err)
@@ -214,13 +214,13 @@ func (t *talk) turn(ctx context.Context, prompt string) (line, error) {
 	return t.await(ctx, isResult)
 }
 
-// end closes stdin and waits for the end.
+// end closes stdin and waits for the exit.
 func (t *talk) end(ctx context.Context) (proc.Exit, error) {
-	_ = t.p.Stdin.Close() // it may have ended by itself
+	_ = t.p.Stdin.Close() // the process may have exited
 	return t.over(ctx)
 }
 
-// over waits for the end.
+// over waits for the exit.
 func (t *talk) over(ctx context.Context) (proc.Exit, error) {
 	if _, err := t.await(ctx, func(line) bool { return false }); !errors.Is(err, ErrEnded) {
 		return proc.Exit{}, err
@@ -228,7 +228,7 @@ func (t *talk) over(ctx context.Context) (proc.Exit, error) {
 	return t.p.Wait(), nil
 }
 
-// stop ends the process and all that it started, and removes its socket. It may be called again.
+// stop ends the process and its descendants, and removes its socket. It may be called again.
 func (t *talk) stop() {
 	select {
 	case <-t.left:
@@ -236,7 +236,7 @@ func (t *talk) stop() {
 	default:
 		close(t.left)
 	}
-	_ = t.p.Terminate() // it may be gone
+	_ = t.p.Terminate() // the process may have exited
 	timer := time.NewTimer(stopWait)
 	defer timer.Stop()
 	select {
@@ -252,7 +252,7 @@ func (t *talk) stop() {
 	_ = os.Remove(filepath.Join("/tmp/cc-socks", strconv.Itoa(t.p.Pid())+".sock"))
 }
 
-// head keeps the beginning of what is written to it. It is safe for concurrent use.
+// head keeps the beginning of the data written to it. It is safe for concurrent use.
 type head struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -273,7 +273,7 @@ func (h *head) bytes() []byte {
 	return bytes.Clone(h.buf.Bytes())
 }
 
-// firstLine returns the first line of a text, at most 200 bytes of it.
+// firstLine returns at most 200 bytes of the first line of a text.
 func firstLine(text []byte) string {
 	first, _, _ := bytes.Cut(bytes.TrimSpace(text), []byte("\n"))
 	return string(bytes.ToValidUTF8(first[:min(len(first), 200)], nil))

@@ -11,29 +11,29 @@ import (
 	"wavex/internal/proc"
 )
 
-// passing are the variables of wavex's own environment that the CLI of a probe has: what it needs
-// to be started. Logins, providers, proxies and settings of the agent do not pass.
+// passing are the variables of wavex's own environment that the CLI of a probe gets, because it
+// needs them to start. Logins, providers, proxies and settings of the agent are not passed.
 var passing = []string{"PATH", "LANG", "LC_", "TERM", "TZ", "USER", "LOGNAME", "SHELL",
 	"SystemRoot", "SystemDrive", "windir", "ComSpec", "PATHEXT", "OS", "PROCESSOR_", "NUMBER_OF_PROCESSORS",
 	"CLAUDE_CODE_GIT_BASH_PATH"}
 
-// managers are the variables by which a wrapper finds the CLI that it starts.
+// managers are the variables with which a wrapper finds the CLI to start.
 var managers = []string{"HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "XDG_", "NVM_", "FNM_", "VOLTA_",
 	"ASDF_", "MISE_", "NODENV_", "NIX_", "BUN_", "PNPM_HOME", "LD_LIBRARY_PATH"}
 
-// room is a folder of a probe: a home, a project and a temporary folder in it.
+// room is the folder of a probe, with a home, a project and a temporary folder.
 type room struct {
 	root, project, outside string
 }
 
-// newRoom makes a room below the system's temporary folder.
+// newRoom creates a room in the system's temporary folder.
 func newRoom() (room, error) {
 	root, err := os.MkdirTemp("", "wavex-probe-")
 	if err != nil {
 		return room{}, err
 	}
 	if real, err := filepath.EvalSymlinks(root); err == nil {
-		root = real // the CLI works with real paths
+		root = real // the CLI resolves links
 	}
 	r := room{root: root, project: filepath.Join(root, "project"), outside: filepath.Join(root, "elsewhere")}
 	for _, d := range []string{r.project, r.outside, r.config(), filepath.Join(root, "tmp")} {
@@ -53,19 +53,19 @@ func newRoom() (room, error) {
 
 func (r room) config() string { return filepath.Join(r.root, "config") }
 
-func (r room) remove() { _ = os.RemoveAll(r.root) } // a leftover in the temporary folder harms nothing
+func (r room) remove() { _ = os.RemoveAll(r.root) } // leftover files in the temporary folder are harmless
 
-// Programs that the agent of a probe is told to run. Each leaves a file.
+// These are commands that the agent of a probe runs. Each leaves a file.
 const (
 	allowedCommand = "sh ./allowed.sh"
 	longerCommand  = "sh ./allowed.sh more" // the allowed one with an argument
 	otherCommand   = "sh ./other.sh"
 )
 
-// server is the MCP server that the scratch configuration names. Its program is not there.
+// server is the MCP server in the scratch configuration. Its program does not exist.
 const server = "wavex-probe"
 
-// files returns what is in a room, by path.
+// files returns the files of a room, by path.
 func (r room) files() map[string]string {
 	program := map[string]any{"type": "stdio", "command": filepath.Join(r.root, "no-such-server")}
 	config, _ := json.Marshal(map[string]any{ // strings only: it cannot fail
@@ -78,7 +78,7 @@ func (r room) files() map[string]string {
 	}
 }
 
-// ran reports whether a file was left in the project.
+// ran reports whether a file exists in the project.
 func (r room) ran(name string) bool { return there(filepath.Join(r.project, name)) }
 
 func there(path string) bool {
@@ -86,9 +86,9 @@ func there(path string) bool {
 	return err == nil
 }
 
-// environ builds the environment of the CLI: a scratch configuration, the API at url, and of
-// parent what the CLI needs to be started. A wrapper keeps its home, where its manager has what
-// it starts.
+// environ returns the environment of the CLI: a scratch configuration, the API at url, and the
+// variables of parent that the CLI needs to start. A wrapper keeps its home, where its manager
+// stores the programs that it starts.
 func (r room) environ(parent []string, wrapper bool, url string) []string {
 	prefixes := passing
 	if wrapper {
@@ -113,7 +113,7 @@ func (r room) environ(parent []string, wrapper bool, url string) []string {
 	return proc.Environ(kept, add)
 }
 
-// settings returns the rules of an attempt as the runner passes them.
+// settings returns permission rules in the form in which the runner passes them.
 func settings(rules ...string) string {
 	data, err := json.Marshal(map[string]any{"permissions": map[string]any{"allow": rules}})
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"wavex/internal/fakeapi"
 )
 
-// The turns of the scripted conversations. A turn is known by the prompt that begins it.
+// turn is a turn of a scripted conversation. Its requests are recognised by its prompt.
 type turn int
 
 const (
@@ -25,23 +25,24 @@ const (
 	sectionsTurn
 )
 
-// prompt returns the words that begin a turn.
+// prompt returns the text that begins a turn.
 func (n turn) prompt() string { return "wavex probe, turn " + strconv.Itoa(int(n)) + "." }
 
-// asked matches the requests of a turn. A resumed session has the prompts of earlier turns as well.
+// asked matches the requests of a turn. A resumed session also contains the prompts of earlier
+// turns.
 func (n turn) asked(r *fakeapi.Request) bool {
 	all := r.Users()
 	return strings.LastIndex(all, n.prompt()) > -1 &&
 		strings.LastIndex(all, n.prompt()) == strings.LastIndex(all, "wavex probe, turn ")
 }
 
-// stray matches the requests that belong to no turn.
+// stray matches requests that belong to no turn.
 func stray(r *fakeapi.Request) bool { return !strings.Contains(r.Users(), "wavex probe, turn ") }
 
-// The price of model, as in its provider's list: dollars per million tokens.
+// listPrice is the list price of model: dollars per million tokens.
 var listPrice = fakeapi.Price{Input: 3 * budget.Dollar, Output: 15 * budget.Dollar}
 
-// The usage of scripted responses. No sum of some of them equals another sum.
+// These are the usages of scripted responses. No two different sums of them are equal.
 var (
 	toolUse   = fakeapi.Usage{Input: 1000, Output: 211}
 	wordsUse  = fakeapi.Usage{Input: 2000, Output: 307}
@@ -50,17 +51,17 @@ var (
 	cappedUse = fakeapi.Usage{Input: 1000, Output: 600}
 )
 
-// capUSD lets a second response begin and no third: a response of cappedUse costs two thirds of
-// it. It is less than the turns before resumedTurn cost.
+// capUSD allows a second response to begin and no third: a response of cappedUse costs two thirds
+// of it. It is less than the cost of the turns before resumedTurn.
 var (
 	cappedCost = listPrice.Cost(cappedUse)
 	capUSD     = cappedCost * 3 / 2
 )
 
-// capTries is how many responses a process may have that does not mind its cap.
+// capTries bounds the responses of a process that ignores its cap.
 const capTries = 4
 
-// What the turns of work cost.
+// These are the costs of the turns of work.
 var (
 	toolCost  = toolCalls*listPrice.Cost(toolUse) + listPrice.Cost(wordsUse)
 	stopCost  = listPrice.Cost(stopUse)
@@ -70,7 +71,7 @@ var (
 // toolCalls is the number of responses of toolTurn that use a tool.
 const toolCalls = 5
 
-// script returns what the API answers.
+// script returns the script of the API.
 func script(r room) fakeapi.Script {
 	use := func(t fakeapi.Tool) fakeapi.Reply { return fakeapi.Use(t).Costing(toolUse) }
 	again := fakeapi.Use(fakeapi.Read(filepath.Join(r.project, "read.txt"))).Costing(cappedUse)

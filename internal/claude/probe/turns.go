@@ -13,15 +13,15 @@ import (
 	"wavex/internal/fakeapi"
 )
 
-// oldWords and newWords are system prompts: of the process that begins a session, and of a later
+// oldWords and newWords are the system prompts of the process that begins a session, and of a later
 // one that resumes it.
 const (
 	oldWords = "These are the words of the first process."
 	newWords = "These are the words of the second process."
 )
 
-// work has three turns in one process as an attempt has them: tools with and without a rule, a
-// plain answer, and one that is interrupted.
+// work runs three turns in one process like an attempt: tools with and without a rule, a plain
+// answer, and a turn that is interrupted.
 func (b *bench) work(ctx context.Context) error {
 	t, err := b.begin("--session-id", b.session, "--permission-mode", "acceptEdits",
 		"--settings", settings("Bash("+allowedCommand+")"),
@@ -53,7 +53,7 @@ func (b *bench) work(ctx context.Context) error {
 	if err := b.interrupted(ctx, t, known); err != nil {
 		return err
 	}
-	// Last, since a process whose last turn was interrupted ends with exit status 1.
+	// This turn is last, because a process whose last turn was interrupted exits with status 1.
 	last, err := t.turn(ctx, plainTurn.prompt())
 	if err != nil {
 		return err
@@ -72,7 +72,7 @@ func (b *bench) work(ctx context.Context) error {
 	return nil
 }
 
-// silence waits until the process is ready, and looks whether it asked the API something.
+// silence waits until the process is ready, and checks that it has sent no request to the API.
 func (b *bench) silence(ctx context.Context, t *talk) error {
 	const id = "probe-ready"
 	if err := t.control(id, "initialize"); err != nil {
@@ -86,13 +86,13 @@ func (b *bench) silence(ctx context.Context, t *talk) error {
 	return nil
 }
 
-// opened looks at the init line.
+// opened checks the init line.
 func (b *bench) opened(t *talk) {
 	for _, l := range t.seen {
 		if l.Type != "system" || l.Subtype != "init" {
 			continue
 		}
-		if l.Session != b.session { // that a second use is refused shows elsewhere
+		if l.Session != b.session { // another probe checks that a second use is refused
 			b.decide(statement.SessionID, false, "the init line names session %s instead of %s", l.Session, b.session)
 		}
 		foreign := slices.ContainsFunc(l.Servers, func(n named) bool { return n.Name == server })
@@ -100,7 +100,7 @@ func (b *bench) opened(t *talk) {
 	}
 }
 
-// tools looks at what toolTurn left.
+// tools checks the effects of toolTurn.
 func (b *bench) tools(result line) {
 	denied := func(call int) bool {
 		id := b.call(toolTurn, call)
@@ -112,7 +112,7 @@ func (b *bench) tools(result line) {
 	if wrote := b.room.ran("written.txt"); wrote || denied(3) {
 		b.decide(statement.AcceptEdits, wrote, "writing a file in the working directory was denied")
 	}
-	answered := len(b.api.Messages(toolTurn.asked)) - 1 // tool calls whose result was sent back
+	answered := len(b.api.Messages(toolTurn.asked)) - 1 // number of tool calls whose result was sent back
 	for _, c := range []struct {
 		call int
 		what string
@@ -132,8 +132,8 @@ func (b *bench) tools(result line) {
 	}
 }
 
-// call returns the id of the tool call that the nth request of a turn was answered with, as
-// fakeapi numbers them; "" when the request did not come.
+// call returns the id of the tool call in the answer to the nth request of a turn, as numbered by
+// fakeapi, or "" if there was no such request.
 func (b *bench) call(n turn, nth int) string {
 	asked := b.api.Messages(n.asked)
 	if nth >= len(asked) {
@@ -142,14 +142,14 @@ func (b *bench) call(n turn, nth int) string {
 	return asked[nth].ToolID(0)
 }
 
-// priced reports whether the turn asked for the model that the CLI was started with: what another
-// one costs is not known here.
+// priced reports whether the turn used the model that the CLI was started with. Prices of other
+// models are not known here.
 func (b *bench) priced(n turn) bool {
 	asked := b.api.Messages(n.asked)
 	return len(asked) > 0 && strings.HasPrefix(asked[0].Model(), model)
 }
 
-// costs compares a result with what was charged: since the session began, and in the turn.
+// costs compares a result with the charges of the session and of the turn.
 func (b *bench) costs(l line, total, turn budget.USD) {
 	b.decide(statement.TotalCost, l.total() == total,
 		"total_cost_usd is %s after %s was charged", told(l.total()), told(total))
@@ -184,7 +184,7 @@ func (b *bench) partial(t *talk) {
 		"output tokens of six responses: %v instead of %v", got, want)
 }
 
-// interrupted has a turn that gets one response, and is interrupted while it waits for the next.
+// interrupted runs a turn that gets one response, and interrupts it while it waits for the next.
 func (b *bench) interrupted(ctx context.Context, t *talk, known bool) error {
 	waits := func(r *fakeapi.Request) bool { return interruptedTurn.asked(r) && len(r.ToolResults()) > 0 }
 	_, err := b.asked(ctx, t, interruptedTurn.prompt(), waits)
@@ -212,11 +212,11 @@ func (b *bench) interrupted(ctx context.Context, t *talk, known bool) error {
 	return nil
 }
 
-// resumed continues the session of work in another process, with a cap that the session has
-// passed already.
+// resumed continues the session of work in another process, with a cap below the cost of the
+// session so far.
 func (b *bench) resumed(ctx context.Context) error {
 	if b.before == 0 {
-		return nil // work did not end, and has said why
+		return nil // work did not finish, and has reported why
 	}
 	t, err := b.begin("--resume", b.session, "--permission-mode", "acceptEdits", "--strict-mcp-config",
 		"--max-budget-usd", usd(capUSD))
@@ -244,7 +244,7 @@ func (b *bench) resumed(ctx context.Context) error {
 	return nil
 }
 
-// capped has a turn that would go on beyond its cap, in a process that is started as an expert's.
+// capped runs a turn that would exceed its cap, in a process started like that of an expert.
 func (b *bench) capped(ctx context.Context) error {
 	t, err := b.begin("--tools", "Read,Edit", "--disallowedTools", "Edit",
 		"--no-session-persistence", "--strict-mcp-config", "--system-prompt", "Answer with one word.", "--max-budget-usd", usd(capUSD))
@@ -269,7 +269,7 @@ func (b *bench) capped(ctx context.Context) error {
 	switch n := len(asked); {
 	case n == 2 && strings.Contains(l.Subtype, "budget"):
 		b.decide(statement.Cap, true, "")
-	case n > 2 && l.total() > capUSD: // it knew what it spent
+	case n > 2 && l.total() > capUSD: // it knew its cost
 		b.decide(statement.Cap, false, "%d responses at %s each under a cap of %s", n, told(cappedCost), told(capUSD))
 	}
 	return nil

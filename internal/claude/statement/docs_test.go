@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The documentation lists the statements as they are.
+// The documentation lists all statements unchanged.
 func TestStatementsAreDocumented(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile("../../../docs/claude-cli.md")

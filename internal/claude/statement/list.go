@@ -1,6 +1,6 @@
 package statement
 
-// The statements about money.
+// These are the statements about money.
 const (
 	TurnCost           ID = "turn-cost"
 	TotalCost          ID = "total-cost"
@@ -13,7 +13,7 @@ const (
 	SilentBeforePrompt ID = "silent-before-prompt"
 )
 
-// The statements about permission.
+// These are the statements about permission.
 const (
 	Denied          ID = "denied"
 	DenialsReported ID = "denials-reported"
@@ -24,7 +24,7 @@ const (
 	StrictMCP       ID = "strict-mcp"
 )
 
-// The other statements.
+// These are the other statements.
 const (
 	Interrupt            ID = "interrupt"
 	EndsWithStdin        ID = "ends-with-stdin"
@@ -120,5 +120,5 @@ func All() []Statement {
 	}
 }
 
-// on makes the verdicts on versions.
+// on returns the verdicts on the tested versions.
 func on(oldest, newest Verdict) [len(versions)]Verdict { return [...]Verdict{oldest, newest} }

@@ -1,21 +1,23 @@
-// Package statement lists what wavex relies on of the claude CLI, and holds verdicts on it.
+// Package statement lists the behaviours of the claude CLI that wavex relies on, and the verdicts
+// on them.
 //
-// The CLI has a release a day, so wavex asks for a behaviour and not for a version: each
-// behaviour is a Statement with an ID, and Verdicts tell whether it holds on the CLI of a run.
-// Verdicts on the tested versions are built in; internal/claude/probe finds out about others.
-// The package starts nothing and reads no file.
+// The CLI has a release a day, so wavex checks for behaviours and not for versions. Each behaviour
+// is a Statement with an ID, and Verdicts say whether it holds on the CLI of a run. Verdicts on the
+// tested versions are built in; internal/claude/probe determines those on others. The package
+// starts no process and reads no file.
 package statement
 
 import "fmt"
 
-// ID names a statement in verdicts, in messages and in files. It does not change once released.
+// ID names a statement in verdicts, in messages and in files. It is stable across releases.
 type ID string
 
-// Kind is what a statement is about. It decides when a statement is probed, and whether a
-// failing one may refuse a run.
+// Kind is the subject of a statement. It decides when a statement is probed, and whether a failing
+// one may refuse a run.
 type Kind string
 
-// The kinds. Statements about money and permission are probed before the first run of a CLI.
+// These are the kinds. Statements about money and permission are probed before the first run of a
+// CLI.
 const (
 	Money      Kind = "money"
 	Permission Kind = "permission"
@@ -30,16 +32,16 @@ type Statement struct {
 	ID   ID
 	Kind Kind
 	Text string // one sentence
-	// Fallback says what wavex does where the statement fails or is unknown.
+	// Fallback says how wavex behaves if the statement fails or is unknown.
 	Fallback string
-	// Required says that there is no safe way around: a run is refused where the statement
-	// fails. Where it is unknown, the Fallback is taken.
+	// Required means that there is no safe fallback: a run is refused if the statement fails. If it
+	// is unknown, the Fallback is used.
 	Required bool
 
-	tested [len(versions)]Verdict // on versions, in their order
+	tested [len(versions)]Verdict // by version, in the order of versions
 }
 
-// Find returns the statement of an ID.
+// Find returns the statement with an ID.
 func Find(id ID) (Statement, bool) {
 	for _, s := range All() {
 		if s.ID == id {
@@ -49,10 +51,10 @@ func Find(id ID) (Statement, bool) {
 	return Statement{}, false
 }
 
-// Verdict tells whether a statement holds on a CLI.
+// Verdict says whether a statement holds on a CLI.
 type Verdict int
 
-// The verdicts. The zero value is Unknown: no probe has decided.
+// These are the verdicts. The zero value is Unknown: no probe has decided.
 const (
 	Unknown Verdict = iota
 	Holds
@@ -69,10 +71,10 @@ func (v Verdict) String() string {
 	return "unknown"
 }
 
-// MarshalText returns the verdict's word.
+// MarshalText returns the word for the verdict.
 func (v Verdict) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
 
-// UnmarshalText reads a verdict's word.
+// UnmarshalText parses the word for a verdict.
 func (v *Verdict) UnmarshalText(text []byte) error {
 	for _, w := range []Verdict{Unknown, Holds, Fails} {
 		if string(text) == w.String() {
@@ -83,11 +85,11 @@ func (v *Verdict) UnmarshalText(text []byte) error {
 	return fmt.Errorf("no verdict: %q", text)
 }
 
-// Verdicts holds what is known of one CLI. A missing ID is Unknown, and so is everything in the
-// nil map. It must not be changed while it is shared.
+// Verdicts holds the verdicts on one CLI. A missing ID is Unknown, as is every ID of the nil map.
+// It must not be changed while it is shared.
 type Verdicts map[ID]Verdict
 
-// Holds reports whether the statement is known to hold. A feature that needs it asks this.
+// Holds reports whether the statement is known to hold. Features check it before they use it.
 func (v Verdicts) Holds(id ID) bool { return v[id] == Holds }
 
 // Fails reports whether the statement is known to fail.

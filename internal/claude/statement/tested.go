@@ -2,8 +2,8 @@ package statement
 
 import "slices"
 
-// versions are the tested releases of the CLI, from the oldest to the newest. Every statement
-// has a verdict on each of them; a test of e2e probes both and compares.
+// versions are the tested releases of the CLI, from the oldest to the newest. Every statement has a
+// verdict on each of them; a test of e2e probes both and compares.
 var versions = [...]string{"2.1.197", "2.1.330"}
 
 // Oldest returns the oldest tested version: the last one that npm installs on Node 18.
@@ -13,13 +13,14 @@ func Oldest() string { return versions[0] }
 func Newest() string { return versions[len(versions)-1] }
 
 // published are the sizes in bytes of the programs of the tested versions, by operating system and
-// architecture, as npm has them in @anthropic-ai/claude-code-OS-ARCH. Elsewhere a program is probed.
+// architecture, as npm has them in @anthropic-ai/claude-code-OS-ARCH. On other platforms the
+// program is probed.
 var published = map[string][len(versions)]int64{
 	"linux/amd64": {245517112, 381121040},
 }
 
 // PublishedSize returns the size in bytes of the program of a tested version on a platform such as
-// "linux/amd64", -1 where it is not known. A file of another size is a wrapper, or altered.
+// "linux/amd64", or -1 if it is unknown. A file of another size is a wrapper, or was altered.
 func PublishedSize(version, platform string) int64 {
 	sizes, known := published[platform]
 	if i := slices.Index(versions[:], version); known && i >= 0 {
@@ -28,8 +29,8 @@ func PublishedSize(version, platform string) int64 {
 	return -1
 }
 
-// Tested returns the built-in verdicts on a version, such as "2.1.330", and false for one that
-// was not tested.
+// Tested returns the built-in verdicts on a version, such as "2.1.330", and false for a version
+// that was not tested.
 func Tested(version string) (Verdicts, bool) {
 	for i, v := range versions {
 		if v != version {
@@ -44,8 +45,8 @@ func Tested(version string) (Verdicts, bool) {
 	return nil, false
 }
 
-// StandIn returns the verdicts on the stand-in agent of rehearsals, which speaks as the oldest
-// tested version does.
+// StandIn returns the verdicts on the stand-in agent of rehearsals, which behaves like the oldest
+// tested version.
 func StandIn() Verdicts {
 	v, _ := Tested(Oldest())
 	return v

@@ -18,7 +18,7 @@ func (v Version) String() string {
 	return fmt.Sprintf("%d.%d.%d", v.Major, v.Minor, v.Patch)
 }
 
-// Less tells whether v is the older one.
+// Less reports whether v is older than w.
 func (v Version) Less(w Version) bool {
 	switch {
 	case v.Major != w.Major:
@@ -39,9 +39,9 @@ var (
 // Named reports whether a text names Claude Code with a version, as `claude --version` does.
 func Named(text string) bool { return namedRE().MatchString(text) }
 
-// ParseVersion finds the version in what `claude --version` prints ("2.1.197 (Claude Code)"),
-// also behind what a wrapper says of versions of its own; without that name the first one
-// counts. It is false when there is none.
+// ParseVersion returns the version in the output of `claude --version` ("2.1.197 (Claude Code)"),
+// also after other versions that a wrapper prints; without the name Claude Code it returns the
+// first one. It returns false if there is none.
 func ParseVersion(text string) (Version, bool) {
 	m := namedRE().FindStringSubmatch(text)
 	if m == nil {
