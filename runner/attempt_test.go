@@ -143,7 +143,7 @@ func TestTraps(t *testing.T) {
 			adjust: func(b *bench) {
 				b.req.Settings.IdleTimeout = time.Hour
 				b.req.Settings.Timeout = 300 * time.Millisecond
-				b.agent.StopWait.Interrupt = 200 * time.Millisecond // the process does not answer the interrupt; it exits when its stdin is closed
+				b.agent.StopWait.Interrupt = 200 * time.Millisecond // it exits only when stdin is closed
 			}, reason: "not finished", priced: "cap"},
 		{name: "split runes, long lines", steps: then(prints(initLine), step{Raw: []byte(textLine[:200])}, step{Raw: []byte(textLine[200:] + "\n" + `{"type":"assistant","message":{"content":[{"type":"text","text":"` + "\xe4\xb8")}, step{Raw: []byte("\x96" + `"}]}}` + "\n")}, step{Big: "user"}, step{Big: "assistant"}, step{Print: resultGood}, step{EOF: true}), want: Done, priced: "result"},
 		{name: "success, but exit 3", steps: then(prints(initLine, resultGood), step{EOF: true}, step{Exit: code(3)}), want: Truncated, reason: "exit code is 3", priced: "result"},

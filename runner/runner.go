@@ -146,9 +146,9 @@ type Result struct {
 
 	ResetsAt      time.Time     `json:"resets_at,omitzero"`    // of a usage limit (limited only)
 	Notional      bool          `json:"notional,omitempty"`    // a subscription login: Cost is not billed
-	Window        *Window       `json:"window,omitempty"`      // a subscription's usage limit, as the CLI last reported it; nil: not reported
+	Window        *Window       `json:"window,omitempty"`      // last reported limit of a subscription; nil: none
 	RetryAfter    time.Duration `json:"retry_after,omitempty"` // the API's own hint (throttled only)
-	Fresh         bool          `json:"fresh,omitempty"`       // Resume was set, but the CLI no longer had the session, so the attempt opened a new one
+	Fresh         bool          `json:"fresh,omitempty"`       // a new session replaced the one to Resume
 	ExitCode      int           `json:"exit_code"`
 	Contained     bool          `json:"contained"` // no process of the attempt was alive after the sweep
 	ClaudeVersion string        `json:"claude_version,omitempty"`

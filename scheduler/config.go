@@ -23,11 +23,11 @@ type Config struct {
 	NoVerify  bool   `json:"no_verify,omitempty"` // commit without the repository's hooks
 
 	Track    string `json:"track,omitempty"`     // tracking directory, absolute; "": none
-	TaskList string `json:"task_list,omitempty"` // the task list of Claude Code that agents share; "": each agent has its own
+	TaskList string `json:"task_list,omitempty"` // task list of Claude Code that agents share; "": one per agent
 
 	Limits      budget.Limits `json:"limits"`
 	BudgetGiven bool          `json:"budget_given,omitempty"` // the plan or a flag sets the money limit (or none)
-	Prices      string        `json:"prices,omitempty"`       // absolute path of a price table that overrides the embedded one
+	Prices      string        `json:"prices,omitempty"`       // absolute path of a price table to overlay
 
 	// Gates says when a person is asked whether to continue: GateAttempts, GateWaves, or "" for
 	// never. With Mode Interactive, every retry is asked for. Both apply only if Attended is set: a
@@ -37,18 +37,18 @@ type Config struct {
 	Attended bool   `json:"attended,omitempty"`
 
 	MaxRetries   int           `json:"max_retries"`             // after the first try
-	ForceRetries bool          `json:"force_retries"`           // MaxRetries applies to every task, also if the plan sets another number
+	ForceRetries bool          `json:"force_retries"`           // MaxRetries overrides the plan
 	Counsel      bool          `json:"counsel"`                 // convene panels
 	Blocked      []string      `json:"counsel_block,omitempty"` // experts that are never asked
 	Precheck     bool          `json:"precheck,omitempty"`      // a panel challenges tasks of reversibility 1 before their wave
 	Threshold    int           `json:"counsel_threshold"`       // stuckCount that convenes one
-	Holdout      float64       `json:"counsel_holdout"`         // share of stuck tasks that get no panel, to measure the value of panels
+	Holdout      float64       `json:"counsel_holdout"`         // share of stuck tasks without a panel, as a control
 	RetrySession string        `json:"retry_session"`           // "same", "fresh", "auto"
-	ForceSession bool          `json:"force_session,omitempty"` // RetrySession applies to every task, also if the plan sets another value
+	ForceSession bool          `json:"force_session,omitempty"` // RetrySession overrides the plan
 	FailFast     bool          `json:"fail_fast"`               // the first failed task stops the run
 	WaitForReset time.Duration `json:"wait_for_reset"`          // longest wait for a usage limit; 0: pause instead
 	Review       string        `json:"review,omitempty"`        // one of the Review values; "" is off
-	ReviewRounds int           `json:"review_rounds,omitempty"` // limit per session of thorough reviews, and of repairs of unmet criteria
+	ReviewRounds int           `json:"review_rounds,omitempty"` // limit per session of thorough reviews and of repairs
 	Judge        bool          `json:"judge,omitempty"`         // let a judge decide prose criteria
 	// AcceptAssumptions lets a run complete although some of its criteria have no evidence.
 	AcceptAssumptions bool `json:"accept_assumptions,omitempty"`

@@ -49,7 +49,7 @@ type DeliveryEnded struct {
 	How     string `json:"how"` // "ff", "branch", "pr", "patch", "none"
 	Ref     string `json:"ref,omitempty"`
 	Commit  string `json:"commit,omitempty"`
-	Command string `json:"command,omitempty"` // the command with which the user takes over the work; "" if there is nothing left to do
+	Command string `json:"command,omitempty"` // with which the user takes over the work; "": none
 	Why     string `json:"why,omitempty"`
 	// Failed means that the work is not at the requested place: the run is not over.
 	Failed bool `json:"failed,omitempty"`
