@@ -35,7 +35,7 @@ func (l Lost) Attempt(e scheduler.AttemptStarted) runner.Result {
 	dir := filepath.Join(TaskDir(l.Loop, l.Run, e.Task), "attempt-"+strconv.Itoa(e.Attempt))
 	spent, err := runner.Recall(dir, l.Prices, e.Cap)
 	if err != nil {
-		// Of all known amounts only the cap is not below the actual charge.
+		// The actual charge is unknown, and the cap is its upper bound.
 		spent.Cost, spent.Priced = max(spent.Cost, e.Cap), "cap"
 		res.Reason += ", and its stream cannot be read: " + err.Error()
 	}

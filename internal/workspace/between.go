@@ -33,8 +33,7 @@ func (p *Points) Begin(ctx context.Context) error {
 	return p.g.setRefs(ctx, gapRef(p.run, n, "from"), end, gapRef(p.run, n, "to"), now, endRef(p.run), "")
 }
 
-// gapRef returns the ref of one side, "from" or "to", of the time between session n and session
-// n+1.
+// gapRef returns the ref of one side, "from" or "to", of the n-th gap between sessions.
 func gapRef(run string, n int, side string) string {
 	return fmt.Sprintf("%sbetween/%d/%s", pointPrefix(run), n, side)
 }

@@ -97,8 +97,8 @@ func (s *slots) fixed(slot int) map[string]string {
 // dir returns the TMPDIR of a slot.
 func (s *slots) dir(slot int) string { return filepath.Join(s.temp, strconv.Itoa(slot)) }
 
-// over returns the environment told to an attempt together with the slot's. The slot's variables
-// win.
+// over returns the slot's variables together with those of told, an attempt's own environment. A
+// variable of the slot has precedence.
 func (s *slots) over(told map[string]string, slot int) map[string]string {
 	env := s.env(slot)
 	for name, v := range told {
