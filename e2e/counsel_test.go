@@ -2,8 +2,8 @@
 
 package e2e
 
-// This file tests a panel of experts as real processes, between the first failure and the second
-// attempt, whose prompt has the advice.
+// A panel of experts as real processes: convened after the first failure, before the
+// second attempt, whose prompt has the advice.
 
 import (
 	"slices"

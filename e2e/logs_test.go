@@ -9,7 +9,8 @@ import (
 	"wavex/internal/fakeapi"
 )
 
-// wavex logs and the page show the words, tools and edits in the real CLI's stream.
+// What the real CLI's stream says of words, tools and edits is what wavex logs and the
+// page show of it.
 func TestLogsOfTheRealCLI(t *testing.T) {
 	t.Parallel()
 	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: []*fakeapi.Agent{

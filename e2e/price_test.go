@@ -2,7 +2,7 @@
 
 package e2e
 
-// This file checks the prices of the CLI, which the tests use too.
+// The prices that the CLI computes with, and the tests too.
 
 import (
 	"testing"

@@ -2,8 +2,7 @@
 
 package e2e
 
-// This file tests that agents that share a task list get the tools for it, on the CLI's default
-// model.
+// Agents that share a task list need the tools for it, on the model that the CLI takes by itself.
 
 import (
 	"path/filepath"

@@ -16,11 +16,10 @@ import (
 	"time"
 )
 
-// This file holds the rules of the JUnit XML that CI systems read, from the schema junit-10 of
-// the Jenkins xUnit plugin: the elements, their children, their attributes, the attributes'
-// types, and which are required.
+// This file holds the rules of the JUnit XML that CI systems read, from the schema junit-10 of the Jenkins xUnit
+// plugin: the elements, what stands in each, the attributes, their types, and which are required.
 
-// element describes the attributes and the content that an element may have.
+// element says what may stand in an element.
 type element struct {
 	attributes map[string]kind
 	required   []string
@@ -82,7 +81,7 @@ var (
 	roots = []string{"testsuites", "testsuite"}
 )
 
-// checkJUnit returns the first violation of the schema in a document.
+// checkJUnit returns the first way in which a document is no JUnit report.
 func checkJUnit(document io.Reader) error {
 	type open struct {
 		name     string
@@ -93,7 +92,7 @@ func checkJUnit(document io.Reader) error {
 	for d := xml.NewDecoder(document); ; {
 		token, err := d.Token()
 		if errors.Is(err, io.EOF) && rooted {
-			return nil // the decoder ensures that every element is closed
+			return nil // the decoder has seen to it that every element is closed
 		}
 		if err != nil {
 			return fmt.Errorf("reading XML: %w", err)
@@ -147,7 +146,7 @@ func checkAttributes(token xml.StartElement, rule element) error {
 	return nil
 }
 
-// TestJUnitSchema checks every JUnit report of the tests against the schema.
+// TestJUnitSchema holds every JUnit report that the tests know against the schema.
 func TestJUnitSchema(t *testing.T) {
 	t.Parallel()
 	reports, err := filepath.Glob("../../internal/report/testdata/*.xml")
@@ -166,7 +165,7 @@ func TestJUnitSchema(t *testing.T) {
 	}
 }
 
-// TestJUnitSchemaRefuses breaks one rule at a time in a valid report.
+// TestJUnitSchemaRefuses breaks one rule at a time in a report that is right.
 func TestJUnitSchemaRefuses(t *testing.T) {
 	t.Parallel()
 	whole, err := os.ReadFile("../../internal/report/testdata/mixed.xml")

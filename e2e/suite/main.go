@@ -1,7 +1,6 @@
-// Command suite runs the tests of wavex for `make test`: the quick packages first, then the
-// others, then one by one those that need the machine for themselves. It first prints the tools
-// that this machine lacks, runs the tests that need none of them, continues after a package
-// fails, and ends with one line of counts. It knows packages and tools, and no test.
+// Command suite runs the tests of wavex for `make test`: the quick packages first, then the others, then one by one
+// those that need the machine for themselves. It says at the start what this machine lacks and runs the rest, keeps
+// going when a package fails, and ends with one line of counts. It knows packages and tools, and no test.
 package main
 
 import (
@@ -20,8 +19,7 @@ import (
 	"wavex/e2e/rig"
 )
 
-// hang bounds the time of a package on a busy machine; the slowest takes a few minutes on an idle
-// one.
+// hang is how long a package may take, on a busy machine too; the slowest takes a few minutes on an idle one.
 const hang = "60m"
 
 // pageTests needs a browser, the other packages need Go, git, Node and npm; benchmarks has no tests.
@@ -30,9 +28,8 @@ const (
 	benchmarks = "wavex/bench"
 )
 
-// quick lists the packages whose tests start no process and take a few seconds. alone lists those
-// that start the most processes, or that measure time, and therefore run one after another. All
-// others run in between.
+// quick lists the packages whose tests start no process and take a few seconds; alone lists those that start the
+// most processes, or that measure time, and therefore run one after another. All others run in between.
 var (
 	quick = []string{
 		"wavex/budget", "wavex/dag", "wavex/internal/decompose", "wavex/internal/forecast", "wavex/internal/gaps",
@@ -58,8 +55,8 @@ func main() {
 	}
 }
 
-// suite runs all tests that this machine can run, and reports whether all of them passed. With
-// whole it runs none and returns false if a tool is missing.
+// suite runs everything that this machine can run, and reports whether all of it passed; whole asks for no less
+// than everything.
 func suite(ctx context.Context, out io.Writer, whole bool) (bool, error) {
 	listed, err := exec.CommandContext(ctx, "go", "list", "./...").Output()
 	if err != nil {
@@ -84,7 +81,7 @@ func suite(ctx context.Context, out io.Writer, whole bool) (bool, error) {
 	return c.ok(os.Getenv("CI") != ""), nil
 }
 
-// tools records which tools exist that a fresh machine may lack.
+// tools says what is there of the tools that a fresh machine may lack.
 type tools struct {
 	race    bool // a C compiler, which the race detector needs
 	browser bool // Chromium or Chrome
@@ -92,14 +89,14 @@ type tools struct {
 
 func look(ctx context.Context) tools {
 	var t tools
-	// go env prints CGO_ENABLED=0 if there is no C compiler.
+	// go env says CGO_ENABLED=0 where there is no C compiler.
 	cgo, err := exec.CommandContext(ctx, "go", "env", "CGO_ENABLED").Output()
 	t.race = err == nil && strings.TrimSpace(string(cgo)) == "1"
 	t.browser = rig.Browser() != ""
 	return t
 }
 
-// String returns the first line of the output.
+// String returns the line that the tests begin with.
 func (t tools) String() string {
 	var lacks []string
 	if !t.race {
@@ -114,14 +111,14 @@ func (t tools) String() string {
 	return "without " + strings.Join(lacks, " and ") + "; all other tests"
 }
 
-// group is a set of packages for one go test.
+// group is a number of packages that one go test runs.
 type group struct {
 	name     string
 	args     []string
 	packages []string
 }
 
-// groups returns the packages that run first, second and one by one.
+// groups sorts the packages into those that run first, second and one by one.
 func groups(packages []string, t tools) []group {
 	args := []string{"-timeout", hang}
 	if t.race {

@@ -37,7 +37,8 @@ func put(t *testing.T, dir, name, text string) {
 	}
 }
 
-// Rebuild gives the same files as the run, byte for byte, from nothing and over existing files.
+// What a run leaves is what the journal gives again, byte for byte, over nothing and
+// over what is there.
 func TestRebuildIsTheSame(t *testing.T) {
 	t.Parallel()
 	for name, tell := range stories {
@@ -64,7 +65,7 @@ func TestRebuildIsTheSame(t *testing.T) {
 	}
 }
 
-// Keys of other programs and scores stay, also in a rebuild; wavex's own values win.
+// Others' keys and the scores stay, also over a rebuild; ours win.
 func TestKeepsWhatOthersWrote(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -106,7 +107,7 @@ func TestKeepsWhatOthersWrote(t *testing.T) {
 	}
 }
 
-// A value that is not a valid score is not kept.
+// What does not fit a score of ours is not one.
 func TestOddScoresAreNotKept(t *testing.T) {
 	t.Parallel()
 	s := reporttest.Complete(t, nil)
@@ -117,7 +118,7 @@ func TestOddScoresAreNotKept(t *testing.T) {
 	valid(t, reporttest.Schema(t, WorkflowSchema()), text)
 }
 
-// A file that is not an object is renamed, and the error says so.
+// A file that is no object is kept beside the new one, and told.
 func TestSetsAsideWhatItCannotRead(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -133,7 +134,7 @@ func TestSetsAsideWhatItCannotRead(t *testing.T) {
 	}
 }
 
-// A file that cannot be replaced does not prevent the others from being written.
+// A file that cannot be replaced does not keep the others from being written.
 func TestOneFailureIsNotAll(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -188,7 +189,7 @@ func TestIgnoreAndTidy(t *testing.T) {
 	}
 }
 
-// For any existing object, keep has all of wavex's values and every other key.
+// Whatever object is there, keep holds all our values and every other key.
 func TestKeepHoldsEveryKey(t *testing.T) {
 	t.Parallel()
 	object := rapid.Custom(func(t *rapid.T) map[string]any {
@@ -225,7 +226,8 @@ func TestKeepHoldsEveryKey(t *testing.T) {
 	})
 }
 
-// The shared part is enough for the next merge, given the same keys of wavex with other values.
+// What others may have a part in is all that the next writing needs of the text, which has
+// the same keys of ours and other values.
 func TestRestIsEnough(t *testing.T) {
 	t.Parallel()
 	value := rapid.OneOf(rapid.Just[any](nil), rapid.Just[any]("x"), rapid.Just[any](7.0), rapid.Just[any]([]any{}), rapid.Just[any](map[string]any{"z": 1.0}), rapid.Just[any](map[string]any{"y": nil}))
@@ -251,7 +253,7 @@ func TestRestIsEnough(t *testing.T) {
 	})
 }
 
-// Keys that another program writes during a run are not lost.
+// Of what somebody writes while the run goes on nothing is lost.
 func TestKeepsWhatOthersWriteMeanwhile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -6,11 +6,10 @@ import (
 	"sync"
 )
 
-// This file stores digests of the recently written texts, so that changes by other processes can be
-// detected.
+// This file remembers what a writer wrote lately, so that what others write can be told from it.
 
-// recent is the number of texts remembered per file: a text may be replaced between the moment a
-// caller reads it and its call of Wrote.
+// recent bounds how many texts of one file are remembered: they may have been replaced
+// between the moment somebody read one and the moment he asks.
 const recent = 32
 
 type writings struct {
@@ -18,7 +17,7 @@ type writings struct {
 	last map[string][][sha256.Size]byte // by name, the newest last
 }
 
-// add records a text that is about to be written.
+// add takes note of a text that is about to be written.
 func (w *writings) add(name string, text []byte) {
 	if w == nil {
 		return
@@ -29,8 +28,8 @@ func (w *writings) add(name string, text []byte) {
 	w.last[name] = all[max(0, len(all)-recent):]
 }
 
-// Wrote reports whether the writer has recently written this text to the file with that name. It is
-// safe for concurrent use.
+// Wrote tells whether the writer has lately written this text to a file, by the file's name. It
+// may be called from any goroutine.
 func (w *Writer) Wrote(name string, text []byte) bool {
 	w.wrote.mu.Lock()
 	defer w.wrote.mu.Unlock()
