@@ -21,7 +21,7 @@ import (
 	"wavex/internal/rehearse"
 )
 
-// findAgent finds the agent's program, before anything is written.
+// findAgent finds the agent's program. It writes nothing.
 func findAgent(_ context.Context, o runOptions, name string, p *plan.Plan) (agent.Agent, error) {
 	a := agent.Agent{Name: name}
 	if a.Rehearses() {
@@ -53,7 +53,7 @@ func findAgent(_ context.Context, o runOptions, name string, p *plan.Plan) (agen
 	return a, nil
 }
 
-// unusable says why findClaude found no program.
+// unusable returns the reason why findClaude found no program.
 func unusable(err error) string {
 	switch {
 	case errors.Is(err, syscall.EISDIR):
@@ -64,20 +64,20 @@ func unusable(err error) string {
 	return "is not there"
 }
 
-// findClaude looks for the CLI: where a flag says, else WAVEX_CLAUDE, else in PATH. With
-// an error it gives the name that was looked for.
+// findClaude returns the path of the CLI: the value of the flag, else WAVEX_CLAUDE, else the claude
+// in PATH. With an error it returns the name that it looked for.
 func findClaude(flag string) (string, error) {
 	path := cmp.Or(flag, os.Getenv("WAVEX_CLAUDE"), "claude")
 	found, err := exec.LookPath(path)
 	if err != nil && !errors.Is(err, exec.ErrDot) {
 		return path, err
 	}
-	// A relative path is relative to us; an attempt may work elsewhere.
+	// A relative path refers to the directory of wavex; an attempt may work in another one.
 	return filepath.Abs(found)
 }
 
-// newAgent is the rehearsal agent: the same program in another role, so that a
-// rehearsal starts real processes that speak the CLI's protocol.
+// newAgent returns the command of the rehearsal agent. The rehearsal agent is this program in
+// another role, so a rehearsal starts real processes that speak the CLI's protocol.
 func newAgent(std Stdio) *cobra.Command {
 	return &cobra.Command{
 		Use:                "agent",

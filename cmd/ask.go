@@ -17,12 +17,11 @@ import (
 	"wavex/scheduler"
 )
 
-// This file is the one question that wavex asks: what shall become of an unfinished
-// run. It is asked of a person at a terminal only; where nobody sits, stdin is never
-// read.
+// This file asks whether to resume an unfinished run. It asks only a person at a terminal; without
+// one it never reads stdin.
 
-// mayAsk tells whether a person can be asked: nothing on the command line answered
-// already, the output is for people, and there is a terminal at both ends.
+// mayAsk reports whether the user can be asked: no flag answers the question, the output is for
+// people, and stdin and stderr are terminals.
 func (r *launch) mayAsk() bool {
 	o := r.opts
 	if o.resuming || o.resume || o.fresh || o.output != "text" || o.changed("if-unfinished") {
@@ -31,7 +30,7 @@ func (r *launch) mayAsk() bool {
 	return r.std.interactive()
 }
 
-// interactive tells whether a person can be asked.
+// interactive reports whether a person at a terminal can be asked.
 func (s Stdio) interactive() bool {
 	if s.Terminal != nil {
 		return s.Terminal()
@@ -44,9 +43,8 @@ func isTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// ask asks whether the unfinished run shall be resumed (LEDGER S0-45): yes, no for a
-// fresh start, or its status first, after which it asks again. No answer at all is an
-// answer too: nothing is started.
+// ask asks whether to resume the unfinished run: yes, no (start over), or status, which shows the
+// run's status and asks again. If the input ends without an answer, nothing is started.
 func (r *launch) ask(past []scheduler.Event, last *record.Run) (resume bool, err error) {
 	s := scheduler.NewState(r.plan)
 	if err := s.Replay(past); err != nil {
@@ -60,7 +58,7 @@ func (r *launch) ask(past []scheduler.Event, last *record.Run) (resume bool, err
 	}
 	fmt.Fprint(r.std.Err, ".\n[Y]es resumes it, [n]o starts afresh and keeps the old run aside.\n")
 	in := bufio.NewReader(r.std.In)
-	r.std.In, r.std.Terminal = in, func() bool { return true } // later questions go on reading here
+	r.std.In, r.std.Terminal = in, func() bool { return true } // later questions read from here
 	for {
 		fmt.Fprint(r.std.Err, "Resume the run? [Y/n/status] ")
 		line, err := in.ReadString('\n')
@@ -81,8 +79,8 @@ func (r *launch) ask(past []scheduler.Event, last *record.Run) (resume bool, err
 	}
 }
 
-// unfinished decides on a person's behalf, or asks, what becomes of an unfinished run. A
-// run that is under way is refused before anybody is asked about it.
+// unfinished decides whether an unfinished run is resumed, by the flags or by asking the user. It
+// refuses a run that is under way before it asks.
 func (r *launch) unfinished(past []scheduler.Event, last *record.Run, dir string) (*scheduler.Config, error) {
 	if !r.mayAsk() {
 		return &last.Config, nil

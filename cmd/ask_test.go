@@ -17,7 +17,7 @@ import (
 	"wavex/scheduler"
 )
 
-// halfway is a session at a run of two tasks, one of which is completed, and its past.
+// halfway returns the launch of a run with one of two tasks completed, and the run's past events.
 func halfway(t *testing.T, in io.Reader, out io.Writer) (*launch, []scheduler.Event) {
 	t.Helper()
 	p, diags := plan.Parse("plan.json", []byte(`{"version":1,"tasks":[{"id":"a","subject":"Do a","verify":["true"]},{"id":"b","subject":"Do b","verify":["true"]}]}`), plan.Options{})
@@ -41,7 +41,7 @@ func halfway(t *testing.T, in io.Reader, out io.Writer) (*launch, []scheduler.Ev
 	return r, past
 }
 
-// untouched fails the test when anybody reads it.
+// untouched is a reader that fails the test on any read.
 type untouched struct{ t *testing.T }
 
 func (u untouched) Read([]byte) (int, error) {
@@ -98,8 +98,8 @@ func TestAskAboutAnUnfinishedRun(t *testing.T) {
 	}
 }
 
-// Nobody is asked where the command line answers, where the output is for programs, or
-// where nobody sits.
+// No question is asked if the command line answers it, if the output is for programs, or without a
+// terminal.
 func TestDoNotAsk(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*launch){
@@ -131,7 +131,7 @@ func TestDoNotAsk(t *testing.T) {
 	}
 }
 
-// A run that is under way elsewhere is no question.
+// A run that is under way elsewhere is refused without a question.
 func TestDoNotAskAboutALiveRun(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -60,7 +60,7 @@ func runCancel(ctx context.Context, args []string, o cancelOptions, std Stdio) e
 		return err
 	}
 	defer func() { _ = lock.Unlock() }()
-	if p, err = record.Shown(loop, p.State.Plan.Path, ""); err != nil { // it went on until it stopped
+	if p, err = record.Shown(loop, p.State.Plan.Path, ""); err != nil { // the run continued until it stopped
 		return err
 	}
 	if last := record.Last(p.Events); last.Over() {
@@ -76,7 +76,7 @@ func runCancel(ctx context.Context, args []string, o cancelOptions, std Stdio) e
 	if _, err := workspace.Clean(ctx, p.State.Config.Dir, "", false); err != nil {
 		return refuse.Blocked(fmt.Errorf("removing worktrees: %w; .loop was not removed", err))
 	}
-	_ = lock.Unlock() // an open file cannot be removed everywhere
+	_ = lock.Unlock() // some systems cannot remove an open file
 	if err := os.RemoveAll(loop); err != nil {
 		return err
 	}
@@ -84,8 +84,9 @@ func runCancel(ctx context.Context, args []string, o cancelOptions, std Stdio) e
 	return nil
 }
 
-// askToStop asks the wavex that holds the folder to stop, the way its user would: once
-// to start nothing more, and again, when that is on record, to interrupt what runs.
+// askToStop asks the wavex process that holds the folder to stop, with the signals that its user
+// would send: the first to start nothing more, the second, once the journal records the first, to
+// interrupt running attempts.
 func askToStop(ctx context.Context, loop string, wait time.Duration, std Stdio) error {
 	pid, err := journal.Owner(loop)
 	if err != nil {
@@ -110,11 +111,11 @@ func askToStop(ctx context.Context, loop string, wait time.Duration, std Stdio) 
 	for {
 		now, err := journal.Owner(loop)
 		if err == nil && now != pid {
-			return nil // TryLock tells of another one
+			return nil // the next TryLock finds the other process
 		}
 		if err == nil && !asked && draining(loop) {
 			asked = true
-			_ = self.Signal(syscall.SIGTERM) // gone meanwhile: the next look sees it
+			_ = self.Signal(syscall.SIGTERM) // if it is gone, the next look sees it
 		}
 		select {
 		case <-late.Done():
@@ -124,7 +125,7 @@ func askToStop(ctx context.Context, loop string, wait time.Duration, std Stdio) 
 	}
 }
 
-// draining tells whether the run has noted that nothing more is to start.
+// draining reports whether the journal says that nothing more is to start.
 func draining(loop string) bool {
 	events, err := record.Read(loop)
 	if err != nil {
@@ -141,7 +142,7 @@ func draining(loop string) bool {
 	return false
 }
 
-// cancelRun ends what may be left of the run, and puts its end on record.
+// cancelRun ends the run's remaining processes and records the end of the run.
 func cancelRun(ctx context.Context, p *record.Past, std Stdio) error {
 	run := p.State.Config.Run
 	if _, err := proc.Sweep(ctx, run); err != nil && !errors.Is(err, proc.ErrUnsupported) {
@@ -159,7 +160,7 @@ func cancelRun(ctx context.Context, p *record.Past, std Stdio) error {
 	})...); err != nil {
 		return err
 	}
-	_ = hook.End(p.Loop, end) // without a card hooks let everybody go anyway
+	_ = hook.End(p.Loop, end) // without a card, hooks let every session go
 	fmt.Fprintf(std.Err, "cancelled run %s: %d of %s completed, %s spent\n", run, end.Tasks.Completed,
 		report.Plural(len(p.State.Tasks), "task", "tasks"), end.Cost.Spent())
 	return nil

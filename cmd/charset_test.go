@@ -18,7 +18,7 @@ func TestUTF8Locale(t *testing.T) {
 		{"POSIX", "", "en_US.UTF-8", false},
 		{"", "de_DE.ISO-8859-1", "en_US.UTF-8", false},
 		{"C.UTF-8", "C", "C", true},
-		{"", "UTF-8", "C", true}, // as macOS has it
+		{"", "UTF-8", "C", true}, // as on macOS
 	} {
 		env := map[string]string{"LC_ALL": c.all, "LC_CTYPE": c.ctype, "LANG": c.lang}
 		if got := utf8Locale(func(k string) string { return env[k] }); got != c.want {

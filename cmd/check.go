@@ -38,7 +38,7 @@ Exit status: 0 the plan can run, 2 it cannot.`,
 	return c
 }
 
-// checkReport is the JSON of `wavex check`.
+// checkReport is the JSON output of `wavex check`.
 type checkReport struct {
 	OK           bool               `json:"ok"`
 	Tasks        int                `json:"tasks"`

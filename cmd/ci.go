@@ -9,16 +9,16 @@ import (
 	"wavex/internal/report"
 )
 
-// This file tells a CI system how a run ended, in the system's own form. It knows GitHub
-// Actions; elsewhere, reports are files that --report names.
+// This file reports the end of a run to a CI system in the system's own form. It supports GitHub
+// Actions. On other systems, --report writes files.
 
-// onGitHub tells whether the end is told to GitHub Actions.
+// onGitHub reports whether the end of the run goes to GitHub Actions.
 func (r *launch) onGitHub() bool {
 	return r.opts.ci == "github" || r.opts.ci == "auto" && os.Getenv("GITHUB_ACTIONS") == "true"
 }
 
-// tellGitHub writes annotations to stderr, which the Actions runner reads as well as
-// stdout, and adds to the step's summary and outputs where it has such files.
+// tellGitHub writes annotations to stderr, which the Actions runner reads like stdout. It appends
+// to the step's summary and outputs if the runner set files for them.
 func (r *launch) tellGitHub(sum *report.Summary) error {
 	fmt.Fprint(r.std.Err, r.secrets.String(sum.Annotations(repoPath(sum.Plan))))
 	if err := r.appendTo("GITHUB_STEP_SUMMARY", sum.Markdown()); err != nil {
@@ -46,7 +46,7 @@ func (r *launch) appendTo(variable, text string) error {
 	return nil
 }
 
-// repoPath is a file's path as GitHub knows it: relative to the checkout.
+// repoPath returns path relative to the checkout, as GitHub expects it.
 func repoPath(path string) string {
 	root := os.Getenv("GITHUB_WORKSPACE")
 	abs, err := filepath.Abs(path)

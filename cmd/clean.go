@@ -54,7 +54,7 @@ func runClean(ctx context.Context, o cleanOptions, std Stdio) error {
 	if o.run != "" && !workspace.Known(filepath.Join(dir, ".loop"), o.run) {
 		return usage("there is no run %s in %s", o.run, filepath.Join(dir, ".loop"))
 	}
-	_ = proc.Subreaper() // git's helpers are found sooner so
+	_ = proc.Subreaper() // lets wavex find git's helper processes sooner
 	items, err := workspace.Clean(ctx, dir, o.run, true)
 	if err != nil {
 		return refuse.Blocked(err)
@@ -94,7 +94,7 @@ func runClean(ctx context.Context, o cleanOptions, std Stdio) error {
 	return nil
 }
 
-// tellItems lists what was found, one a line.
+// tellItems prints the items, one per line.
 func tellItems(std Stdio, items []workspace.Item, removed string) {
 	for _, it := range items {
 		line := fmt.Sprintf("%s %s %s", removed, it.Kind, it.Name)
@@ -107,7 +107,7 @@ func tellItems(std Stdio, items []workspace.Item, removed string) {
 	}
 }
 
-// agreed asks a person. No answer is no.
+// agreed asks the user and reports whether the answer is yes. No answer counts as no.
 func agreed(std Stdio, n int) bool {
 	fmt.Fprintf(std.Err, "Remove %d of these? [y/N] ", n)
 	line, _ := bufio.NewReader(std.In).ReadString('\n')

@@ -17,11 +17,11 @@ import (
 	"wavex/scheduler"
 )
 
-// This file completes arguments in a shell. It is called for each press of a key, so it
-// reads no more than it needs, and what goes wrong completes nothing.
+// This file completes arguments in a shell. It runs at each key press, so it reads as little as
+// possible, and an error completes nothing.
 
-// completeTask offers the ids of the last run's plan, with their subjects, for the
-// first argument.
+// completeTask offers the task ids of the last run's plan, with their subjects, for the first
+// argument.
 func completeTask(_ *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	p := planOfLast(args)
 	if p == nil {
@@ -36,7 +36,7 @@ func completeTask(_ *cobra.Command, args []string, begun string) ([]cobra.Comple
 	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeUndo offers what can be rolled back: tasks, waves, the run.
+// completeUndo offers the targets of a rollback: tasks, waves and the run.
 func completeUndo(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	out, how := completeTask(c, args, begun)
 	if p := planOfLast(args); p != nil {
@@ -49,7 +49,7 @@ func completeUndo(c *cobra.Command, args []string, begun string) ([]cobra.Comple
 	return out, how
 }
 
-// completeRun offers the ids of runs, with how they ended, or a plan file.
+// completeRun offers plan files and the ids of runs, with how each run ended.
 func completeRun(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -61,7 +61,7 @@ func completeRun(_ *cobra.Command, args []string, _ string) ([]cobra.Completion,
 	return out, cobra.ShellCompDirectiveDefault
 }
 
-// eventsHere is the journal of the current directory; nil where it cannot be read.
+// eventsHere returns the journal of the current directory, or nil if it cannot be read.
 func eventsHere() []scheduler.Event {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -74,7 +74,8 @@ func eventsHere() []scheduler.Event {
 	return events
 }
 
-// planOfLast is the plan of the last run, for a first argument; nil where there is none.
+// planOfLast returns the plan of the last run, to complete a first argument. It returns nil if
+// there is none.
 func planOfLast(args []string) *plan.Plan {
 	if len(args) > 0 {
 		return nil
@@ -95,7 +96,7 @@ func planOfLast(args []string) *plan.Plan {
 	return p
 }
 
-// completePlan offers files that can be plans, for the first argument.
+// completePlan offers files that may be plans, for the first argument.
 func completePlan(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp

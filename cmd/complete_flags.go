@@ -16,16 +16,16 @@ import (
 	"wavex/internal/tasklist"
 )
 
-// This file completes what the commands do not say themselves: arguments by what the usage
-// calls them, values of flags by their names. A value that no list has (a number, a duration,
-// a sentence) completes nothing: files in its place would be wrong.
+// This file adds the completions that the commands lack: arguments by their name in the usage line,
+// values of flags by the flag's name. Values without a list (numbers, durations, sentences)
+// complete nothing, because the shell's default, file names, would be wrong.
 
-// isCompletion tells whether a shell asks.
+// isCompletion reports whether a shell asks for completions.
 func isCompletion(args []string) bool {
 	return len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd)
 }
 
-// completeRest gives each command below root the completions that it lacks.
+// completeRest adds the missing completions to each command below root.
 func completeRest(root *cobra.Command) {
 	for _, c := range root.Commands() {
 		completeRest(c)
@@ -33,13 +33,13 @@ func completeRest(root *cobra.Command) {
 			c.ValidArgsFunction = argument(c.Use)
 		}
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
-			// An error is that the flag has a completion of its own.
+			// An error means that the flag has a completion of its own.
 			_ = c.RegisterFlagCompletionFunc(f.Name, value(f.Name))
 		})
 	}
 }
 
-// argument completes a command's argument.
+// argument returns the completion of a command's argument.
 func argument(use string) cobra.CompletionFunc {
 	_, what, _ := strings.Cut(use, " ")
 	switch strings.Trim(what, "[]") {
@@ -53,7 +53,7 @@ func argument(use string) cobra.CompletionFunc {
 	return cobra.NoFileCompletions
 }
 
-// value completes the value of a flag.
+// value returns the completion of a flag's value.
 func value(name string) cobra.CompletionFunc {
 	switch name {
 	case "claude", "to", "gaps":
@@ -84,13 +84,13 @@ func value(name string) cobra.CompletionFunc {
 	return cobra.NoFileCompletions
 }
 
-// completeOldRun offers the ids of runs, and nothing else; once, where a run is the argument.
+// completeOldRun offers the ids of runs, and no files.
 func completeOldRun(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	out, _ := completeRun(c, args, begun)
 	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeCommand offers the commands, for help.
+// completeCommand offers the commands, for `wavex help`.
 func completeCommand(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	at, _, err := c.Root().Find(args)
 	if err != nil {
@@ -105,7 +105,7 @@ func completeCommand(c *cobra.Command, args []string, begun string) ([]cobra.Com
 	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeReport offers the kinds of --report KIND=FILE, and then files.
+// completeReport offers the kinds of --report KIND=FILE, then files.
 func completeReport(_ *cobra.Command, _ []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if strings.Contains(begun, "=") {
 		return nil, cobra.ShellCompDirectiveDefault
@@ -117,7 +117,7 @@ func completeReport(_ *cobra.Command, _ []string, begun string) ([]cobra.Complet
 func completeList(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var out []cobra.Completion
 	if l, err := tasklist.Open("x", os.Getenv); err == nil {
-		entries, _ := os.ReadDir(filepath.Dir(l.Dir)) // none: nothing is offered
+		entries, _ := os.ReadDir(filepath.Dir(l.Dir)) // without task lists nothing is offered
 		for _, e := range entries {
 			if e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
 				out = append(out, e.Name())
@@ -127,8 +127,8 @@ func completeList(*cobra.Command, []string, string) ([]cobra.Completion, cobra.S
 	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeExpert offers the experts of the project; of names with commas between them, the
-// one that is begun.
+// completeExpert offers the project's experts. In a list separated by commas it completes the last
+// name.
 func completeExpert(_ *cobra.Command, _ []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	const how = cobra.ShellCompDirectiveNoFileComp
 	roster, err := counsel.LoadRoster(filepath.Join(".loop", "experts"), nil)
@@ -145,7 +145,7 @@ func completeExpert(_ *cobra.Command, _ []string, begun string) ([]cobra.Complet
 	return out, how
 }
 
-// completeAttempt offers the attempts at the task that is named already.
+// completeAttempt offers the attempts of the task that the first argument names.
 func completeAttempt(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	const how = cobra.ShellCompDirectiveNoFileComp
 	if len(args) == 0 {

@@ -4,8 +4,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// newCompletion is cobra's own completion command in the form of the others: cobra's help has
-// neither exit codes nor lines that fit.
+// newCompletion returns cobra's completion command in the form of the others: cobra's help has no
+// exit codes, and its lines are too wide.
 func newCompletion(std Stdio) *cobra.Command {
 	shells := []string{"bash", "zsh", "fish", "powershell"}
 	return &cobra.Command{

@@ -65,7 +65,7 @@ func runDeliver(ctx context.Context, o deliverOptions, std Stdio) error {
 	if err := checkDelivery(o.how); err != nil {
 		return err
 	}
-	_ = proc.Subreaper() // git's helpers are found sooner so
+	_ = proc.Subreaper() // lets wavex find git's helper processes sooner
 	r, err := recall(o.project, o.run)
 	if err != nil {
 		return err
@@ -91,15 +91,15 @@ func runDeliver(ctx context.Context, o deliverOptions, std Stdio) error {
 	return nil
 }
 
-// pastSession is a run of a journal.
+// pastSession holds a run of a journal.
 type pastSession struct {
 	plan     *plan.Plan
 	config   scheduler.Config
-	events   []scheduler.Event // up to its end
+	events   []scheduler.Event // up to the end of the run
 	complete bool
 }
 
-// recall finds a run in the journal of a project; "" finds the last.
+// recall finds a run in the journal of a project. An empty run means the last one.
 func recall(project, run string) (*pastSession, error) {
 	dir, err := filepath.Abs(project)
 	if err != nil {
@@ -115,7 +115,7 @@ func recall(project, run string) (*pastSession, error) {
 		if last == nil || run == "" || last.Config.Run == run {
 			break
 		}
-		for end > 1 { // back to where it began; of some nobody knows where
+		for end > 1 { // back to the start of the run; some journals have no record of it
 			if _, began := events[end-1].Body.(scheduler.RunStarted); began {
 				break
 			}
@@ -139,7 +139,8 @@ func recall(project, run string) (*pastSession, error) {
 	return r, nil
 }
 
-// checkDelivery refuses what is no way of delivery, before anything is spent.
+// checkDelivery returns an error if how is not a way of delivery. It is called before anything is
+// spent.
 func checkDelivery(how string) error {
 	words := strings.Fields(how)
 	switch {

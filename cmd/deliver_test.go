@@ -11,7 +11,7 @@ import (
 	"wavex/scheduler"
 )
 
-// A run that nobody knows is refused, whatever is left of the journal.
+// An unknown run is refused, whatever the journal still holds.
 func TestRecallUnknownRun(t *testing.T) {
 	t.Parallel()
 	config := scheduler.Config{Run: "r-1"}

@@ -63,18 +63,18 @@ must put something right.`,
 	return c
 }
 
-// doctorReport is the JSON of `wavex doctor`.
+// doctorReport is the JSON output of `wavex doctor`.
 type doctorReport struct {
-	OK       bool           `json:"ok"` // nothing worse than warnings
+	OK       bool           `json:"ok"` // nothing worse than a warning
 	ExitCode int            `json:"exit_code"`
 	Checks   []doctor.Check `json:"checks"`
-	ProbeUSD *float64       `json:"probe_cost_usd,omitempty"` // dollars; only with --probe
-	// Statements is what the probes found; only with --probe.
+	ProbeUSD *float64       `json:"probe_cost_usd,omitempty"` // only with --probe
+	// Statements holds the results of the probes; only with --probe.
 	Statements []provedStatement `json:"statements,omitempty"`
 }
 
-// answerWait is how long a program may take to tell its version or a state. A cold
-// CLI takes 0.2 s (observed on 2.1.197); a busy machine may take many times that. Tests shorten it.
+// answerWait bounds how long a program may take to print its version or a state. A cold CLI takes
+// 0.2 s (observed on 2.1.197); a busy machine may take many times that. Tests shorten it.
 var answerWait = 30 * time.Second
 
 func runDoctor(ctx context.Context, args []string, o doctorOptions, std Stdio) error {
@@ -103,20 +103,19 @@ func runDoctor(ctx context.Context, args []string, o doctorOptions, std Stdio) e
 	return exitOf(r.ExitCode)
 }
 
-// examination is one call of doctor.
+// examination holds the state of one call of doctor.
 type examination struct {
 	opts     doctorOptions
-	env      []string // what attempts would have
+	env      []string // environment of the attempts
 	dir      string   // the project directory
 	plan     *plan.Plan
 	planned  []doctor.Check // about the plan
 	probeUSD *float64
 	proved   []provedStatement
-	holds    statement.Verdicts // on the CLI
+	holds    statement.Verdicts // about the CLI
 }
 
-// readPlan looks at the plan. One with mistakes is reported, and the rest is looked at
-// without it.
+// readPlan checks the plan. It reports a plan with mistakes, and doctor continues without it.
 func (d *examination) readPlan(path string) error {
 	p, diags, err := planfile.Load(path, "")
 	if err != nil {
@@ -151,7 +150,7 @@ func (d *examination) readPlan(path string) error {
 	return nil
 }
 
-// modelPrices looks up the models that a plan names for its agents.
+// modelPrices checks that the models that a plan names for its agents have prices.
 func modelPrices(p *plan.Plan) doctor.Check {
 	var models []string
 	for i := range p.Tasks {
@@ -189,8 +188,7 @@ func (d *examination) report(ctx context.Context) doctorReport {
 	return r
 }
 
-// agent looks at the CLI, its login and its permissions. argv is nil when there is
-// nothing to probe.
+// agent checks the CLI, its login and its permissions. argv is nil if there is nothing to probe.
 func (d *examination) agent(ctx context.Context) (checks []doctor.Check, argv []string) {
 	if d.plan != nil && !agent.Needed(d.plan) {
 		return []doctor.Check{{Name: "cli", Status: doctor.OK, Text: "not needed: every task of the plan is a command"}}, nil
@@ -221,7 +219,7 @@ func (d *examination) parallel() int {
 	return defaultParallel("claude")
 }
 
-// journal tells whether there is a run here, and whether it can be read.
+// journal checks whether there is a run here, and whether it can be read.
 func (d *examination) journal() doctor.Check {
 	const name = "journal"
 	events, err := record.Read(filepath.Join(d.dir, ".loop"))
@@ -242,7 +240,7 @@ func (d *examination) journal() doctor.Check {
 	return doctor.Check{Name: name, Status: doctor.OK, Text: text}
 }
 
-// text is the report for people.
+// text returns the report for people.
 func (r doctorReport) text() string {
 	var b strings.Builder
 	failed, warned := 0, 0

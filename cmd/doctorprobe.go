@@ -13,14 +13,14 @@ import (
 	"wavex/runner"
 )
 
-// The probe's bounds: a question and an answer of a few words cost far less with any
+// These bounds limit the probe. A question and an answer of a few words cost far less with any
 // model (observed: the request of a lean call is 1.2 KB).
 const (
 	probeCap  = budget.Dollar / 20
 	probeWait = 2 * time.Minute
 )
 
-// probe asks the model one question, as an expert would be asked.
+// probe asks the model one question, in the same way as wavex asks an expert.
 func (d *examination) probe(ctx context.Context, argv []string) doctor.Check {
 	const name = "probe"
 	bad := func(text, fix string) doctor.Check {
@@ -34,7 +34,7 @@ func (d *examination) probe(ctx context.Context, argv []string) doctor.Check {
 	if err != nil {
 		return bad(err.Error(), "make room for temporary files")
 	}
-	defer func() { _ = os.RemoveAll(logs) }() // a leftover in the temporary folder harms nobody
+	defer func() { _ = os.RemoveAll(logs) }() // a leftover temporary folder is harmless
 	q := runner.Question{Name: "doctor", Dir: d.dir, LogDir: logs, System: "Answer with one word.", Prompt: "Say: ready",
 		Cap: probeCap, Timeout: probeWait}
 	if d.plan != nil {

@@ -13,7 +13,7 @@ import (
 	"wavex/internal/refuse"
 )
 
-// The exit codes; docs/exit-codes.md explains each.
+// The exit codes. docs/exit-codes.md explains each.
 const (
 	exitComplete = 0
 	exitFailed   = 1   // finished, but some task failed or a gate refused
@@ -23,12 +23,12 @@ const (
 	exitBlocked  = 5   // a person must act
 	exitReset    = 6   // paused until a usage limit resets
 	exitBug      = 70  // a bug in wavex
-	exitSIGHUP   = 129 // interrupted, as by the two that follow
+	exitSIGHUP   = 129 // interrupted, like the next two
 	exitSIGINT   = 130
 	exitSIGTERM  = 143
 )
 
-// codesHelp closes the help of commands that run a plan.
+// codesHelp is the last part of the help of commands that run a plan.
 const codesHelp = `
 Exit status:
   0    complete
@@ -43,16 +43,16 @@ Exit status:
 
 func usage(format string, args ...any) error { return refuse.Usage(format, args...) }
 
-// exitCode is an end that was already told to the user.
+// exitCode is an error that the user has already been told, with its exit code.
 type exitCode int
 
 func (c exitCode) Error() string { return fmt.Sprintf("exit status %d", int(c)) }
 
-// codeOf is the exit code of an error, without telling it.
+// codeOf returns the exit code of an error and prints nothing.
 func codeOf(err error) int { return tellError(Stdio{Err: io.Discard}, err) }
 
-// tellError tells an error to the user and gives its exit code. It is the only place
-// that knows both.
+// tellError prints an error for the user and returns its exit code. It is the only place that maps
+// errors to exit codes.
 func tellError(std Stdio, err error) int {
 	if err == nil {
 		return exitComplete
@@ -86,7 +86,7 @@ func tellError(std Stdio, err error) int {
 	return exitBug
 }
 
-// advised is an error that is told with its way out.
+// advised is an error with advice for the user.
 type advised struct {
 	err    error
 	advice string
@@ -95,8 +95,8 @@ type advised struct {
 func (a *advised) Error() string { return a.err.Error() + "\n" + a.advice }
 func (a *advised) Unwrap() error { return a.err }
 
-// wayOut says what helps where a file could not be written; "" where the error says it, or
-// nobody knows.
+// wayOut returns advice for a file that could not be written. It returns "" if err contains the
+// advice already, or if there is none.
 func wayOut(err error) string {
 	var told *advised
 	var path *fs.PathError
@@ -106,7 +106,7 @@ func wayOut(err error) string {
 		return "\nfree some space there, then give the command again"
 	case !errors.As(err, &path) || !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EROFS):
 	default:
-		// The error is of a file in it, or of the folder itself.
+		// The error is about a file in the folder, or about the folder itself.
 		if dir, _, in := strings.Cut(path.Path+string(filepath.Separator), string(filepath.Separator)+".loop"+string(filepath.Separator)); in {
 			return fmt.Sprintf("\nwavex keeps what it knows of a run in %s, and tasks work beside it: let whoever runs wavex write in %s,"+
 				" or run the plan in a copy of that folder (defaults.dir of the plan can name it)", filepath.Join(dir, ".loop"), dir)
@@ -115,7 +115,7 @@ func wayOut(err error) string {
 	return ""
 }
 
-// outOf says what helps before a command that continues.
+// outOf returns the advice to print before a command that continues the run.
 func outOf(err error) string {
 	if full(err) {
 		return "free some space there"
@@ -123,5 +123,5 @@ func outOf(err error) string {
 	return "put that right"
 }
 
-// full tells whether a write failed for want of space.
+// full reports whether a write failed for lack of disk space.
 func full(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }

@@ -14,7 +14,7 @@ import (
 	"wavex/internal/session"
 )
 
-// What cannot be written is told with the way out, once, and needs a person.
+// An error of writing is printed once, with advice, and its exit code says that a person must act.
 func TestTellWhatCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	project := filepath.Join(string(filepath.Separator), "home", "me", "project")

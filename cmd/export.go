@@ -70,8 +70,8 @@ func runExport(ctx context.Context, path string, o exportOptions, std Stdio) err
 	return writeTo(o.to, out, std)
 }
 
-// stateBlock is the loop block of a STATE.md's front matter (LEDGER S4-22): as the
-// journal of the plan's project has it, or its initial values.
+// stateBlock returns the loop block of a STATE.md's front matter: the values in the journal of the
+// plan's project, or else the initial values.
 func stateBlock(p *plan.Plan) ([]byte, error) {
 	dir, err := planfile.Project(p)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"wavex/internal/refuse"
 )
 
-// fit is the free part of doctor that every run begins with: an unfit CLI or a mode that it
-// would refuse ends a run before anything is written.
+// fit runs the free part of doctor, with which every run begins. An unfit CLI, or a mode that it
+// would refuse, ends a run before anything is written.
 func (r *launch) fit(ctx context.Context) error {
 	if r.agent.Rehearses() || !agent.Needed(r.plan) {
 		return nil
@@ -37,13 +37,13 @@ func (r *launch) fit(ctx context.Context) error {
 	return nil
 }
 
-// asksLogin is the oldest version that is known to have `claude auth status`. An older one could take
-// the words for a prompt.
+// asksLogin is the oldest version that is known to have `claude auth status`. An older version
+// could take the words for a prompt.
 var asksLogin = statement.Version{Major: 2, Minor: 1, Patch: 197}
 
-// vet looks at the CLI before it is used: the file behind its links, its version, and whether what
-// wavex relies on holds. The file is the program of the whole run: the CLI replaces what its link
-// names while it is in use.
+// vet checks the CLI before use: the file behind its links, its version, and whether the statements
+// that wavex relies on hold. The whole run uses this file, because the CLI changes the target of
+// its link while it is in use.
 func vet(ctx context.Context, a *agent.Agent, env []string, std Stdio) (known.Program, error) {
 	p, c := doctor.CLI(ctx, a.Argv[0], env, answerWait)
 	if c.Status == doctor.Fail {
@@ -62,7 +62,7 @@ func vet(ctx context.Context, a *agent.Agent, env []string, std Stdio) (known.Pr
 
 func unfit(c doctor.Check) error { return refuse.Blocked(errors.New(c.Text + "; " + c.Fix)) }
 
-// bypassing lists the tasks that bypass permissions.
+// bypassing returns the tasks that bypass permissions.
 func bypassing(p *plan.Plan) []string {
 	if p == nil {
 		return nil

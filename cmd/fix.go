@@ -13,10 +13,10 @@ import (
 	"wavex/scheduler"
 )
 
-// This file closes the gaps that a verification found: the run gets a task for each of
-// them and is resumed, and everything is verified again.
+// This file closes the gaps that a verification found. It adds a task to the run for each gap,
+// resumes the run, and verifies everything again.
 
-// stale is how many rounds in a row may close no gap before fixing stops.
+// stale is the number of rounds in a row that may close no gap before fixing stops.
 const stale = 2
 
 func runFix(ctx context.Context, args []string, o verifyOptions, std Stdio) error {
@@ -80,14 +80,14 @@ func runFix(ctx context.Context, args []string, o verifyOptions, std Stdio) erro
 		fmt.Fprintf(std.Err, "wavex: round %d of %d: %s\n", round, o.rounds, report.Plural(len(doc.Gaps), "gap", "gaps"))
 		inner.planPath = v.Plan.Path
 		if last, err = fixSession(ctx, inner, std); err != nil && codeOf(err) != exitFailed {
-			return err // a limit, a breaker, a person: as the session said
+			return err // a limit, a breaker or a decision that only a person can make, as the session reported it
 		}
 	}
 }
 
 var errDone = errors.New("no gaps")
 
-// fixed tells how fixing ended. A run that is complete by it ends like any other.
+// fixed reports how fixing ended. A run that fixing completed ends like any other.
 func fixed(v *audit.Audit, doc *gaps.Document, o verifyOptions, last *launch, stop error, std Stdio) error {
 	if err := printAudit(v, doc, o.run, std); err != nil {
 		return err
@@ -101,8 +101,8 @@ func fixed(v *audit.Audit, doc *gaps.Document, o verifyOptions, last *launch, st
 	return nil
 }
 
-// fixSession resumes the run for one session, without its last block: whether there are
-// gaps left is not known then.
+// fixSession resumes the run for one session, without its last block: it is not known yet whether
+// gaps remain.
 func fixSession(ctx context.Context, o runOptions, std Stdio) (*launch, error) {
 	r, err := prepare(ctx, o, std)
 	if err != nil {
@@ -113,7 +113,7 @@ func fixSession(ctx context.Context, o runOptions, std Stdio) (*launch, error) {
 	return r, r.run(ctx)
 }
 
-// closed tells whether any gap of before is gone.
+// closed reports whether any gap of before is gone.
 func closed(before, now []gaps.Gap) bool {
 	left := map[string]bool{}
 	for _, g := range now {

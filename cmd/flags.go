@@ -17,15 +17,15 @@ func outputFlag(c *cobra.Command, to *string) {
 	choiceFlag(c, to, "output", "text", []string{"text", "json"}, "how to print the result")
 }
 
-// choiceFlag adds a flag that takes one of a few words.
+// choiceFlag adds a flag that takes one of the choices.
 func choiceFlag(c *cobra.Command, to *string, name, def string, choices []string, help string) {
 	*to = def
 	c.Flags().Var(&choice{to, choices}, name, help+": "+strings.Join(choices, ", "))
 	_ = c.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(choices, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// ignoredFlag accepts a flag of earlier versions with any value and ignores it, so that
-// scripts and printed commands go on to work. One line on stderr says why.
+// ignoredFlag accepts a flag of earlier versions with any value and ignores it, so that existing
+// scripts and printed commands still work. It prints one line on stderr with the reason.
 func ignoredFlag(c *cobra.Command, name, why string) {
 	c.Flags().Var(&ignored{c: c, text: "wavex: --" + name + " is ignored: " + why}, name, "")
 	c.Flags().Lookup(name).Hidden = true
@@ -62,7 +62,7 @@ func (c *choice) Set(s string) error {
 	return nil
 }
 
-// oneArg wants exactly one argument and says which.
+// oneArg requires exactly one argument. Its error names the argument.
 func oneArg(what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) != 1 {
@@ -72,7 +72,7 @@ func oneArg(what string) cobra.PositionalArgs {
 	}
 }
 
-// maybeArg wants at most one argument and says which.
+// maybeArg accepts at most one argument. Its error names the argument.
 func maybeArg(what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) > 1 {
@@ -82,7 +82,7 @@ func maybeArg(what string) cobra.PositionalArgs {
 	}
 }
 
-// noArgs wants none.
+// noArgs accepts no argument.
 func noArgs(c *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return usage("%s takes no arguments\nsee: %s --help", c.CommandPath(), c.CommandPath())
@@ -90,8 +90,8 @@ func noArgs(c *cobra.Command, args []string) error {
 	return nil
 }
 
-// flagWords says what is wrong with a flag of a command, in the words of people where the
-// library has those of its parser.
+// flagWords returns the text of an error about a flag. It replaces the parser's terms with plain
+// words.
 func flagWords(c *cobra.Command, err error) string {
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
@@ -109,7 +109,7 @@ func flagWords(c *cobra.Command, err error) string {
 	return err.Error()
 }
 
-// nearFlag is the flag that somebody may have meant; "" where none is near.
+// nearFlag returns the flag that the user probably meant, or "" if no flag is similar.
 func nearFlag(flags *pflag.FlagSet, got string) string {
 	best, distance := "", 2+len(got)/4
 	if len(got) > 64 {
@@ -127,7 +127,7 @@ func nearFlag(flags *pflag.FlagSet, got string) string {
 	return best
 }
 
-// elsewhere says where that is which other programs have as a flag.
+// elsewhere says where wavex has a feature that other programs have as a flag.
 func elsewhere(c *cobra.Command, name string) string {
 	switch {
 	case name == "json" && c.Flags().Lookup("output") != nil:

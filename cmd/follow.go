@@ -9,10 +9,11 @@ import (
 	"wavex/internal/ui"
 )
 
-// follower is a run that is watched, and how it is shown.
+// follower follows a run and shows it.
 type follower struct{ *record.Follower }
 
-// follow begins to follow the run that a command means; it is an error where there is none.
+// follow starts to follow the run that a command's arguments name. It returns an error if there is
+// no such run.
 func follow(args []string) (follower, error) {
 	loop, path, err := shownLoop(args)
 	if err != nil {
@@ -28,7 +29,7 @@ func follow(args []string) (follower, error) {
 	return f, nil
 }
 
-// board is the run for a terminal.
+// board returns the run for a terminal.
 func (f follower) board() *ui.Board {
 	b := ui.BoardOf(f.State, f.Alive)
 	b.Running = f.Running()
@@ -38,7 +39,7 @@ func (f follower) board() *ui.Board {
 	return b
 }
 
-// page is the run for a browser.
+// page returns the run for a browser.
 func (f follower) page(now time.Time) (*page.Run, *page.Details) {
 	r := page.Of(f.State, f.Events, now, f.Alive)
 	for _, d := range f.Running() {
@@ -49,5 +50,5 @@ func (f follower) page(now time.Time) (*page.Run, *page.Details) {
 	return r, page.DetailsOf(f.State, f.Events, f.Files())
 }
 
-// summary is the run as its report has it.
+// summary returns the run's summary, as in its report.
 func (f follower) summary() report.Summary { return report.Of(f.State, f.Events).Seen(f.Alive) }

@@ -64,7 +64,7 @@ func blockers(p *plan.Plan, i int) []string {
 	return out
 }
 
-// tasksByWave lists the tasks of each wave, the first wave first.
+// tasksByWave returns the tasks of each wave, the first wave first.
 func tasksByWave(p *plan.Plan) [][]int {
 	wave, total := p.Waves()
 	out := make([][]int, total)

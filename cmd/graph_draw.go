@@ -10,17 +10,16 @@ import (
 	"wavex/internal/ui/safe"
 )
 
-// This file writes a plan's graph for programs that draw. What a task is called may hold
-// anything; it must neither end a label nor be taken for markup.
+// This file writes a plan's graph for programs that draw. A task's subject may hold any text; it
+// must not end a label or be read as markup.
 
-// Sizes of what is drawn of a task, in columns as a terminal counts them.
+// Sizes of a task's box, in terminal columns.
 const (
 	drawnSubject = 120
 	drawnLine    = 36
 )
 
-// drawn is what a task's box says, line by line: its id, and its subject in lines of a
-// width that a box can have.
+// drawn returns the lines in a task's box: its id, and its subject wrapped to the width of a box.
 func drawn(t *plan.Task) []string {
 	out := []string{safe.Line(t.ID)}
 	line := ""
@@ -57,9 +56,9 @@ func graphDot(w io.Writer, p *plan.Plan) {
 	fmt.Fprintln(w, "}")
 }
 
-// dotText is a text inside of quotes in DOT. Only quotes end it there; labels have escapes
-// of their own (\n, \l, \N), so a backslash is two. Everything else stands for itself, but
-// that labels know the entities of HTML.
+// dotText escapes s for a quoted string in DOT. Only a quote ends the string; labels have escapes
+// of their own (\n, \l, \N), so a backslash is doubled. Everything else is literal, except that
+// labels know the entities of HTML.
 func dotText(s string) string {
 	return strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s)
 }
@@ -87,16 +86,16 @@ func graphMermaid(w io.Writer, p *plan.Plan) {
 	}
 }
 
-// mermaidText is a line of a label in quotes in Mermaid, which reads more into labels than
-// its grammar says: entities (#quot;), HTML, directives (%%{...}%%), formulas ($$), styles
-// (a line with "style", a colon and an entity loses its last semicolon), and markdown, so
-// that "1. Do it" is an unsupported list. So all but letters, digits and what is plain
-// punctuation is an entity, and so is what makes a list at the begin of a line.
+// mermaidText escapes a line for a quoted label in Mermaid. Mermaid reads more into labels than its
+// grammar says: entities (#quot;), HTML, directives (%%{...}%%), formulas ($$), styles (a line with
+// "style", a colon and an entity loses its last semicolon), and markdown, so that "1. Do it" is an
+// unsupported list. So mermaidText writes everything but letters, digits and plain punctuation as
+// an entity, and also the characters that make a list at the start of a line.
 func mermaidText(line string) string {
 	var b strings.Builder
-	// Entities do not help against a formula and a line's end as in C; a blank of no width does.
+	// Entities do not prevent formulas or the line break \n; a zero-width space does.
 	line = strings.NewReplacer("$$", "$\u200b$", `\n`, "\\\u200bn").Replace(line)
-	list := true // so far only what a number of a list is made of
+	list := true // so far the line has only characters of a list number
 	for i, r := range line {
 		plain := unicode.IsLetter(r) || unicode.IsDigit(r) || r == ' ' || r > unicode.MaxASCII || strings.ContainsRune("-.,/='()!?@", r)
 		if i == 0 && r == '-' || list && i > 0 && (r == '.' || r == ')') {

@@ -8,8 +8,8 @@ import (
 	"wavex/internal/proc"
 )
 
-// newGuard is the process that sweeps after a wavex that was killed: it holds a pipe
-// from it and wakes when the pipe closes without a goodbye.
+// newGuard returns the command of the guard process, which sweeps after a wavex that was killed.
+// The guard holds a pipe from wavex and acts if the pipe closes without a goodbye.
 func newGuard(std Stdio) *cobra.Command {
 	return &cobra.Command{
 		Use:    "guard MARK [LOCK]",
@@ -25,7 +25,8 @@ func newGuard(std Stdio) *cobra.Command {
 	}
 }
 
-// guardArgv is how wavex calls itself as a guard; nil where it does not know itself.
+// guardArgv returns the command line that starts wavex as a guard, or nil if the path of wavex is
+// unknown.
 func guardArgv() []string {
 	self, err := os.Executable()
 	if err != nil {

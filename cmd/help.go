@@ -10,11 +10,11 @@ import (
 	"wavex/internal/plan"
 )
 
-// helpWidth is how wide help may be, in columns: every terminal has as many.
+// helpWidth is the maximum width of help in columns. Every terminal is at least this wide.
 const helpWidth = 80
 
-// tellUsage prints how a command is called, no line wider than helpWidth (cobra's own
-// form prints each flag on one line, however long).
+// tellUsage prints the usage of a command, no line wider than helpWidth. Cobra's own form prints
+// each flag on one line, however long.
 func tellUsage(c *cobra.Command) error {
 	var b strings.Builder
 	b.WriteString("Usage:\n")
@@ -49,7 +49,8 @@ func tellUsage(c *cobra.Command) error {
 	return err
 }
 
-// newHelp is `wavex help COMMAND`. Cobra's own takes an unknown command for a success.
+// newHelp returns `wavex help COMMAND`. Cobra's own help command treats an unknown command as a
+// success.
 func newHelp() *cobra.Command {
 	return &cobra.Command{
 		Use:               "help [COMMAND]",
@@ -68,7 +69,7 @@ func newHelp() *cobra.Command {
 	}
 }
 
-// onlyCommands is the root's check of its arguments: it has none but commands.
+// onlyCommands checks the arguments of the root command, which accepts only commands.
 func onlyCommands(c *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return unknownCommand(c, args[0])

@@ -10,7 +10,7 @@ import (
 	"wavex/cmd"
 )
 
-// told runs a command line that starts nothing and gives what it said.
+// told runs a command line that starts nothing and returns its output.
 func told(t *testing.T, want int, args ...string) string {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -20,7 +20,7 @@ func told(t *testing.T, want int, args ...string) string {
 	return out.String() + errs.String()
 }
 
-// commands are those that the root's help lists.
+// commands returns the commands that the root's help lists.
 func commands(t *testing.T) []string {
 	t.Helper()
 	_, list, found := strings.Cut(told(t, 0, "--help"), "\nCommands:\n")
@@ -73,7 +73,7 @@ func TestHelpFits(t *testing.T) {
 	}
 }
 
-// Commands that run a plan can end in every way there is.
+// A command that runs a plan can end with every exit code.
 func TestHelpListsEveryCode(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"run", "resume"} {

@@ -21,8 +21,8 @@ import (
 	"wavex/internal/ui/safe"
 )
 
-// newHook is the command that Claude Code calls. It never fails: an exit code of 2
-// would hold a session for a wrong flag (observed on claude 2.1.197).
+// newHook returns the command that Claude Code calls. It never fails: an exit code of 2 would hold
+// a session because of a wrong flag (observed on claude 2.1.197).
 func newHook(std Stdio) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "hook",
@@ -95,7 +95,7 @@ func newHookSessionStart(std Stdio) *cobra.Command {
 	}
 }
 
-// safely keeps a bug of ours from holding a session.
+// safely runs f and recovers from panics, so that a bug in wavex cannot hold a session.
 func safely(std Stdio, f func()) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -130,7 +130,7 @@ func hookStop(ctx context.Context, std Stdio, args, format string, limit int) {
 	if !v.Hold {
 		fmt.Fprintln(std.Err, "wavex: let go:", v.Why)
 	}
-	_, _ = std.Out.Write(hook.Render(v, format)) // a CLI that does not listen goes its own way
+	_, _ = std.Out.Write(hook.Render(v, format)) // a CLI that does not read the output continues without it
 }
 
 func answer(in hook.Input, run hook.Run, limit int) hook.Verdict {
@@ -157,11 +157,11 @@ func hookSessionStart(std Stdio, args string) {
 	_, _ = std.Out.Write(hook.RenderContext(text))
 }
 
-// maxRequest bounds a journal that is read whole for a hook, in bytes: that of a request
-// which has not come to a run is short.
+// maxRequest bounds, in bytes, a journal that is read whole for a hook. The journal of a request
+// without a run is short.
 const maxRequest = 512 << 10
 
-// requested announces a request that is on its way to a plan; "" when there is none.
+// requested returns the announcement of a request that has no plan yet, or "" if there is none.
 func requested(loop string) string {
 	if st, err := os.Stat(filepath.Join(loop, "journal.jsonl")); err != nil || st.Size() > maxRequest {
 		return ""
@@ -186,8 +186,8 @@ func requested(loop string) string {
 		s.Stage, spec, fit, next, safe.Fit(s.Opened.Request, 300, false), safe.Line(filepath.Dir(loop)))
 }
 
-// hookInput reads the input and the run it is about. A process of wavex's own has
-// none, whatever is in its folder.
+// hookInput reads the input of a hook and finds the run that it is about. A process that wavex
+// started has no run, whatever its folder holds.
 func hookInput(std Stdio, args string) (in hook.Input, run hook.Run, err error) {
 	if f, ok := std.In.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		std.In = strings.NewReader("")
@@ -212,6 +212,6 @@ func hookInput(std Stdio, args string) (in hook.Input, run hook.Run, err error) 
 
 var errOurs = errors.New("this session is a child of wavex")
 
-// owner is the Claude Code session that wavex was started from: the CLI puts it into
-// the environment of every tool command (observed on claude 2.1.197).
+// owner returns the id of the Claude Code session that started wavex. The CLI puts it into the
+// environment of every tool command (observed on claude 2.1.197).
 func owner() string { return os.Getenv("CLAUDE_CODE_SESSION_ID") }

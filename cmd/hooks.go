@@ -98,7 +98,8 @@ func installHooks(o hooksOptions, std Stdio) error {
 	return nil
 }
 
-// settingsPath is the file itself where a link leads to it, so that a link stays one.
+// settingsPath returns the path of the settings file. It resolves a link, so that writing keeps the
+// link.
 func settingsPath(user bool) (string, error) {
 	dir := os.Getenv("CLAUDE_CONFIG_DIR")
 	switch {
@@ -126,8 +127,8 @@ func settingsPath(user bool) (string, error) {
 	return "", err
 }
 
-// hookProgram is how the settings call this wavex: by name in a project's settings,
-// which go to other machines, where PATH leads here; else by its path.
+// hookProgram returns the command by which the settings call this wavex: its name in a project's
+// settings, which also serve other machines, if PATH leads to this file; else its path.
 func hookProgram(user bool) (string, error) {
 	self, err := os.Executable()
 	if err != nil {

@@ -12,17 +12,17 @@ import (
 	"wavex/scheduler"
 )
 
-// This file lets a person at a terminal judge what the thorough review finds: approve it,
-// have it mended, discuss it, or skip it (LEDGER S0-31). It decides nothing itself, and what it
-// shows of others is cleaned.
+// This file lets a person at a terminal judge the findings of the thorough review: approve, fix,
+// discuss or skip each. It decides nothing itself, and it cleans the text of others before it shows
+// it.
 
-// human is the person.
+// human asks the person at the terminal about findings.
 type human struct {
 	who *person
 	out io.Writer
 }
 
-// refuseLonely refuses to ask where nobody sits, before anything is written.
+// refuseLonely refuses --interactive without a terminal, before anything is written.
 func (r *launch) refuseLonely() error {
 	if !r.opts.interactive {
 		return nil
@@ -40,7 +40,7 @@ func (r *launch) refuseLonely() error {
 	return nil
 }
 
-// judge is who judges findings, nil without --interactive.
+// judge returns the judge of findings, or nil without --interactive.
 func (r *launch) judge() hearing.Judge {
 	if !r.opts.interactive {
 		return nil
@@ -48,14 +48,14 @@ func (r *launch) judge() hearing.Judge {
 	return &human{who: r.sitting(), out: r.std.Err}
 }
 
-// read gives the next line; false when there is none, or ctx ended.
+// read returns the next line. It reports false if the input or ctx ended.
 func (h *human) read(ctx context.Context) (string, bool) {
 	line, err := h.who.next(ctx)
 	return line, err == nil
 }
 
-// Judge asks about each blocker that stands and each warning. Where no answer comes, the
-// rest is as if nobody had been asked.
+// Judge asks about each standing blocker and each warning. Findings without an answer stay as they
+// would be without a person.
 func (h *human) Judge(ctx context.Context, p *counsel.Panel, c counsel.ReviewCase, r *counsel.Review) {
 	for i := range r.Findings {
 		f := &r.Findings[i]
@@ -75,7 +75,7 @@ func (h *human) Judge(ctx context.Context, p *counsel.Panel, c counsel.ReviewCas
 	}
 }
 
-// resolve asks about one finding until it is resolved; false when nobody answers.
+// resolve asks about one finding until it is resolved. It reports false if there is no answer.
 func (h *human) resolve(ctx context.Context, p *counsel.Panel, c counsel.ReviewCase, r *counsel.Review, f *counsel.Finding, blocks bool) bool {
 	ask := "[a]pprove it as it is, create a [t]ask, [d]iscuss, [S]kip? "
 	if blocks {
@@ -101,7 +101,7 @@ func (h *human) resolve(ctx context.Context, p *counsel.Panel, c counsel.ReviewC
 			f.Resolution = "task"
 			return true
 		case "s", "skip":
-			if blocks { // a warning that is skipped is only listed
+			if blocks { // a skipped warning is only listed
 				f.Resolution = "skipped"
 			}
 			return true

@@ -10,7 +10,7 @@ import (
 	"wavex/runner"
 )
 
-// wise answers every question alike.
+// wise gives every question the same answer.
 type wise struct{ asked []string }
 
 func (w *wise) Ask(_ context.Context, q runner.Question) runner.Answer {

@@ -60,7 +60,7 @@ func runImport(path string, o importOptions, std Stdio) error {
 	if err := writeTo(o.to, out, std); err != nil {
 		return err
 	}
-	// What was written is what is counted: nothing is taken on trust.
+	// The counts come from parsing the written output, not from the importer.
 	p, _ := plan.Parse("plan.json", out, plan.Options{Dir: foreign.Beside(path)})
 	if p == nil {
 		return fmt.Errorf("the plan made of %s does not load", path)
@@ -75,7 +75,7 @@ func runImport(path string, o importOptions, std Stdio) error {
 	return nil
 }
 
-// writeTo writes a file, whole or not at all, or to standard output when there is no name.
+// writeTo writes a file atomically, or to standard output if there is no name.
 func writeTo(name string, data []byte, std Stdio) error {
 	if name == "" || name == "-" {
 		_, err := std.Out.Write(data)

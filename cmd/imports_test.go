@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// may lists what each package of wavex imports from wavex, with the reason. Imports
-// point down; a package that is not listed may import nothing of wavex.
+// may lists the wavex packages that each package imports, with the reason. Imports point down; a
+// package that is not listed must not import any package of wavex.
 var may = map[string]struct {
 	imports []string
 	why     string
@@ -87,7 +87,7 @@ var may = map[string]struct {
 	"examples/quickstart/reset":  {nil, "an example"},
 }
 
-// never lists what a package must not import from elsewhere.
+// never lists the other imports that a package must not have.
 var never = map[string][]string{
 	"dag":       {"os", "net/http", "os/exec", "time"},
 	"budget":    {"os", "net/http", "os/exec"},
@@ -147,7 +147,7 @@ func TestImportsPointDown(t *testing.T) {
 	}
 }
 
-// The layout in docs/design.md shows every room, and none below what it imports.
+// The layout in docs/design.md must show every package, and none below a package that it imports.
 func TestImportsAreDrawn(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../docs/design.md")

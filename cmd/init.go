@@ -65,8 +65,8 @@ func runInit(o initOptions, now time.Time, std Stdio) error {
 	return nil
 }
 
-// resolveTrack finds the tracking directory: the flag's, that of the run which is
-// resumed, or the one that the plan lies in.
+// resolveTrack finds the tracking directory: the flag's, that of the resumed run, or the one that
+// contains the plan.
 func resolveTrack(o runOptions, p *plan.Plan, c *scheduler.Config) error {
 	switch {
 	case o.changed("track") && o.track == "":

@@ -27,31 +27,31 @@ import (
 	"wavex/scheduler"
 )
 
-// This file leads from flags to a session, and from its end to an exit code. What happens
-// in between is internal/session's.
+// This file turns flags into a session, and the end of the session into an exit code. Package
+// internal/session does the rest.
 
-// launch is a run or resume on its way to a session.
+// launch holds a run or a resume before its session.
 type launch struct {
 	opts    runOptions
 	std     Stdio
 	plan    *plan.Plan
 	config  scheduler.Config
-	resume  bool // the journal's last run goes on
-	seen    int  // records of the journal when that was decided
+	resume  bool // the last run in the journal is resumed
+	seen    int  // number of journal records at the time of that decision
 	agent   agent.Agent
 	prices  budget.Prices
-	secrets *secret.Redactor // cleans everything that is kept and shown
+	secrets *secret.Redactor // cleans all text that is kept or shown
 	reports []reportFile
 	hooks   []notify.Hook
 
 	session *session.Session
-	who     *person          // at the terminal; nil before anything was asked
-	mute    bool             // the last block is somebody else's to print
-	state   *scheduler.State // at the end; nil when the session was left at once
+	who     *person          // the person at the terminal; nil before the first question
+	mute    bool             // the caller prints the last block
+	state   *scheduler.State // at the end; nil if the session was left at once
 }
 
-// prepare reads everything, refuses what cannot run, and only then writes: a wrong
-// plan or a missing CLI leaves nothing behind.
+// prepare reads everything, refuses a run that cannot work, and only then writes. So a wrong plan
+// or a missing CLI leaves nothing behind.
 func prepare(ctx context.Context, o runOptions, std Stdio) (*launch, error) {
 	r := &launch{opts: o, std: std, secrets: secret.New(os.Environ())}
 	var err error
@@ -99,7 +99,7 @@ func (r *launch) load() error {
 	var past []scheduler.Event
 	var err error
 	if o.planPath == "" {
-		// resume without a plan: the journal of the current directory knows it.
+		// A resume without a plan takes the plan from the journal of the current directory.
 		if dir, err = os.Getwd(); err != nil {
 			return err
 		}
@@ -142,7 +142,7 @@ func (r *launch) load() error {
 		if dir, err = planfile.Project(p); err != nil {
 			return err
 		}
-		// --fresh is the way out of a journal that cannot be read, so it must not be read.
+		// --fresh must work with a journal that cannot be read, so it does not read it.
 		if !o.fresh {
 			if past, err = record.Read(filepath.Join(dir, ".loop")); err != nil {
 				return err
@@ -157,7 +157,7 @@ func (r *launch) load() error {
 	if err != nil {
 		return err
 	}
-	if r.opts.fresh { // a person said so just now: the journal that was read is moved aside
+	if r.opts.fresh { // the user chose so just now: the journal is moved aside
 		r.seen = 0
 	}
 	r.resume = old != nil
@@ -169,7 +169,7 @@ func (r *launch) load() error {
 	return err
 }
 
-// nearer is a path as it is called from a directory that it is below.
+// nearer returns path relative to dir if path is below dir, else path itself.
 func nearer(path, dir string) string {
 	if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
 		return rel
@@ -177,7 +177,7 @@ func nearer(path, dir string) string {
 	return path
 }
 
-// choose gives the configuration of the run to resume, or nil for a new run.
+// choose returns the configuration of the run to resume, or nil for a new run.
 func (r *launch) choose(past []scheduler.Event, dir string) (*scheduler.Config, error) {
 	o, last := r.opts, record.Last(past)
 	if last == nil || last.Over() {
@@ -209,10 +209,11 @@ func (r *launch) refuseShort() error {
 	return nil
 }
 
-// overAPI tells whether experts are asked without the CLI; a rehearsal asks nobody.
+// overAPI reports whether experts are asked without the CLI. A rehearsal asks no experts over the
+// API.
 func (r *launch) overAPI() bool { return r.opts.counselVia == "api" && !r.agent.Rehearses() }
 
-// refuseKeyless refuses a panel that could ask nobody, before anything is written.
+// refuseKeyless refuses a panel over the API without a key, before anything is written.
 func (r *launch) refuseKeyless() error {
 	if r.overAPI() && os.Getenv("ANTHROPIC_API_KEY") == "" {
 		return refuse.Blocked(errors.New("--counsel-via api needs ANTHROPIC_API_KEY; without it, leave the flag out"))
@@ -220,7 +221,8 @@ func (r *launch) refuseKeyless() error {
 	return nil
 }
 
-// refuseRoster refuses wrong profiles and names of experts, before anything is written.
+// refuseRoster refuses wrong expert profiles and unknown names of experts, before anything is
+// written.
 func (r *launch) refuseRoster() error {
 	if _, err := counsel.LoadRoster(filepath.Join(r.config.Loop, "experts"), r.config.Blocked); err != nil {
 		return usage("%s", err)
@@ -228,7 +230,7 @@ func (r *launch) refuseRoster() error {
 	return nil
 }
 
-// run runs the session and tells its end.
+// run runs the session and prints its end.
 func (r *launch) run(ctx context.Context) error {
 	c := session.Console{View: r.newView(), Judge: r.judge(), Person: r.person()}
 	stop := r.signals(&c)
@@ -243,7 +245,7 @@ func (r *launch) run(ctx context.Context) error {
 	return end
 }
 
-// finish turns the end into an exit code.
+// finish maps the end of the session to an exit code.
 func (r *launch) finish(out session.Outcome, err error) error {
 	var lost *journal.WriteError
 	switch {
@@ -257,13 +259,13 @@ func (r *launch) finish(out session.Outcome, err error) error {
 	return exitOf(out.End.ExitCode)
 }
 
-// printComplete prints the last block, when everything is done and on record.
+// printComplete prints the last block once everything is done and recorded.
 func (r *launch) printComplete() {
 	if r.opts.output != "text" {
 		return
 	}
 	if _, err := r.std.Out.Write(r.secrets.Bytes([]byte(report.Completion(r.state, columns(r.std.Out), asciiOnly(r.opts.ascii, r.std.Out, os.Getenv))))); err != nil {
-		fmt.Fprintln(r.std.Err, "wavex: writing the last block:", err) // a reader that is gone makes the run no worse
+		fmt.Fprintln(r.std.Err, "wavex: writing the last block:", err) // a closed output does not fail the run
 	}
 }
 
@@ -281,5 +283,5 @@ func (r *launch) newView() ui.View {
 	return ui.Plain(r.std.Err, o)
 }
 
-// close gives back what prepare took.
+// close releases the resources that prepare acquired.
 func (r *launch) close(ctx context.Context) { r.session.Close(ctx) }

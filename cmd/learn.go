@@ -76,7 +76,8 @@ func runLearn(o learnOptions, std Stdio) error {
 		}
 		to = filepath.Join(root, learn.FileName)
 	}
-	// Kept first: what is in both files for a moment is learnt twice at worst, never lost.
+	// Write the kept ones first: between the two writes a learning is in both files. A crash there
+	// may repeat a learning, but cannot lose one.
 	if err := learn.Add(to, keep); err != nil {
 		return refuse.Blocked(err)
 	}
@@ -104,7 +105,7 @@ func tellLearnings(list []learn.Learning, o learnOptions, std Stdio) error {
 	return nil
 }
 
-// named finds proposals by their ids; "all" is every one.
+// named returns the proposals with the given ids; "all" stands for every one.
 func named(list []learn.Learning, ids []string, flag string) ([]learn.Learning, error) {
 	if slices.Contains(ids, "all") {
 		return slices.Clone(list), nil

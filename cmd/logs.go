@@ -88,7 +88,7 @@ func runLogs(ctx context.Context, id string, o logsOptions, std Stdio) error {
 	return errors.Join(err, l.out.Flush())
 }
 
-// task finds a task by its id, or by the id that lists for people have.
+// task finds a task by its id, or by the id that lists show to people.
 func (f follower) task(id string) (string, error) {
 	if _, ok := f.State.Index(id); ok {
 		return id, nil
@@ -109,18 +109,18 @@ func (f follower) task(id string) (string, error) {
 	return "", usage("there is no task %s in run %s; wavex status lists them", safe.Line(id), f.State.Config.Run)
 }
 
-// log shows the attempts at one task.
+// log shows the attempts of one task.
 type log struct {
 	f    follower
 	task string
 	raw  bool
 	tty  bool
-	cwd  string // where the agent works, with a slash; cut from paths
+	cwd  string // working directory of the agent, with a slash; cut from paths
 	out  *bufio.Writer
 	view ui.Options
 }
 
-// last is the number of the last attempt that was started; 0: none.
+// last returns the number of the last attempt that was started, or 0 if there is none.
 func (l *log) last() int {
 	i, ok := l.f.State.Index(l.task)
 	if !ok {
@@ -129,7 +129,7 @@ func (l *log) last() int {
 	return l.f.State.Tasks[i].Attempts
 }
 
-// attempts shows attempt n and, following, those after it.
+// attempts shows attempt n and, with --follow, the later ones.
 func (l *log) attempts(ctx context.Context, n int, o logsOptions) error {
 	for {
 		for n == 0 || n > l.last() {
@@ -154,14 +154,14 @@ func (l *log) attempts(ctx context.Context, n int, o logsOptions) error {
 	}
 }
 
-// settled tells whether no further attempt will come without a resume.
+// settled reports whether no further attempt will come without a resume.
 func (l *log) settled() bool {
 	i, ok := l.f.State.Index(l.task)
 	return !ok || l.f.Over() || l.f.State.Tasks[i].Status.Settled()
 }
 
-// wait waits a moment and looks at the journal again; again is false when there is
-// nothing more to wait for.
+// wait waits a moment and reads the journal again. It reports false if there is nothing more to
+// wait for.
 func (l *log) wait(ctx context.Context) (again bool, err error) {
 	if err := l.out.Flush(); err != nil {
 		return false, err
@@ -177,8 +177,7 @@ func (l *log) wait(ctx context.Context) (again bool, err error) {
 	return err == nil && l.f.State != nil, err
 }
 
-// records finds the start and the end of attempt n in the journal; nil where there is
-// none yet.
+// records returns the start and the end of attempt n in the journal; nil for a missing one.
 func (l *log) records(n int) (start *scheduler.AttemptStarted, at time.Time, end *scheduler.AttemptEnded) {
 	for _, e := range l.f.Events {
 		switch b := e.Body.(type) {
@@ -197,7 +196,7 @@ func (l *log) records(n int) (start *scheduler.AttemptStarted, at time.Time, end
 	return start, at, end
 }
 
-// one shows one attempt; following, until it has ended.
+// one shows one attempt. With follow it returns when the attempt has ended.
 func (l *log) one(ctx context.Context, n int, follow bool) (again bool, err error) {
 	dir := path.Join(l.task, "attempt-"+strconv.Itoa(n))
 	if !l.raw {
@@ -207,7 +206,7 @@ func (l *log) one(ctx context.Context, n int, follow bool) (again bool, err erro
 	}
 	g := &growing{files: l.f.Files(), names: []string{path.Join(dir, "stream.jsonl"), path.Join(dir, "output.txt")}}
 	for {
-		_, _, end := l.records(n) // before the stream is read: what it then holds is all of it
+		_, _, end := l.records(n) // looked up before reading the stream, so that the stream is whole if end is set
 		if err := g.next(l.line); err != nil {
 			return false, err
 		}
@@ -226,14 +225,15 @@ func (l *log) one(ctx context.Context, n int, follow bool) (again bool, err erro
 	}
 }
 
-// line shows one line of a stream; of a command's output, which is no stream, as it is.
+// line shows one line of a stream. It prints a line of a command's output, which is no stream,
+// unchanged.
 func (l *log) line(r *transcript.Reader, line []byte, stream bool) {
 	switch {
 	case l.raw && l.tty:
 		line = safe.JSON(line)
 		fallthrough
 	case l.raw:
-		_, _ = l.out.Write(append(line, '\n')) // the flush tells
+		_, _ = l.out.Write(append(line, '\n')) // Flush reports the error
 	case !stream:
 		fmt.Fprintln(l.out, safe.Text(string(line), 0))
 	default:
@@ -249,13 +249,13 @@ func (l *log) line(r *transcript.Reader, line []byte, stream bool) {
 	}
 }
 
-// growing reads a file, the first of its names that is there, line by line while it
-// grows.
+// growing reads a file line by line while the file grows. It takes the first of its names that
+// exists.
 type growing struct {
 	files  fs.FS
 	names  []string
 	at     int64
-	part   []byte // of a line that is not whole
+	part   []byte // an incomplete line
 	reader transcript.Reader
 }
 
@@ -268,7 +268,7 @@ func (g *growing) next(each func(*transcript.Reader, []byte, bool)) error {
 		if err != nil {
 			return err
 		}
-		defer func() { _ = file.Close() }() // read only
+		defer func() { _ = file.Close() }() // opened only for reading
 		in, ok := file.(io.ReadSeeker)
 		if !ok {
 			return fmt.Errorf("%s is no file", name)
@@ -296,7 +296,7 @@ func (g *growing) next(each func(*transcript.Reader, []byte, bool)) error {
 	return nil
 }
 
-// rest reads what is left, a line without its end too.
+// rest reads the rest of the file, including a last line without a newline.
 func (g *growing) rest(each func(*transcript.Reader, []byte, bool)) error {
 	if err := g.next(each); err != nil {
 		return err

@@ -1,6 +1,5 @@
-// Package cmd is the command line of wavex: one file for each command, flags and
-// wiring, and the only switch from errors to exit codes. What a run does is
-// decided in package scheduler.
+// Package cmd is the command line of wavex: one file for each command, the flags and wiring, and
+// the only switch from errors to exit codes. Package scheduler decides how a run proceeds.
 package cmd
 
 import (
@@ -10,18 +9,18 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Stdio is where the program reads and writes.
+// Stdio holds the program's input and outputs.
 type Stdio struct {
 	In  io.Reader
 	Out io.Writer // data: JSON, graphs, the schema
-	Err io.Writer // everything for people
+	Err io.Writer // all text for people
 
-	// Terminal tells whether a person can be asked. nil: In and Err are terminals, and
-	// CI is not set.
+	// Terminal reports whether a person can be asked. If it is nil, a person can be asked when In
+	// and Err are terminals and CI is not set.
 	Terminal func() bool
 }
 
-// Main runs one command and gives its exit code.
+// Main runs one command and returns its exit code.
 func Main(ctx context.Context, args []string, std Stdio) int {
 	app := Root(std)
 	app.SetArgs(args)
@@ -31,7 +30,7 @@ func Main(ctx context.Context, args []string, std Stdio) int {
 	return tellError(std, app.ExecuteContext(ctx))
 }
 
-// Root is the whole command line, for what describes it.
+// Root returns the whole command line, for programs that document it.
 func Root(std Stdio) *cobra.Command {
 	var version bool
 	root := &cobra.Command{

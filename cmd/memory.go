@@ -12,10 +12,10 @@ import (
 	"strings"
 )
 
-// This file tells how much memory may be used: what the machine has free, or less where a
-// control group (a container, a service) may not have all of it. Linux only.
+// This file finds out how much memory wavex may use: the free memory of the machine, or less if a
+// control group (a container, a service) has a lower limit. Linux only.
 
-// freeMemory is that in bytes; 0 where unknown.
+// freeMemory returns the usable memory in bytes, or 0 if it is unknown.
 func freeMemory() int64 {
 	if runtime.GOOS != "linux" {
 		return 0
@@ -23,15 +23,15 @@ func freeMemory() int64 {
 	return freeIn(os.DirFS("/"))
 }
 
-// freeIn is freeMemory of a file system.
+// freeIn returns freeMemory of the file system root.
 func freeIn(root fs.FS) int64 {
 	free := int64(math.MaxInt64)
 	if kb, ok := field(root, "proc/meminfo", "MemAvailable:"); ok && kb > 0 && kb < math.MaxInt64>>10 {
 		free = kb << 10
 	}
-	groups, _ := fs.ReadFile(root, "proc/self/cgroup") // not there: no group
+	groups, _ := fs.ReadFile(root, "proc/self/cgroup") // a missing file means no group
 	for line := range strings.Lines(string(groups)) {
-		// 0::/path in version 2, 4:memory:/path in version 1.
+		// Version 2 has 0::/path, version 1 has 4:memory:/path.
 		part := strings.SplitN(strings.TrimSpace(line), ":", 3)
 		switch {
 		case len(part) < 3:
@@ -49,15 +49,16 @@ func freeIn(root fs.FS) int64 {
 	return free
 }
 
-// left is the least that a group and those around it have left, at least 1. What they have
-// of files, which can be read again, is not counted as used; stat is what precedes the names
-// of that. In a container without a namespace of its own for groups the path is the host's
-// and leads nowhere; the mount is the container's group then.
+// left returns the smallest amount of memory, in bytes and at least 1, that the group and its
+// parents have left. Page cache, which can be read again, does not count as used; stat is the
+// prefix of its names. In a container without a cgroup namespace the path is the host's and does
+// not exist; there the mount is the container's group.
 func left(root fs.FS, mount, group, limit, used, stat string) int64 {
 	least := int64(math.MaxInt64)
 	for dir := path.Join("/", group); ; dir = path.Dir(dir) {
 		at := path.Join(mount, dir)
-		if most, ok := number(root, path.Join(at, limit)); ok && most < math.MaxInt64>>1 { // no limit: "max", or the largest number of pages
+		// No limit is "max" or the largest number of pages.
+		if most, ok := number(root, path.Join(at, limit)); ok && most < math.MaxInt64>>1 {
 			have, _ := number(root, path.Join(at, used))
 			for _, kind := range []string{"inactive_file", "active_file"} {
 				again, _ := field(root, path.Join(at, "memory.stat"), stat+kind)
@@ -71,7 +72,7 @@ func left(root fs.FS, mount, group, limit, used, stat string) int64 {
 	}
 }
 
-// number is what a file of one number says.
+// number returns the content of a file that holds one number.
 func number(root fs.FS, name string) (int64, bool) {
 	b, err := fs.ReadFile(root, name)
 	if err != nil {
@@ -81,7 +82,7 @@ func number(root fs.FS, name string) (int64, bool) {
 	return n, err == nil && n >= 0
 }
 
-// field is the number after a word at the beginning of a line.
+// field returns the number after a word at the start of a line.
 func field(root fs.FS, name, word string) (int64, bool) {
 	b, err := fs.ReadFile(root, name)
 	if err != nil {

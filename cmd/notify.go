@@ -6,16 +6,16 @@ import (
 	"wavex/internal/notify"
 )
 
-// This file wires webhooks: whom to tell is a matter of the machine and the moment, so
-// it comes from flags and the environment, never from the plan or the journal.
+// This file wires webhooks. The receivers depend on the machine and the moment, so they come from
+// flags and the environment, never from the plan or the journal.
 
-// The environment's webhook, and what signs the messages to all of them.
+// Environment variables: a webhook, and the key that signs the messages to all webhooks.
 const (
 	webhookVar       = "WAVEX_WEBHOOK"
 	webhookSecretVar = "WAVEX_WEBHOOK_SECRET"
 )
 
-// parseHooks reads the values of --webhook, and the environment's.
+// parseHooks parses the values of --webhook and the webhook of the environment.
 func parseHooks(values []string) ([]notify.Hook, error) {
 	var out []notify.Hook
 	if v := os.Getenv(webhookVar); v != "" {

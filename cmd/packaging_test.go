@@ -11,8 +11,7 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// The formula asks for the archives that a release makes, by the name that goreleaser gives
-// them, and installs from the folders that are in them.
+// The formula must name the archives as goreleaser does, and install from the folders in them.
 func TestFormula(t *testing.T) {
 	t.Parallel()
 	read := func(path ...string) []byte {

@@ -10,11 +10,11 @@ import (
 	"wavex/internal/refuse"
 )
 
-// This file finds the run that a command's argument means.
+// This file finds the run that a command's arguments name.
 
-// pastRun finds a run and gives the state that its journal leads to, with the plan as it
-// is now. args is nothing (the last run in .loop of the current directory), a plan file (the
-// last run in its project directory), or the id of a run in .loop of the current directory.
+// pastRun returns a run with the state of its journal and the current plan. args is empty (the last
+// run in .loop of the current directory), a plan file (the last run in its project directory), or
+// the id of a run in .loop of the current directory.
 func pastRun(args []string) (*record.Past, error) {
 	id, args := idOf(args)
 	loop, path, err := loopOf(args)
@@ -24,8 +24,8 @@ func pastRun(args []string) (*record.Past, error) {
 	return record.Find(loop, path, id)
 }
 
-// keptRun is pastRun for what tells of a run or gives it up: with the plan that the run had,
-// which may be gone, or have mistakes, by now.
+// keptRun is like pastRun, but with the plan at the time of the run, for commands that show or end
+// a run. The plan file may be gone or have mistakes by now.
 func keptRun(args []string) (*record.Past, error) {
 	id, args := idOf(args)
 	loop, path, err := shownLoop(args)
@@ -35,8 +35,8 @@ func keptRun(args []string) (*record.Past, error) {
 	return record.Shown(loop, path, id)
 }
 
-// shownRun is keptRun for what only shows: an id may also be that of a run in a .loop that
-// was moved aside.
+// shownRun is like keptRun, for commands that only show a run: an id may also name a run in a .loop
+// that was moved aside.
 func shownRun(args []string) (*record.Past, error) {
 	past, err := keptRun(args)
 	if err == nil {
@@ -58,7 +58,7 @@ func shownRun(args []string) (*record.Past, error) {
 	return nil, err
 }
 
-// idOf takes the id of a run out of args, where that is what they are.
+// idOf returns the run id if args consists of one, else the args as rest.
 func idOf(args []string) (id string, rest []string) {
 	if len(args) == 1 && record.IsID(args[0]) {
 		if _, err := os.Stat(args[0]); err != nil {
@@ -68,8 +68,8 @@ func idOf(args []string) (id string, rest []string) {
 	return "", args
 }
 
-// loopOf finds the .loop directory: in the current directory, or, where args names a
-// plan file, in its project directory.
+// loopOf returns the .loop directory of the project of the plan file in args, or of the current
+// directory.
 func loopOf(args []string) (loop, plan string, err error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -88,7 +88,7 @@ func loopOf(args []string) (loop, plan string, err error) {
 	return filepath.Join(dir, ".loop"), args[0], nil
 }
 
-// shownLoop is loopOf for what tells of a run: a plan that is gone, or has mistakes by now,
+// shownLoop is like loopOf, for commands that show a run. A plan file that is gone or has mistakes
 // still names the run in the current directory that was started with it.
 func shownLoop(args []string) (loop, plan string, err error) {
 	loop, plan, err = loopOf(args)
@@ -108,8 +108,8 @@ func shownLoop(args []string) (loop, plan string, err error) {
 	return "", "", err
 }
 
-// runOf is the run of the current directory that a list is the plan of, "" when there is
-// none. For a new run or a resume only an unfinished one counts.
+// runOf returns the id of the run in the current directory whose plan is the list at path, or "" if
+// there is none. With unfinished, as for a new run or a resume, it ignores finished runs.
 func runOf(path string, unfinished bool) string {
 	dir, err := os.Getwd()
 	if err != nil {

@@ -23,13 +23,13 @@ import (
 	"wavex/scheduler"
 )
 
-// This file asks the person at the terminal. Where nobody sits, nothing here is called,
-// and stdin is never read.
+// This file asks the person at the terminal. Without a terminal nothing here is called and stdin is
+// never read.
 
-// errNoAnswer is the end of the input where an answer was wanted.
+// errNoAnswer reports that the input ended before an answer.
 var errNoAnswer = errors.New("no answer")
 
-// mayAskAnybody tells whether a person sits at both ends.
+// mayAskAnybody reports whether stdin and stderr are terminals of a person.
 func mayAskAnybody(std Stdio) bool {
 	if std.Terminal != nil {
 		return std.Terminal()
@@ -41,16 +41,16 @@ type person struct {
 	in  *bufio.Reader
 	out io.Writer
 
-	reading chan read // of a line that is not there yet; nil: nobody waits for one
+	reading chan read // the line being read; nil when no read is in progress
 }
 
-// read is a line, or the lack of one.
+// read is a line of input, or the error of reading it.
 type read struct {
 	line string
 	err  error
 }
 
-// person is who is asked at the gates of a run; nil where nobody attends.
+// person returns the person that is asked at the gates of a run, or nil for an unattended run.
 func (r *launch) person() scheduler.Person {
 	if !r.config.Attended {
 		return nil
@@ -58,16 +58,16 @@ func (r *launch) person() scheduler.Person {
 	return atGate{r.sitting()}
 }
 
-// atGate is a person whose questions the view shows, behind what it shows of the run.
+// atGate is a person whose questions appear in the view, below the run.
 type atGate struct{ *person }
 
-// Confirm waits for the answer to a question that stands there.
+// Confirm waits for the answer to a question that the view already shows.
 func (g atGate) Confirm(ctx context.Context, question string) (bool, error) {
 	return g.answer(ctx, question)
 }
 
-// sitting is the person at the terminal: one for all questions of a session, so that no
-// answer goes to another question.
+// sitting returns the person at the terminal. A session has only one, so that no answer goes to
+// another question.
 func (r *launch) sitting() *person {
 	if r.who == nil {
 		r.who = &person{in: bufio.NewReader(r.std.In), out: r.std.Err}
@@ -75,15 +75,16 @@ func (r *launch) sitting() *person {
 	return r.who
 }
 
-// Confirm asks at a gate of a run. It gives up when ctx ends; the line that was waited
-// for then is for the next question. (Nothing ends a read of a terminal but a line, so
-// its goroutine may be there until the process ends.)
+// Confirm asks at a gate of a run. It gives up when ctx ends; the line that it waited for goes to
+// the next question. Only a line ends a read of a terminal, so the reading goroutine may live until
+// the process ends.
 func (p *person) Confirm(ctx context.Context, question string) (bool, error) {
 	fmt.Fprint(p.out, ui.Prompt(question))
 	return p.answer(ctx, question)
 }
 
-// answer takes the answer to a question that was put, and puts it again after another one.
+// answer waits for the answer to a question that was already shown. It repeats the question after
+// an unclear answer.
 func (p *person) answer(ctx context.Context, question string) (bool, error) {
 	for {
 		line, err := p.next(ctx)
@@ -98,7 +99,7 @@ func (p *person) answer(ctx context.Context, question string) (bool, error) {
 	}
 }
 
-// next waits for a line, without blanks around it, until ctx ends.
+// next waits for a line until ctx ends. It trims blanks.
 func (p *person) next(ctx context.Context) (string, error) {
 	if p.reading == nil {
 		c := make(chan read, 1)
@@ -130,7 +131,7 @@ func yesOrNo(a string) (yes, ok bool) {
 	return false, false
 }
 
-// line asks and gives the answer without blanks around it.
+// line prints a prompt and returns the answer without surrounding blanks.
 func (p *person) line(prompt string) (string, error) {
 	fmt.Fprint(p.out, prompt)
 	line, err := p.in.ReadString('\n')
@@ -141,7 +142,7 @@ func (p *person) line(prompt string) (string, error) {
 	return line, nil
 }
 
-// ask is line until ctx ends.
+// ask is like line, but returns when ctx ends.
 func (p *person) ask(ctx context.Context, prompt string) (string, error) {
 	fmt.Fprint(p.out, prompt)
 	line, err := p.next(ctx)
@@ -151,7 +152,7 @@ func (p *person) ask(ctx context.Context, prompt string) (string, error) {
 	return line, err
 }
 
-// yes asks a question that is answered by yes unless somebody says no.
+// yes asks a question whose default answer is yes.
 func (p *person) yes(question string) (bool, error) {
 	for {
 		a, err := p.line(question + " [Y/n] ")
@@ -195,7 +196,7 @@ func (p *person) Recalled(ctx context.Context, list []learn.Learning) ([]string,
 	}
 }
 
-// Clarify asks each question; a letter takes a proposal.
+// Clarify asks each question. A letter selects a proposal.
 func (p *person) Clarify(ctx context.Context, s intent.Score, asked []counsel.Asked) (map[string]string, error) {
 	fmt.Fprintf(p.out, "The request is not clear enough yet: %s. At least %d points are needed.\nEnter skips a question; an empty round ends it.\n", s, intent.Ready)
 	out := map[string]string{}
@@ -218,8 +219,8 @@ func (p *person) Clarify(ctx context.Context, s intent.Score, asked []counsel.As
 	return out, nil
 }
 
-// menu asks once, on a terminal, for what the flags do not say (LEDGER S0-74); the answers
-// are frozen in the journal with the request.
+// menu asks, once and only on a terminal, for the settings that no flag gives. The journal keeps
+// the answers with the request.
 func (q *request) menu() error {
 	if q.person == nil || q.standing != nil || q.offline {
 		return nil
@@ -269,16 +270,15 @@ func (q *request) menu() error {
 	}
 }
 
-// resumeList is the choice of a task list that is there: its tasks are run, and nothing is
-// planned.
+// resumeList is the choice of an existing task list: its tasks are run, and nothing is planned.
 type resumeList struct{ name string }
 
 func (r *resumeList) Error() string { return "the task list " + r.name + " is run instead" }
 
-// ownList is the name of the project's own task list.
+// ownList returns the name of the project's own task list.
 func (q *request) ownList() string { return filepath.Base(q.dir) + "-loop" }
 
-// runList runs a task list that is there, with what the menu was told.
+// runList runs an existing task list with the settings of the menu.
 func (q *request) runList(ctx context.Context, name string) error {
 	path, err := planOrList(nil, name)
 	if err != nil {
@@ -288,9 +288,9 @@ func (q *request) runList(ctx context.Context, name string) error {
 	return runPlan(ctx, q.handOver(&plan.Plan{Path: path}, ""), q.std)
 }
 
-// shareList puts the plan into a new task list, so that sessions of Claude Code see its
-// tasks. The run itself reads the plan, which has more; a list that is there already, as
-// after a resume, stays as it is.
+// shareList writes the plan into a new task list, so that sessions of Claude Code see its tasks.
+// The run itself reads the plan, which holds more. An existing list, as after a resume, is not
+// changed.
 func (q *request) shareList(ctx context.Context, p *plan.Plan) error {
 	if q.config.TaskList != "new" {
 		return nil
@@ -304,7 +304,7 @@ func (q *request) shareList(ctx context.Context, p *plan.Plan) error {
 	return err
 }
 
-// choose asks for one of a few words, or a number of the person's own.
+// choose asks for one of the choices, or for a number.
 func (p *person) choose(what string, choices []string, def string) (string, error) {
 	for {
 		a, err := p.line(fmt.Sprintf("%s: %s [%s] ", what, strings.Join(choices, "/"), def))

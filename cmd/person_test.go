@@ -13,11 +13,11 @@ import (
 	"wavex/scheduler"
 )
 
-// A Ctrl-C at a question of the stages ends the question, though no line comes.
+// A Ctrl-C ends a question of the stages even if no line follows.
 func TestNoLineAfterAnInterrupt(t *testing.T) {
 	t.Parallel()
 	in, typing := io.Pipe()
-	t.Cleanup(func() { _ = typing.Close() }) // ends the read that nobody waits for any more
+	t.Cleanup(func() { _ = typing.Close() }) // ends the pending read
 	ctx, cancel := context.WithCancelCause(t.Context())
 	out := &prompted{at: "> ", then: func() { cancel(scheduler.ErrInterrupted) }}
 	p := &person{in: bufio.NewReader(in), out: out}
@@ -33,7 +33,7 @@ func TestNoLineAfterAnInterrupt(t *testing.T) {
 	}
 }
 
-// prompted does something once a prompt stands there.
+// prompted calls a function once a prompt appears.
 type prompted struct {
 	bytes.Buffer
 	at   string

@@ -9,8 +9,8 @@ import (
 	"wavex/budget"
 )
 
-// loadPrices reads the price table that --prices named, over the embedded one. A resume
-// reads it again from where it was; "" is the embedded one alone.
+// loadPrices returns the embedded price table overlaid with the one that --prices named. A resume
+// reads that file again; "" means the embedded table alone.
 func loadPrices(path string) (budget.Prices, error) {
 	if path == "" {
 		return budget.LoadPrices(nil)

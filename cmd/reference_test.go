@@ -12,8 +12,8 @@ import (
 	"wavex/internal/ui"
 )
 
-// TestReference holds the reference pages to the code they are made of. WAVEX_UPDATE=1
-// writes them anew.
+// TestReference compares the reference pages with the pages generated from the code. WAVEX_UPDATE=1
+// rewrites them.
 func TestReference(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{"cli.md": commandPage(t), "events.md": eventPage(t)} {
@@ -31,14 +31,14 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// commandPage is the help of every command that the help lists.
+// commandPage returns the help of every command that the help lists.
 func commandPage(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
 	b.WriteString("# Commands\n\nThe help of each command, as `wavex COMMAND --help` prints it. This page is made of it; a test holds them together.\n\n```text\n" +
 		told(t, 0, "--help") + "```\n")
 	for _, name := range commands(t) {
-		if name == "help" { // what all the others have is what it tells
+		if name == "help" { // its text repeats that of the others
 			continue
 		}
 		help := told(t, 0, name, "--help")
@@ -50,7 +50,7 @@ func commandPage(t *testing.T) string {
 	return b.String()
 }
 
-// below lists the commands below a command.
+// below returns the subcommands of a command.
 func below(help string) []string {
 	_, list, found := strings.Cut(help, "\nCommands:\n")
 	if !found {
@@ -66,7 +66,7 @@ func below(help string) []string {
 	return names
 }
 
-// object is as much of a JSON Schema as the page tells.
+// object is the part of a JSON Schema that the page shows.
 type object struct {
 	Ref         string            `json:"$ref"`
 	Type        any               `json:"type"`
@@ -82,7 +82,7 @@ type object struct {
 	OneOf       []object          `json:"oneOf"`
 }
 
-// eventPage tells every event and what it is made of.
+// eventPage describes every event and its fields.
 func eventPage(t *testing.T) string {
 	t.Helper()
 	var schema object
@@ -151,7 +151,7 @@ func describe(b *strings.Builder, name string, o object) {
 	b.WriteString("\n")
 }
 
-// kind is a type in words.
+// kind returns the type of o in words.
 func kind(o object) string {
 	switch {
 	case o.Ref != "":

@@ -90,7 +90,7 @@ func counselReport(c report.Counsel, format string) ([]byte, error) {
 	return append(b, '\n'), err
 }
 
-// render writes a run in one of the formats; sum is its summary.
+// render returns a run in one of the formats. sum is the run's summary.
 func render(p *record.Past, sum *report.Summary, format string) ([]byte, error) {
 	switch format {
 	case "json":
@@ -114,8 +114,8 @@ func render(p *record.Past, sum *report.Summary, format string) ([]byte, error) 
 // reportFile is one --report KIND=FILE.
 type reportFile struct{ format, path string }
 
-// parseReports reads the values of --report, and refuses before anything is spent what
-// could not be written at the end.
+// parseReports parses the values of --report. It refuses files that could not be written at the
+// end, before anything is spent.
 func parseReports(values []string) ([]reportFile, error) {
 	var out []reportFile
 	for _, v := range values {
@@ -143,9 +143,9 @@ func parseReports(values []string) ([]reportFile, error) {
 	return out, nil
 }
 
-// reported writes the reports that were asked for, however the run ended, and passes
-// the end on. A run that ended well, but whose report could not be written, needs a
-// person: nobody else will miss it.
+// reported writes the requested reports, however the run ended, and returns end. If a run ended
+// well but its report could not be written, a person must act, because a missing report is easily
+// overlooked.
 func (r *launch) reported(end error) error {
 	if len(r.reports) == 0 && !r.onGitHub() {
 		return end
@@ -161,8 +161,8 @@ func (r *launch) reported(end error) error {
 	return end
 }
 
-// writeReports reads the journal back rather than the state, which still belongs to
-// the loop when it was abandoned.
+// writeReports reads the journal again. It does not use the state, which still belongs to the loop
+// if the loop was abandoned.
 func (r *launch) writeReports(end error) error {
 	events, err := record.Read(r.config.Loop)
 	if err != nil {

@@ -27,39 +27,39 @@ import (
 	"wavex/scheduler"
 )
 
-// This file leads from flags to the stages from a request to a plan, for start and plan
-// alike. What the stages do is in internal/stage, and their wiring in internal/intake.
+// This file turns the flags of start and plan into the stages from a request to a plan. Package
+// internal/stage holds the stages, package internal/intake wires them.
 
-// requestOptions are the flags of start and plan beyond those of a run.
+// requestOptions holds the flags of start and plan beyond those of a run.
 type requestOptions struct {
 	run      runOptions
-	text     string // the request; "" continues the one on record
+	text     string // the request; "" continues the recorded one
 	planOnly bool
 	offline  bool
 	workflow string
 	shape    string
-	score    []int // of the five dimensions; nil: worked out
+	score    []int // of the five dimensions; nil: computed
 	force    bool
 	to       string // plan file
 }
 
-// request is one way from a request to a plan, wired and ready.
+// request holds the wired stages from a request to a plan.
 type request struct {
 	requestOptions
 	std      Stdio
 	dir      string
 	loop     string
 	past     []scheduler.Event
-	standing *stage.Standing // nil: a new request is opened
+	standing *stage.Standing // nil: a new request
 	config   scheduler.RequestConfig
 	id       string
 	secrets  *secret.Redactor
-	person   *person        // nil: nobody can be asked
-	intake   *intake.Intake // nil: it was not opened yet
+	person   *person        // nil: there is no person to ask
+	intake   *intake.Intake // nil: not opened yet
 }
 
-// load reads the journal of the current directory and decides whether its request is
-// continued. finished says that there is a run of it already, which is to be continued.
+// load reads the journal of the current directory and decides whether its request is continued. It
+// returns finished if the request already has a run, which is then continued instead.
 func (q *request) load() (finished bool, err error) {
 	if q.dir, err = os.Getwd(); err != nil {
 		return false, err
@@ -94,7 +94,7 @@ func (q *request) load() (finished bool, err error) {
 	return false, nil
 }
 
-// settle makes the request's configuration: from the record, flags and defaults.
+// settle builds the request's configuration from the record, the flags and the defaults.
 func (q *request) settle() error {
 	c := scheduler.DefaultConfig()
 	c.Limits = budget.Limits{USD: budget.DefaultUSD, NoIterations: true}
@@ -126,8 +126,8 @@ func (q *request) settle() error {
 	return nil
 }
 
-// given judges the flags that settle what is otherwise found out. They belong to the
-// opening of a request: for one that is on record they would say nothing.
+// given validates the flags that replace computed values. They apply only to a new request: for a
+// recorded one they would have no effect.
 func (q *request) given() error {
 	if q.score != nil {
 		if _, err := intent.Given(q.score); err != nil {
@@ -149,8 +149,7 @@ func (q *request) given() error {
 	return nil
 }
 
-// open makes everything ready. Only when nothing is wrong it writes. Events are told to
-// view.
+// open prepares the stages. It writes only after all checks have passed. view receives the events.
 func (q *request) open(ctx context.Context, view func(scheduler.Event)) error {
 	if err := q.settle(); err != nil {
 		return err
@@ -190,7 +189,7 @@ func (q *request) open(ctx context.Context, view func(scheduler.Event)) error {
 	return err
 }
 
-// nothing says that there is no request to continue, and what one looks like: the example is
+// nothing returns the error that there is no request to continue. It contains an example that is
 // clear enough to be planned.
 func (q *request) nothing(busy bool, last *record.Run) error {
 	also := ""
@@ -201,28 +200,29 @@ func (q *request) nothing(busy bool, last *record.Run) error {
 		also, q.command(), "add a --json flag to cmd/status.go; go test ./cmd passes; no new dependencies; done when the tests pass")
 }
 
-// close gives the journal back.
+// close releases the journal.
 func (q *request) close() {
 	if q.intake != nil {
 		q.intake.Close()
 	}
 }
 
-// say tells a person; where the output is for programs nothing is told but the events.
+// say prints text for people. If the output is for programs, it prints nothing: they read the
+// events.
 func (q *request) say(text string) {
 	if q.run.output == "text" {
 		fmt.Fprintln(q.std.Err, q.secrets.String(text))
 	}
 }
 
-// through goes through the stages, and gives what came of it. What stops them is told,
-// with the command that continues.
+// through runs the stages and returns their result. If they stop, it prints the reason with the
+// command that continues.
 func (q *request) through(ctx context.Context) (stage.Result, error) {
 	var view func(scheduler.Event)
 	if q.run.output == "json" {
 		events := ui.NDJSON(q.std.Out)
 		view = func(e scheduler.Event) { events.Event(e, nil) }
-		defer func() { _ = events.Close() }() // a reader that has gone away does not matter
+		defer func() { _ = events.Close() }() // a closed output does not matter
 	}
 	if err := q.open(ctx, view); err != nil {
 		return stage.Result{}, err
@@ -236,8 +236,8 @@ func (q *request) through(ctx context.Context) (stage.Result, error) {
 	return res, q.stop(err, code)
 }
 
-// requestUnderWay tells whether the journal of the current directory ends in a request
-// that no run was made of yet.
+// requestUnderWay reports whether the journal of the current directory ends with a request without
+// a run.
 func requestUnderWay() (bool, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -254,7 +254,7 @@ func requestUnderWay() (bool, error) {
 	return s != nil && !s.Ran && !s.Opened.Config.PlanOnly && !s.Opened.Config.Offline, nil
 }
 
-// runRequest is the whole of start and plan.
+// runRequest runs start and plan.
 func runRequest(ctx context.Context, o requestOptions, std Stdio) error {
 	q := &request{requestOptions: o, std: std, secrets: secret.New(os.Environ())}
 	if o.run.output == "text" && !o.run.yes && mayAskAnybody(std) {
@@ -298,7 +298,7 @@ func runRequest(ctx context.Context, o requestOptions, std Stdio) error {
 	return runPlan(ctx, q.handOver(p, res.Intent.Decision.Shape), q.std)
 }
 
-// printJSON gives scripts the verdict of an offline score.
+// printJSON prints the verdict of an offline score for scripts.
 func printJSON(q *request, res stage.Result) error {
 	if q.run.output != "json" {
 		return nil

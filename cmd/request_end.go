@@ -18,11 +18,11 @@ import (
 	"wavex/scheduler"
 )
 
-// This file tells how the way from a request to a plan ended before there was a plan, with
-// the command that continues, and gives the exit code.
+// This file reports why a request ended before its plan, with the command that continues, and
+// returns the exit code.
 
-// interruptible is ctx until a signal; stopped ends the listening and gives the signal's
-// exit code, 0 for none.
+// interruptible returns a context that a signal cancels. stopped stops listening and returns the
+// signal's exit code, or 0 if there was none.
 func interruptible(ctx context.Context) (_ context.Context, stopped func() int) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	in := notified()
@@ -45,7 +45,7 @@ func interruptible(ctx context.Context) (_ context.Context, stopped func() int) 
 	}
 }
 
-// stop tells why the stages ended before the plan, and gives the exit code.
+// stop prints why the stages ended before the plan and returns the exit code.
 func (q *request) stop(err error, signalled int) error {
 	var (
 		vague   *stage.NotReady
@@ -99,7 +99,7 @@ func (q *request) stop(err error, signalled int) error {
 	return err
 }
 
-// stopCall maps how a question ended to an exit code, as for attempts.
+// stopCall maps the end of a question to an exit code, with the rules for attempts.
 func (q *request) stopCall(c *stage.CallError, again, spent string) error {
 	fmt.Fprintf(q.std.Err, "wavex: %s; %s", q.secrets.String(c.Error()), spent)
 	code := exitBlocked
@@ -119,7 +119,8 @@ func (q *request) stopCall(c *stage.CallError, again, spent string) error {
 	return exitCode(code)
 }
 
-// tellVague prints what is missing, and per dimension a question and two proposals.
+// tellVague prints the missing parts of a request, and for each dimension a question and two
+// proposals.
 func (q *request) tellVague(e *stage.NotReady) {
 	fmt.Fprintf(q.std.Err, "wavex: %s; nothing was planned.\n", e)
 	for _, a := range e.Asked {
@@ -131,7 +132,7 @@ func (q *request) tellVague(e *stage.NotReady) {
 	fmt.Fprintf(q.std.Err, "Give the request again with the answers in it; --force goes on as it is. With every first proposal it is:\n  %s\n", q.answered(e))
 }
 
-// answered is the command with the request and the first of what is proposed to each question.
+// answered returns the command with the request and the first proposal for each question.
 func (q *request) answered(e *stage.NotReady) string {
 	text := q.text
 	if text == "" && q.standing != nil {
@@ -145,7 +146,7 @@ func (q *request) answered(e *stage.NotReady) string {
 	return "wavex " + q.command() + " " + plan.Word(safe.Line(q.secrets.String(text)))
 }
 
-// command is what was called.
+// command returns the command that the user called.
 func (q *request) command() string {
 	if q.planOnly {
 		return "plan"

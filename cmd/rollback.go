@@ -78,7 +78,7 @@ func runRollback(ctx context.Context, o rollbackOptions, std Stdio) error {
 	return b.run(ctx)
 }
 
-// rollback is one rollback under way.
+// rollback holds one rollback.
 type rollback struct {
 	opts   rollbackOptions
 	std    Stdio
@@ -86,12 +86,12 @@ type rollback struct {
 	events []scheduler.Event
 
 	target workspace.Target
-	tasks  []string // that are undone, in plan order
-	built  []string // completed tasks that build on a task that is undone
-	last   []string // tasks among them whose effects are not files alone
+	tasks  []string // tasks to undo, in plan order
+	built  []string // completed tasks that depend on an undone task
+	last   []string // those with effects beyond files
 }
 
-// aim finds what is meant. A task's id goes before the words wave-N and run.
+// aim resolves the argument. A task's id takes precedence over the words wave-N and run.
 func (b *rollback) aim() error {
 	s := b.s
 	if s.Config.Isolation == scheduler.Isolated {
@@ -132,13 +132,13 @@ func (b *rollback) aim() error {
 		b.target.Leave = b.others(i)
 	}
 	if dir := s.Config.Track; dir != "" {
-		b.target.Leave = append(b.target.Leave, dir) // its notes tell of the run; a rollback adds one
+		// The tracking folder describes the run, and a rollback adds a note to it.
+		b.target.Leave = append(b.target.Leave, dir)
 	}
 	return nil
 }
 
-// others lists the paths that other tasks declare to write and this one does not, as git
-// has them.
+// others returns the paths, in git's form, that other tasks declare to write and this one does not.
 func (b *rollback) others(i int) []string {
 	own := map[string]bool{}
 	for _, f := range b.s.Plan.Tasks[i].Files {
@@ -155,7 +155,7 @@ func (b *rollback) others(i int) []string {
 	return out
 }
 
-// place is where a declared file of a task is, absolute.
+// place returns the absolute path of a file that a task declares.
 func (b *rollback) place(i int, file string) string {
 	dir := b.s.Config.Dir
 	if s := b.s.Plan.Tasks[i].Settings; s != nil && s.Dir != "" {
@@ -197,7 +197,7 @@ func (b *rollback) run(ctx context.Context) error {
 	return nil
 }
 
-// list says what is done, path by path.
+// list prints the changes, one per path.
 func (b *rollback) list(found *workspace.Rollback) {
 	out := b.std.Out
 	for _, c := range found.Changes {
@@ -218,7 +218,7 @@ func (b *rollback) list(found *workspace.Rollback) {
 	}
 }
 
-// refuse is the error that keeps a rollback from losing what it should not.
+// refuse returns an error if the rollback would lose other work.
 func (b *rollback) refuse(found *workspace.Rollback) error {
 	if b.opts.force {
 		return nil
@@ -240,7 +240,7 @@ func (b *rollback) refuse(found *workspace.Rollback) error {
 	return refuse.Blocked(fmt.Errorf("nothing was changed: %s; --force goes on (what is there is kept below refs/wavex)", strings.Join(why, "; ")))
 }
 
-// record makes it part of the run: journal, state, files in .loop.
+// record adds the rollback to the run: the journal, the state and the files in .loop.
 func (b *rollback) record(found *workspace.Rollback) error {
 	a := record.Amendment{State: b.s, Events: b.events}
 	return a.Add(b.std.Err, func() scheduler.Body {

@@ -9,8 +9,8 @@ import (
 	"wavex/internal/proc"
 )
 
-// runOptions are the flags of run and resume. Values are as the user wrote them;
-// settings.go turns them into a scheduler.Config.
+// runOptions holds the flags of run and resume as the user wrote them. settings.go turns them into
+// a scheduler.Config.
 type runOptions struct {
 	planPath string
 	resuming bool // the command is resume
@@ -74,9 +74,9 @@ type runOptions struct {
 	autoLearn bool
 	mode      string
 	yes       bool
-	gates     string // when a person is asked; by the shape of the request
+	gates     string // when to ask the user, by the shape of the request
 
-	changed func(name string) bool // was the flag given
+	changed func(name string) bool // whether the user gave the flag
 }
 
 func newRun(std Stdio) *cobra.Command {
@@ -207,10 +207,10 @@ func runFlags(c *cobra.Command, o *runOptions) {
 	f.BoolVar(&o.status, "status-block", false, "print the status block after each iteration")
 }
 
-// runPlan is the whole of run and resume.
+// runPlan runs run and resume.
 func runPlan(ctx context.Context, o runOptions, std Stdio) error {
-	// Before the first process: without it the sweep after each looks at the whole machine.
-	// Where the system cannot do it, the run goes on.
+	// Call this before the first process starts: without it, the sweep after each process scans the
+	// whole machine. If the system does not support it, the run continues.
 	_ = proc.Subreaper()
 	r, err := prepare(ctx, o, std)
 	if err != nil {

@@ -2,10 +2,10 @@
 
 package cmd_test
 
-// Every sample of another tool's plan is run in rehearsal, with a scenario made of its
-// own files and checks. What the samples become is checked in internal/plan/foreign; here, that
-// they are scheduled as they say: each task once, wave after wave, and one at a time
-// where the plan or a shared file wants it.
+// Each sample of another tool's plan runs in rehearsal, with a scenario made of its own files and
+// checks. The tests of internal/plan/foreign check the conversion of the samples; these check the
+// schedule: each task once, wave after wave, and one at a time where the plan or a shared file
+// requires it.
 
 import (
 	"bytes"
@@ -22,7 +22,7 @@ import (
 	"wavex/internal/plan/foreign"
 )
 
-// doing is a scenario in which every task does what its checks look for.
+// doing returns a scenario in which every task does the work that its checks look for.
 func doing(p *plan.Plan) map[string]any {
 	tasks := map[string]any{}
 	for i := range p.Tasks {
@@ -53,7 +53,7 @@ func doing(p *plan.Plan) map[string]any {
 	return map[string]any{"tasks": tasks}
 }
 
-// turn is one line of the events, as far as it is looked at.
+// turn holds the checked fields of one event.
 type turn struct {
 	Type string `json:"type"`
 	Data struct {
@@ -69,7 +69,7 @@ func TestSamplesAreScheduled(t *testing.T) {
 	if err != nil || len(files) < 9 {
 		t.Fatal(files, err)
 	}
-	if dir := os.Getenv("WAVEX_SAMPLES"); dir != "" { // what they are reduced from
+	if dir := os.Getenv("WAVEX_SAMPLES"); dir != "" { // the sources of the samples
 		for _, pattern := range []string{"*.plan.md", "*.plan.json"} {
 			more, err := filepath.Glob(filepath.Join(dir, pattern))
 			if err != nil || more == nil {
@@ -114,12 +114,12 @@ func rehearsed(t *testing.T, file string, p *plan.Plan) (events []turn) {
 	}
 	run := exec.CommandContext(t.Context(), "wavex", "run", file, "--agent", "rehearse", "--scenario", "scenario.json",
 		"--output", "json", "--counsel", "off", "--review", "off", "--max-retries", "0", "-j", "4",
-		"--max-iterations", strconv.Itoa(len(p.Tasks))) // none for what the run may add to meet criteria
+		"--max-iterations", strconv.Itoa(len(p.Tasks))) // no extra iterations to meet criteria
 	run.Dir = dir
 	run.Env = append(os.Environ(), "PATH="+filepath.Join(dir, "bin")+string(os.PathListSeparator)+os.Getenv("PATH"))
 	var stderr bytes.Buffer
 	run.Stderr = &stderr
-	out, _ := run.Output() // its criteria in words may be nobody's to prove: the events say how the tasks went
+	out, _ := run.Output() // criteria in words may stay unproven; the events show how the tasks ended
 	for line := range bytes.Lines(out) {
 		var e turn
 		if err := json.Unmarshal(line, &e); err != nil {
@@ -143,7 +143,7 @@ func scheduled(t *testing.T, p *plan.Plan, events []turn) {
 	for _, e := range events {
 		i, ok := p.Lookup(e.Data.Task)
 		if strings.HasPrefix(e.Data.Task, "R-") {
-			continue // added on the way, for a criterion that nothing here can meet
+			continue // a task added for a criterion that cannot be met here
 		}
 		switch e.Type {
 		case "attempt_started":

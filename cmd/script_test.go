@@ -1,10 +1,9 @@
 //go:build unix
 
-// The black-box tests: each script in testdata/script runs the real command line in
-// a folder of its own, with real processes. wavex is this test binary under another
-// name, which is also how it starts itself as `wavex agent` and `wavex guard`. What
-// a script says beyond testscript's own words is in scriptcmd_test.go. Scripts lean
-// on sh, so they are for Unix; nothing here looks inside a package.
+// The black-box tests. Each script in testdata/script runs the real command line in a folder of its
+// own, with real processes. wavex is this test binary under another name, which is also how it
+// starts itself as `wavex agent` and `wavex guard`. scriptcmd_test.go adds commands to those of
+// testscript. Scripts need sh, so they run on Unix only; they do not look inside a package.
 package cmd_test
 
 import (
@@ -29,14 +28,13 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// Scripts wait for processes far more than they compute, so more of them than
-	// there are processors run side by side.
+	// Scripts mostly wait for processes, so more of them run in parallel than there are processors.
 	if len(os.Args) > 0 && filepath.Base(os.Args[0]) != "wavex" {
 		flag.Parse()
 		if err := flag.Set("test.parallel", "12"); err != nil {
 			panic(err)
 		}
-		// What is ignored here, as under nohup, would be ignored by all that scripts start.
+		// The programs that scripts start would inherit an ignored signal, as under nohup.
 		signals.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	}
 	testscript.Main(leakChecked{m}, map[string]func(){"wavex": func() {
@@ -83,7 +81,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("BIN", filepath.Dir(self)) // wavex and nothing else
 			e.Setenv("GORACE", "atexit_sleep_ms=0")
 			e.Values[processes{}] = map[string]*process{}
-			// Nobody's CLI, login or colours take part.
+			// Use no CLI, login or colours of the machine.
 			e.Setenv("WAVEX_CLAUDE", filepath.Join(e.WorkDir, "no-claude"))
 			return nil
 		},
@@ -112,16 +110,17 @@ func TestScripts(t *testing.T) {
 			t.Parallel()
 			p := params
 			p.Files = []string{script}
-			// A run that does not end is ended shortly before the test binary is, and its script is shown.
+			// A run that hangs is killed shortly before the test binary's deadline, so that its
+			// script is shown.
 			p.Deadline, _ = t.Deadline()
 			testscript.RunT(alone{t}, p)
 		})
 	}
 }
 
-// alone runs the one script of a RunT as the test that it is called from.
+// alone runs the one script of a RunT as the calling test.
 type alone struct{ *testing.T }
 
 func (a alone) Run(_ string, script func(testscript.T)) { script(a) }
-func (alone) Parallel()                                 {} // it is so already
+func (alone) Parallel()                                 {} // the calling test is parallel already
 func (alone) Verbose() bool                             { return testing.Verbose() }

@@ -14,7 +14,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// alive REGEXP wants that a process has the command line now; ! alive, that none has.
+// alive REGEXP requires that the command line of a running process matches; ! alive requires that
+// none does.
 func alive(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 1 {
 		ts.Fatalf("usage: alive REGEXP")
@@ -24,7 +25,7 @@ func alive(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// unguarded FOLDER waits for the end of the guard of the run that is the only entry of the folder.
+// unguarded FOLDER waits until the guard of the only run in the folder has ended.
 func unguarded(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: unguarded FOLDER")
@@ -46,7 +47,8 @@ func unguarded(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// commandLines returns the command lines of all processes, one a line. Debian's smallest system has no ps.
+// commandLines returns the command lines of all processes, one per line. Debian's smallest system
+// has no ps.
 func commandLines(ts *testscript.TestScript) string {
 	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	ts.Check(err)
@@ -57,7 +59,7 @@ func commandLines(ts *testscript.TestScript) string {
 	}
 	var all strings.Builder
 	for _, file := range files {
-		if line, err := os.ReadFile(file); err == nil { // else it has just ended
+		if line, err := os.ReadFile(file); err == nil { // a failed read means that the process has just ended
 			all.Write(bytes.ReplaceAll(line, []byte{0}, []byte(" ")))
 			all.WriteByte('\n')
 		}

@@ -2,7 +2,7 @@
 
 package cmd_test
 
-// Words of scripts about what wavex tells others over the network.
+// Script commands for the messages that wavex sends over the network.
 
 import (
 	"io"
@@ -15,9 +15,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// catch VAR FILE FAILURES starts a server on loopback that answers 500 to the first
-// requests, then appends each body, and its signature, to FILE. Its URL goes into the
-// variable VAR.
+// catch VAR FILE FAILURES starts a server on loopback that answers the first FAILURES requests with
+// 500, then appends each body and its signature to FILE. It sets the variable VAR to its URL.
 func catch(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: catch VAR FILE FAILURES")

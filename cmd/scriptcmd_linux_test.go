@@ -1,6 +1,6 @@
 package cmd_test
 
-// A word for scripts that need a person at a terminal.
+// Script commands for tests that need a person at a terminal.
 
 import (
 	"bytes"
@@ -16,9 +16,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// terminal CODE ANSWERS PROGRAM ARGS... runs a program whose stdin and stderr are a
-// terminal, types the lines of a file, and leaves what the terminal showed in tty.out. Behind the last line the
-// input ends, so that a question too many has no answer.
+// terminal CODE ANSWERS PROGRAM ARGS... runs a program whose stdin and stderr are a terminal, types
+// the lines of the file ANSWERS, and writes the terminal's output to tty.out. The input ends after
+// the last line, so that an extra question gets no answer.
 func terminal(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 {
 		ts.Fatalf("usage: terminal CODE ANSWERS PROGRAM ARGS...")
@@ -41,14 +41,14 @@ func terminal(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(c.Start())
 	ts.Check(slave.Close())
 	var shown bytes.Buffer
-	_, _ = shown.ReadFrom(master) // ends with EIO when nobody holds the other end
-	_ = c.Wait()                  // the exit code is judged below
+	_, _ = shown.ReadFrom(master) // ends with EIO once the other end is closed
+	_ = c.Wait()                  // the exit code is checked below
 	ts.Check(os.WriteFile(ts.MkAbs("tty.out"), bytes.ReplaceAll(shown.Bytes(), []byte("\r\n"), []byte("\n")), 0o600))
 	ts.Logf("[terminal]\n%s", shown.String())
 	wantCode(ts, args[0], c.ProcessState.ExitCode())
 }
 
-// seated NAME PROGRAM ARGS... starts a program at a terminal of its own, all three streams.
+// seated NAME PROGRAM ARGS... starts a program with all three streams on a terminal of its own.
 func seated(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: seated NAME PROGRAM ARGS...")
@@ -63,17 +63,17 @@ func seated(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(slave.Close())
 }
 
-// hangup NAME closes the terminal that a program sits at.
+// hangup NAME closes the terminal of a program.
 func hangup(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: hangup NAME")
 	}
 	p := named(ts, args[0])
 	ts.Check(p.terminal.Close())
-	<-p.ended // no copy of that end is left
+	<-p.ended // no copy of that end remains
 }
 
-// pty opens a pair of terminal ends.
+// pty opens a pseudo-terminal pair.
 func pty(ts *testscript.TestScript) (master, slave *os.File) {
 	master, slave, err := openPTY()
 	ts.Check(err)
@@ -85,7 +85,7 @@ func openPTY() (master, slave *os.File, err error) {
 		return nil, nil, err
 	}
 	n := 0
-	rc, err := master.SyscallConn() // with Fd it could not be closed under a reader
+	rc, err := master.SyscallConn() // after Fd, Close would not end a pending read
 	if err == nil {
 		cerr := rc.Control(func(fd uintptr) {
 			if err = unix.IoctlSetPointerInt(int(fd), unix.TIOCSPTLCK, 0); err == nil {

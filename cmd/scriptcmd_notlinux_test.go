@@ -4,7 +4,7 @@ package cmd_test
 
 import "github.com/rogpeppe/go-internal/testscript"
 
-// terminal is Linux's; scripts that use it say [linux].
+// terminal works only on Linux; scripts that use it say [linux].
 func terminal(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Fatalf("terminals are opened on Linux only")
 }

@@ -2,7 +2,7 @@
 
 package cmd_test
 
-// Words of scripts about what is kept: that it has no secrets, and whose it is.
+// Script commands that check kept files for secrets and for their permissions.
 
 import (
 	"io/fs"
@@ -13,7 +13,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// clean TEXT PATH... wants that no file at or below the paths has the text.
+// clean TEXT PATH... requires that no file at or below the paths contains the text.
 func clean(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: clean TEXT PATH...")
@@ -38,8 +38,7 @@ func clean(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// private DIR wants that every file below a folder which may quote agents can be read by
-// its owner alone.
+// private DIR requires that only the owner can read any file below DIR that may quote agents.
 func private(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: private DIR")

@@ -2,8 +2,8 @@
 
 package cmd_test
 
-// The words that scripts have beyond testscript's own. They know files, processes
-// and JSON, and nothing of wavex but its journal's form.
+// Script commands beyond those of testscript. They know files, processes and JSON, and nothing of
+// wavex except the form of its journal.
 
 import (
 	"bufio"
@@ -26,7 +26,7 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// exits CODE[,CODE] PROGRAM ARGS... runs a program and wants one of these exit codes.
+// exits CODE[,CODE] PROGRAM ARGS... runs a program and requires one of these exit codes.
 func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits CODE[,CODE] PROGRAM ARGS...")
@@ -49,16 +49,16 @@ func wantCode(ts *testscript.TestScript, want string, code int) {
 	}
 }
 
-// process is a program that runs while the script goes on.
+// process is a program that runs in the background of a script.
 type process struct {
 	cmd      *exec.Cmd
 	stdout   bytes.Buffer
-	terminal *os.File      // the end that shows what it prints; nil: it has none
-	ended    chan struct{} // stderr is at its end
+	terminal *os.File      // the end that shows its output; nil: no terminal
+	ended    chan struct{} // closed when stderr ends
 
 	mu    sync.Mutex
 	said  strings.Builder // stderr so far
-	spoke chan struct{}   // closed, and replaced, when more was said
+	spoke chan struct{}   // closed, and replaced, on new output
 }
 
 // start NAME PROGRAM ARGS... starts a program in a process group of its own.
@@ -67,14 +67,14 @@ func start(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: start NAME PROGRAM ARGS...")
 	}
 	p := program(ts, args[1:])
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a terminal's Ctrl-C is for the tests
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a Ctrl-C at the terminal must stop the tests alone
 	p.cmd.Stdout = &p.stdout
 	out, err := p.cmd.StderrPipe()
 	ts.Check(err)
 	begin(ts, args[0], p, out)
 }
 
-// program is one that is not started yet.
+// program prepares a program without starting it.
 func program(ts *testscript.TestScript, args []string) *process {
 	path := args[0]
 	if path == "wavex" {
@@ -89,7 +89,7 @@ func program(ts *testscript.TestScript, args []string) *process {
 	return p
 }
 
-// begin starts it, and listens to what it says.
+// begin starts the program and collects its output.
 func begin(ts *testscript.TestScript, name string, p *process, out io.Reader) {
 	ts.Check(p.cmd.Start())
 	go p.listen(out)
@@ -97,7 +97,7 @@ func begin(ts *testscript.TestScript, name string, p *process, out io.Reader) {
 		if p.terminal != nil {
 			_ = p.terminal.Close()
 		}
-		if p.cmd.ProcessState == nil { // the script failed before its end
+		if p.cmd.ProcessState == nil { // the script failed before the program ended
 			_ = p.cmd.Process.Kill()
 			<-p.ended
 			_ = p.cmd.Wait()
@@ -138,10 +138,10 @@ func named(ts *testscript.TestScript, name string) *process {
 	return p
 }
 
-// patience is how long a script waits for a program to say something, or to end.
+// patience is how long a script waits for a program's output or end.
 const patience = 15 * time.Minute
 
-// shows NAME REGEXP waits until the program has said so on stderr.
+// shows NAME REGEXP waits until the program's stderr matches.
 func shows(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: shows NAME REGEXP")
@@ -179,9 +179,9 @@ func signal(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(named(ts, args[0]).cmd.Process.Signal(s))
 }
 
-// ends NAME CODE waits for the end, wants the exit code (-1: a signal), and leaves what it
-// said in NAME.out and NAME.err. A program that does not end in time shows its
-// goroutines, and fails.
+// ends NAME CODE waits for the end, requires the exit code (-1: a signal), and writes the output to
+// NAME.out and NAME.err. A program that does not end in time prints its goroutines, and the script
+// fails.
 func ends(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: ends NAME CODE")
@@ -202,8 +202,8 @@ func ends(ts *testscript.TestScript, neg bool, args []string) {
 	wantCode(ts, args[1], p.cmd.ProcessState.ExitCode())
 }
 
-// json FILE PATH VALUE wants a value (as JSON, or a string bare) at a gjson path. With !
-// it must be another one.
+// json FILE PATH VALUE requires a value (as JSON, or a bare string) at a gjson path. With ! it
+// requires another value.
 func jsonValue(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 3 {
 		ts.Fatalf("usage: json FILE PATH VALUE")
@@ -215,7 +215,7 @@ func jsonValue(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// lacks FILE TEXT wants that a file does not hold a text: grep without a pattern.
+// lacks FILE TEXT requires that a file does not contain a text, which is not a pattern.
 func lacks(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: lacks FILE TEXT")
@@ -225,8 +225,8 @@ func lacks(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// outcomes TASK OUTCOME... wants these ends of a task's attempts, in order, in the
-// journal of .loop in the current folder.
+// outcomes TASK OUTCOME... requires these outcomes of a task's attempts, in order, in the journal
+// of .loop in the current folder.
 func outcomes(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 {
 		ts.Fatalf("usage: outcomes TASK OUTCOME...")
@@ -243,8 +243,8 @@ func outcomes(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// events FILE checks NDJSON: each line has v, seq, time and type and fits the published
-// schema, seq counts up, and the last line is run_ended with its verdict.
+// events FILE checks NDJSON: each line has v, seq, time and type and fits the published schema, seq
+// counts up, and the last line is run_ended with its verdict.
 func events(ts *testscript.TestScript, neg bool, args []string, schema *jsonschema.Schema) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: events FILE")

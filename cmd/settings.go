@@ -14,9 +14,8 @@ import (
 	"wavex/scheduler"
 )
 
-// resolve makes the run's configuration of flags, the plan and defaults, in this
-// order. old is the configuration of the run that is resumed; its values stay
-// unless a flag says otherwise.
+// resolve builds the run's configuration from flags, the plan and defaults, in this order. old is
+// the configuration of the resumed run; its values stay unless a flag replaces them.
 func resolve(o runOptions, p *plan.Plan, dir string, old *scheduler.Config) (scheduler.Config, error) {
 	c := scheduler.DefaultConfig()
 	if old != nil {
@@ -51,7 +50,7 @@ func resolve(o runOptions, p *plan.Plan, dir string, old *scheduler.Config) (sch
 	}
 	c.Spares = spares(c.Agent, c.Parallel)
 	if old == nil {
-		c.Isolation = o.isolation // a run does not change where it works
+		c.Isolation = o.isolation // a run keeps its working directory mode
 		if p.Isolation != "" && !given("isolation") {
 			c.Isolation = p.Isolation
 		}
@@ -219,8 +218,8 @@ func resolveLimits(o runOptions, c *scheduler.Config) error {
 	return nil
 }
 
-// defaultParallel is 4, less where memory does not hold as many: a CLI process takes
-// about 200 MB (observed on claude 2.1.197), a tool's command as much again.
+// defaultParallel returns 4, or less if memory does not suffice: a CLI process takes about 200 MB
+// (observed on claude 2.1.197), a tool's command as much again.
 func defaultParallel(agent string) int {
 	const want = 4
 	free := freeMemory()
@@ -230,11 +229,11 @@ func defaultParallel(agent string) int {
 	return int(min(want, max(1, free/perProcess)))
 }
 
-// perProcess is the memory that one attempt is taken to need, in bytes.
+// perProcess is the memory that one attempt is assumed to need, in bytes.
 const perProcess = 400 << 20
 
-// spares returns how many processes may be started ahead of their attempts: at most 2, less
-// where memory does not hold as many beside parallel ones, and none in rehearsals.
+// spares returns how many processes may be started ahead of their attempts: at most 2, fewer if
+// memory does not hold them beside parallel attempts, and none in rehearsals.
 func spares(agent string, parallel int) int {
 	const want = 2
 	free := freeMemory()

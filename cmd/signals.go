@@ -10,12 +10,12 @@ import (
 	"wavex/scheduler"
 )
 
-// This file turns signals into wishes to stop. What a wish does is the session's.
+// This file maps signals to requests to stop. The session carries them out.
 
-// signals passes signals on to the session until stop is called.
+// signals passes signals to the session until stop is called.
 func (r *launch) signals(c *session.Console) (stop func()) {
 	in := notified()
-	out := make(chan scheduler.Signal, 2) // to drain and to interrupt, each once
+	out := make(chan scheduler.Signal, 2) // drain and interrupt, each once
 	gone := make(chan int, 1)
 	quit := make(chan struct{})
 	finished := make(chan struct{})
@@ -33,7 +33,7 @@ func (r *launch) signals(c *session.Console) (stop func()) {
 				case leave != 0:
 					gone <- leave
 					return
-				case sig != nil: // before it is told: whoever should read that may be gone
+				case sig != nil: // sent before it is printed: the reader of the output may be gone
 					out <- *sig
 				}
 				fmt.Fprintln(r.std.Err, "\nwavex: "+words)
@@ -47,18 +47,18 @@ func (r *launch) signals(c *session.Console) (stop func()) {
 	}
 }
 
-// wishes are the signals so far. Of Ctrl-C and SIGTERM the first drains, the second
-// interrupts, the third abandons everything at once. The end of the terminal (SIGHUP)
-// interrupts, and no more, however often it is told: a shell that goes repeats what the
-// kernel has said already, and the end of a login adds SIGTERM.
+// wishes counts the signals so far. Of Ctrl-C and SIGTERM the first drains, the second interrupts,
+// the third abandons everything at once. The end of the terminal (SIGHUP) interrupts and never does
+// more, however often it arrives: a shell that exits repeats the kernel's signal, and the end of a
+// login adds SIGTERM.
 type wishes struct {
-	atOnce       bool // the first one interrupts already
-	asked        int  // without SIGHUP
+	atOnce       bool // the first signal interrupts
+	asked        int  // signals without SIGHUP
 	interrupting bool
 }
 
-// hear gives what is to be told the session (nil: it knows), the exit code of leaving at
-// once, else 0, and words for the user.
+// hear returns the signal for the session (nil if the session has it already), the exit code if
+// wavex must leave at once, else 0, and a text for the user.
 func (w *wishes) hear(s os.Signal) (sig *scheduler.Signal, leave int, words string) {
 	is, last, knew := wish(s), 3, w.interrupting
 	if w.atOnce {
@@ -87,22 +87,22 @@ func (w *wishes) hear(s os.Signal) (sig *scheduler.Signal, leave int, words stri
 	return sig, 0, words
 }
 
-// notified are the signals that ask wavex to stop. Where SIGHUP was ignored when wavex
-// started, as under nohup, it stays so, for what wavex starts as well.
+// notified listens to the signals that ask wavex to stop. A SIGHUP that was ignored when wavex
+// started, as under nohup, stays ignored, also in the processes that wavex starts.
 func notified() chan os.Signal {
 	in := make(chan os.Signal, 4)
 	signal.Notify(in, os.Interrupt, syscall.SIGTERM)
 	if !signal.Ignored(syscall.SIGHUP) {
 		signal.Notify(in, syscall.SIGHUP)
 	}
-	// A reader of stdout or stderr that goes away must not end the run, as it would by
-	// default, for good: the exit code comes last. Ignoring the signal instead would pass
-	// to every command of ours.
+	// By default, SIGPIPE on stdout or stderr would end the process. It must not end the run: the
+	// exit code comes last. If wavex ignored the signal instead, every child process would inherit
+	// that.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	return in
 }
 
-// wish is what a signal asks for at first.
+// wish returns the request to stop that a first signal makes.
 func wish(s os.Signal) scheduler.Signal {
 	switch s {
 	case syscall.SIGTERM:

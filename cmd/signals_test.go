@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// What each signal of a row leads to: d drains, i interrupts, a dash tells the session
-// nothing new, a number leaves at once with that code.
+// Each row lists the effect of each signal: d drains, i interrupts, a dash sends nothing new to the
+// session, a number leaves at once with that code.
 func TestWishes(t *testing.T) {
 	t.Parallel()
 	const (

@@ -104,7 +104,7 @@ func requestFlags(c *cobra.Command, o *requestOptions) {
 	f.BoolVar(&o.run.fresh, "fresh", false, "start over: .loop is moved aside, never deleted")
 }
 
-// tellPlan prints the plan, what is doubtful about it, and what it is expected to take.
+// tellPlan prints the plan, its doubtful points and its forecast.
 func (q *request) tellPlan(res stage.Result) error {
 	p, diags, err := planfile.Load(res.Path, "")
 	if err != nil {
@@ -141,7 +141,7 @@ func (q *request) parallel(p *plan.Plan) int {
 	return cmp.Or(p.Parallel, defaultParallel(q.config.Agent))
 }
 
-// shown is a path as a person would type it here.
+// shown returns path as a person would type it in the current directory.
 func (q *request) shown(path string) string {
 	if rel, err := filepath.Rel(q.dir, path); err == nil && !strings.HasPrefix(rel, "..") {
 		path = rel
@@ -152,8 +152,8 @@ func (q *request) shown(path string) string {
 	return path
 }
 
-// ready prints the checklist and asks at gate G1 where the shape wants it. Nothing has
-// been started when it refuses.
+// ready prints the checklist and asks at gate G1 if the shape requires it. If it returns an error,
+// nothing has been started.
 func (q *request) ready(res stage.Result) (*plan.Plan, error) {
 	p, err := planfile.Read(res.Path, "")
 	if err != nil {
@@ -196,7 +196,7 @@ func (q *request) ready(res stage.Result) (*plan.Plan, error) {
 	return p, nil
 }
 
-// gate1 shows the steps and asks whether to go on (LEDGER S2-29).
+// gate1 shows the steps and asks whether to continue.
 func (q *request) gate1(p *plan.Plan) error {
 	fmt.Fprintf(q.std.Err, "G1: Decomposed into %s:\n", report.Plural(len(p.Tasks), "step", "steps"))
 	for i := range p.Tasks {
@@ -210,8 +210,7 @@ func (q *request) gate1(p *plan.Plan) error {
 	return exitCode(exitFailed)
 }
 
-// handOver is how the plan is run: with the flags given, and what was settled when the
-// request was opened.
+// handOver returns the options that run the plan: the given flags and the settings of the request.
 func (q *request) handOver(p *plan.Plan, shape intent.Shape) runOptions {
 	o := q.run
 	switch shape {

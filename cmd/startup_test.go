@@ -13,15 +13,15 @@ import (
 	"testing"
 )
 
-// heavy are packages whose init every command would wait for, with what to take instead.
+// heavy lists packages whose init would delay every command, each with its replacement.
 var heavy = map[string]string{
 	"github.com/santhosh-tekuri/jsonschema/v6": "it reads its metaschemas before main, 3 ms; take github.com/google/jsonschema-go",
 	"github.com/spf13/cobra/doc":               "it brings a Markdown parser, 0.3 ms; cmd/manpages is a program of its own",
 	"testing":                                  "it is for tests",
 }
 
-// What is done before main, every command waits for, also a hook that a session waits for:
-// heavy packages are not linked, and a pattern of a package is made when it is first used.
+// Work before main delays every command, including hooks that a session waits for. So heavy
+// packages must not be linked, and a package must compile a pattern on its first use.
 func TestNothingHeavyBeforeMain(t *testing.T) {
 	t.Parallel()
 	out, err := exec.Command("go", "list", "-deps", "-json=ImportPath,Dir,GoFiles", "wavex/cmd/wavex").Output()
@@ -55,8 +55,8 @@ func TestNothingHeavyBeforeMain(t *testing.T) {
 	}
 }
 
-// noPatterns looks for package variables that a pattern is compiled for. What stands in a
-// function runs when it is called.
+// noPatterns finds package variables that compile a pattern. A pattern inside a function is
+// compiled only when the function runs.
 func noPatterns(t *testing.T, path string) {
 	t.Helper()
 	files := token.NewFileSet()

@@ -9,17 +9,17 @@ import (
 	"wavex/internal/claude/statement"
 )
 
-// provedStatement is one line of what the probes of statements found.
+// provedStatement is one result of the probes of statements.
 type provedStatement struct {
 	ID       statement.ID      `json:"id"`
 	Kind     statement.Kind    `json:"kind"`
 	Text     string            `json:"text"`
 	Verdict  statement.Verdict `json:"verdict"`
-	Seen     string            `json:"seen,omitempty"` // where it fails
+	Seen     string            `json:"seen,omitempty"` // set if it fails
 	Fallback string            `json:"fallback"`
 }
 
-// statements looks at what is known of the CLI, or probes it.
+// statements returns the known facts about the CLI, or probes it.
 func (d *examination) statements(ctx context.Context, p known.Program) known.CLI {
 	if !d.opts.probe {
 		return known.UserStore().Look(p)
@@ -32,7 +32,7 @@ func (d *examination) statements(ctx context.Context, p known.Program) known.CLI
 	return found
 }
 
-// statementTable is what the probes found, for people.
+// statementTable returns the results of the probes for people.
 func statementTable(list []provedStatement) string {
 	var b strings.Builder
 	for i, s := range list {

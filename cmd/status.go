@@ -79,7 +79,7 @@ func runStatus(args []string, output string, again, ascii, plain bool, std Stdio
 	st := standing(p)
 	st.Plain = plain
 	if st.Edit, st.Gone, st.Wrong = p.Edited(path); st.Gone {
-		sum.Resume = "" // the box has another one
+		sum.Resume = "" // the box shows its own
 	}
 	box := ui.Box(st, look)
 	if plain {
@@ -89,9 +89,9 @@ func runStatus(args []string, output string, again, ascii, plain bool, std Stdio
 	return err
 }
 
-// columns is how wide out is: as the terminal says, or, where it is none, COLUMNS (as git and
-// ls have it; watch(1) and previewers set it for what they run); 0: nobody says, and nothing
-// is cut.
+// columns returns the width of out: that of the terminal, or COLUMNS if out is not a terminal (as
+// in git and ls; watch(1) and previewers set it for the commands that they run). 0 means that the
+// width is unknown and nothing is cut.
 func columns(out io.Writer) int {
 	if f, ok := out.(*os.File); ok {
 		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
@@ -105,11 +105,11 @@ func columns(out io.Writer) int {
 	return min(w, 10_000)
 }
 
-// requestStatus shows a request that no run was made of yet; false when there is none.
+// requestStatus shows a request without a run. It reports false if there is none.
 func requestStatus(loop string, o ui.Options, plain bool, std Stdio) (bool, error) {
 	events, err := record.Read(loop)
 	if err != nil {
-		return false, nil // told already
+		return false, nil // the error was printed already
 	}
 	s, err := stage.Stand(events)
 	if err != nil || s == nil || s.Ran {
@@ -131,7 +131,7 @@ func requestStatus(loop string, o ui.Options, plain bool, std Stdio) (bool, erro
 	return true, err
 }
 
-// standing is the run for the box of wavex status.
+// standing returns the data of a run for the box of wavex status.
 func standing(p *record.Past) ui.Standing {
 	st := ui.Standing{State: p.State, Alive: p.Alive}
 	for _, e := range p.Events {

@@ -1,7 +1,7 @@
 package cmd
 
-// This file wires task lists of Claude Code: as the plan of a run, as a view of it, and
-// as a place to put a plan. How lists are read and written is internal/tasklist's.
+// This file wires task lists of Claude Code: as the plan of a run, as a view of it, and as a target
+// for a plan. Package internal/tasklist reads and writes the lists.
 
 import (
 	"context"
@@ -16,8 +16,8 @@ import (
 	"wavex/internal/tasklist"
 )
 
-// planOrList is what a run is made of: a plan file, the list that a flag names, or the
-// one that the environment names.
+// planOrList returns the source of a run: a plan file, the list of the flag, or the list of the
+// environment.
 func planOrList(args []string, list string) (path string, err error) {
 	switch {
 	case len(args) == 1 && list != "":
@@ -40,7 +40,7 @@ func planOrList(args []string, list string) (path string, err error) {
 	return l.Dir, nil
 }
 
-// sharedList is the list that children share, when that is asked for.
+// sharedList opens the list that child processes share, if the user asked for it.
 func (r *launch) sharedList() error {
 	name := os.Getenv(tasklist.EnvVar)
 	if planfile.IsList(r.plan.Path) {
@@ -59,7 +59,7 @@ func (r *launch) sharedList() error {
 	return nil
 }
 
-// exportList puts a plan into a list.
+// exportList writes a plan into a list.
 func exportList(ctx context.Context, name, path string, p *plan.Plan, std Stdio) error {
 	l, err := tasklist.Open(name, os.Getenv)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 )
 
 type verifyOptions struct {
-	run    runOptions // of the sessions that fix, and how things are shown
+	run    runOptions // of the sessions that fix gaps, and of the output
 	from   string
 	fix    bool
 	rounds int
@@ -60,14 +60,14 @@ rounds of --fix closed no gap, 5 a run is under way; else as of resume.`,
 	return c
 }
 
-// verifyReport is the JSON of `wavex verify`.
+// verifyReport is the JSON output of `wavex verify`.
 type verifyReport struct {
 	V      int           `json:"v"`
 	Status string        `json:"status"` // passed, gaps_found
 	Plan   string        `json:"plan"`
 	Checks []gaps.Looked `json:"checks"`
 	Open   []string      `json:"not_verified"`       // criteria in prose
-	Own    []string      `json:"not_made,omitempty"` // checks that are true at their task's own time only
+	Own    []string      `json:"not_made,omitempty"` // checks that hold only at the time of their task
 	Gaps   []gaps.Gap    `json:"gaps"`
 }
 
@@ -89,7 +89,7 @@ func runVerify(ctx context.Context, args []string, o verifyOptions, std Stdio) e
 	return nil
 }
 
-// openAudit finds what is to be looked at. Without a run the plan is enough.
+// openAudit finds the work to verify. It needs no run: a plan suffices.
 func openAudit(args []string, from string, std Stdio) (*audit.Audit, error) {
 	v := &audit.Audit{Secrets: secret.New(os.Environ()), Warn: std.Err}
 	past, err := pastRun(args)
@@ -119,7 +119,7 @@ func openAudit(args []string, from string, std Stdio) (*audit.Audit, error) {
 	return v, nil
 }
 
-// printAudit shows a verification, as text or JSON.
+// printAudit prints a verification as text or JSON.
 func printAudit(v *audit.Audit, doc *gaps.Document, o runOptions, std Stdio) error {
 	if o.output != "json" {
 		tellAudit(v, doc, o.ascii, std)

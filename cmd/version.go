@@ -9,10 +9,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// version is the release, set by the linker for one.
+// version is the release. The linker sets it in a release build.
 var version = "dev"
 
-// Version is the release, or the commit a development build was made from.
+// Version returns the release, or the commit of a development build.
 func Version() string {
 	if version != "dev" {
 		return version
@@ -29,7 +29,8 @@ func Version() string {
 	return version
 }
 
-// built is the commit and its time, where the build knows them, with a comma behind.
+// built returns the commit and its time, followed by a comma, or "" if the build did not record
+// them.
 func built() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	lookEvery = 500 * time.Millisecond // at the journal
-	signEvery = 2 * time.Second        // at the streams of running attempts, for the page
+	lookEvery = 500 * time.Millisecond // between reads of the journal
+	signEvery = 2 * time.Second        // between reads of the streams of running attempts, for the page
 )
 
 type watchOptions struct {
@@ -81,7 +81,7 @@ func runWatch(ctx context.Context, args []string, o watchOptions, std Stdio) err
 	return f.lines(ctx, o, std)
 }
 
-// watch redraws the board until the run is over.
+// watch redraws the board until the run ends.
 func (f follower) watch(ctx context.Context, out *os.File, o ui.Options) error {
 	v := ui.NewWatch(out, o)
 	tick := time.NewTicker(lookEvery)
@@ -101,7 +101,7 @@ func (f follower) watch(ctx context.Context, out *os.File, o ui.Options) error {
 		if _, err := f.Poll(nil); err != nil {
 			return errors.Join(err, v.Close())
 		}
-		if f.State == nil { // moved aside
+		if f.State == nil { // .loop was moved aside
 			return v.Close()
 		}
 	}
@@ -110,7 +110,7 @@ func (f follower) watch(ctx context.Context, out *os.File, o ui.Options) error {
 	return err
 }
 
-// lines writes what happens from now on.
+// lines prints the events from now on.
 func (f follower) lines(ctx context.Context, o watchOptions, std Stdio) error {
 	b := f.board()
 	for _, l := range b.Lines(time.Now(), ui.Options{ASCII: o.ascii, Width: func() int { return 200 }, Height: func() int { return 200 }}) {

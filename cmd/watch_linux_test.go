@@ -15,17 +15,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// screen is a pseudo-terminal and everything that was written to it.
+// screen is a pseudo-terminal with everything that was written to it.
 type screen struct {
 	t     *testing.T
 	outer *os.File
 
 	mu    sync.Mutex
 	said  strings.Builder
-	spoke chan struct{} // closed, and replaced, when more was said
+	spoke chan struct{} // closed, and replaced, on new output
 }
 
-// onTerminal starts wavex in dir on a terminal of a size.
+// onTerminal starts wavex in dir on a terminal of the given size.
 func onTerminal(t *testing.T, dir string, columns, rows uint16, args ...string) (*screen, *exec.Cmd) {
 	t.Helper()
 	outer, inner, err := openPTY()
@@ -45,7 +45,7 @@ func onTerminal(t *testing.T, dir string, columns, rows uint16, args ...string) 
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	_ = inner.Close() // its copy is the child's
+	_ = inner.Close() // the child has its own copy
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
@@ -69,7 +69,7 @@ func (v *screen) resize(columns, rows uint16) {
 	}
 }
 
-// listen reads until the last of the inner end is closed, which reads as an error.
+// listen reads until the inner end is closed everywhere, which ends the read with an error.
 func (v *screen) listen() {
 	buf := make([]byte, 4096)
 	for {
@@ -85,7 +85,7 @@ func (v *screen) listen() {
 	}
 }
 
-// shows waits until what was written from a place on fits, and gives where it ends.
+// shows waits until fits accepts the text after position from, and returns the position of its end.
 func (v *screen) shows(from int, fits func(string) bool) int {
 	v.t.Helper()
 	late := time.NewTimer(patience)
@@ -105,8 +105,8 @@ func (v *screen) shows(from int, fits func(string) bool) int {
 	}
 }
 
-// wavex watch on a true terminal: it redraws, follows a resize within a second, and
-// ends with the table when the run does.
+// wavex watch on a real terminal redraws, follows a resize within a second, and leaves the table
+// when the run ends.
 func TestWatchOnATerminal(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -127,7 +127,7 @@ func TestWatchOnATerminal(t *testing.T) {
 		i := strings.LastIndex(s, "\r\x1b[2K")                                                    // the last frame
 		return i >= 0 && strings.Contains(s[i:], "A subject") && !strings.Contains(s[i:], "Bash") // no room for it
 	})
-	f, err := os.OpenFile(gate, os.O_WRONLY, 0) // the agent's cat is its other end
+	f, err := os.OpenFile(gate, os.O_WRONLY, 0) // the agent's cat is the other end
 	if err == nil {
 		err = f.Close()
 	}
@@ -143,8 +143,8 @@ func TestWatchOnATerminal(t *testing.T) {
 	}
 }
 
-// Tables are cut to the terminal; where there is none, and for screen readers, they are
-// whole.
+// Tables are cut to the width of the terminal. Without a terminal, and for screen readers, they are
+// not cut.
 func TestTablesFit(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -1,9 +1,9 @@
-// Command manpages writes a man page for each command of wavex into a folder that is
-// there, for packages:
+// Command manpages writes a man page for each command of wavex into an existing folder, for
+// packages:
 //
 //	go run ./cmd/manpages share/man/man1
 //
-// It is a program of its own so that wavex need not have in it what makes the pages.
+// It is a separate program so that wavex does not link the page generator.
 package main
 
 import (
@@ -33,8 +33,8 @@ func main() {
 	}
 }
 
-// write writes the pages of a command and of those below it. They have no date of
-// their own, so that two builds of one commit are the same.
+// write writes the pages of a command and of its subcommands. The pages have no date, so that two
+// builds of one commit are the same.
 func write(c *cobra.Command, dir string) error {
 	if c.Name() == "help" || c.Hidden {
 		return nil
@@ -45,9 +45,9 @@ func write(c *cobra.Command, dir string) error {
 	if err := doc.GenMan(c, header, &page); err != nil {
 		return fmt.Errorf("the page of %s: %w", c.CommandPath(), err)
 	}
-	// The zero date would be printed as one.
+	// The generator would print the zero date.
 	text := strings.Replace(page.String(), `"Jan 0001"`, `""`, 1)
-	// cobra has a flag and a tab and its words in one paragraph; a tagged one is meant.
+	// cobra writes a flag, a tab and its description as one paragraph; a tagged paragraph is meant.
 	flagTag := regexp.MustCompile(`(?m)(^\.SH OPTIONS\n|^\.SH OPTIONS INHERITED FROM PARENT COMMANDS\n|)(?:^\.PP\n)?^(\\fB-.*)\n\t`)
 	text = flagTag.ReplaceAllString(text, "$1.TP\n$2\n")
 	name := strings.ReplaceAll(c.CommandPath(), " ", "-") + ".1"
