@@ -9,14 +9,14 @@ import (
 	"wavex/scheduler"
 )
 
-// Announcer writes the announcement of a run that is there already (LEDGER S0-67), for
-// those who show it elsewhere. It belongs to one goroutine and one state.
+// Announcer writes the announcement of an existing run for commands that show it elsewhere. It
+// belongs to one goroutine and one state.
 type Announcer struct {
 	next cursor
 	run  string
 }
 
-// Lines is the announcement for the state as it is now.
+// Lines returns the announcement for the current state.
 func (a *Announcer) Lines(s *scheduler.State) []string {
 	if a.run != s.Config.Run {
 		a.run = s.Config.Run
@@ -25,7 +25,7 @@ func (a *Announcer) Lines(s *scheduler.State) []string {
 	return resumed(s, &a.next)
 }
 
-// staged is the stage and what the request was scored, where somebody has.
+// staged returns the stage and the request's score, if it was scored.
 func staged(s *scheduler.State) string {
 	stage, spec, fit := "executing", "-", "-"
 	switch {
@@ -40,10 +40,10 @@ func staged(s *scheduler.State) string {
 	return fmt.Sprintf("%s | Spec: %s/10 | Fit: %s", stage, spec, fit)
 }
 
-// maxReviews bounds how many reviews the announcement names, the latest.
+// maxReviews bounds the reviews in the announcement; the latest are kept.
 const maxReviews = 3
 
-// reviewed sums the reviews up that gave an answer.
+// reviewed sums up the reviews that gave an answer.
 func reviewed(s *scheduler.State) string {
 	var list []string
 	for i := range s.Reviews {

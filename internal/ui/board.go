@@ -12,18 +12,18 @@ import (
 	"wavex/scheduler"
 )
 
-// This file is the picture of a run that is watched from another terminal: where each
-// wave stands, what runs and what it did last, money against the budget. It is pure: a
-// Board, a time and a size give lines.
+// This file draws a run that is watched from another terminal: the progress of each wave, the
+// running work with its last activity, and money against the budget. It is pure: it computes lines
+// from a Board, a time and a size.
 
-// Board is a run at one moment. Its texts may be foreign; they are cleaned here.
+// Board holds the data of a run at one moment. Its texts may be foreign; Lines cleans them.
 type Board struct {
 	Run, Name string
 	Status    string // as in report.Summary, or "cut off"
 	Began     time.Time
-	Ended     time.Time // zero while it goes on
+	Ended     time.Time // zero while it runs
 	Waves     []WaveCount
-	Open      int // the wave under way; 0: none
+	Open      int // the open wave; 0: none
 	Running   []Doing
 	Counts    scheduler.Counts
 	Spent     budget.USD
@@ -31,25 +31,25 @@ type Board struct {
 	Notional  bool
 	Turns     int // iterations
 	Hold      time.Time
-	Stopping  string // why nothing more starts; "" while it does
-	Next      string // the command that continues, or what comes next
+	Stopping  string // why nothing more starts; "" while the run starts work
+	Next      string // the command that continues, or the next action
 }
 
 // WaveCount counts the tasks of a wave.
 type WaveCount struct{ Done, Failed, Blocked, Running, All int }
 
-// Doing is something under way.
+// Doing is one piece of work under way.
 type Doing struct {
-	Task, Subject string // Task is "" for what is of the whole run
+	Task, Subject string // Task is "" for work of the whole run
 	Kind          string // "attempt", "counsel", "review", "criteria", "integration", "delivery"
 	Attempt       int
 	Since         time.Time
 	Last          string    // the last sign of life
-	At            time.Time // when it was seen
+	At            time.Time // time of Last
 }
 
-// BoardOf derives the board from a state; what runs is the caller's to fill in. alive
-// tells whether somebody works at the run.
+// BoardOf derives the board from a state. The caller adds the running work. alive tells whether a
+// wavex process works at the run.
 func BoardOf(s *scheduler.State, alive bool) *Board {
 	b := &Board{Run: s.Config.Run, Status: "running", Began: s.Began, Waves: make([]WaveCount, s.Waves), Open: s.Wave, Counts: s.Counts, Spent: s.Ledger.Spent(),
 		Limits: s.Ledger.Limits(), Notional: s.Notional, Turns: s.Ledger.Iterations(), Hold: s.Hold}
@@ -84,7 +84,7 @@ func BoardOf(s *scheduler.State, alive bool) *Board {
 	return b
 }
 
-// Lines is the board for a screen; never more lines than fit, none wider.
+// Lines returns the board for a screen. The lines fit its rows and columns.
 func (b *Board) Lines(now time.Time, o Options) []string {
 	columns, rows := o.width()-1, max(o.height()-1, 3)
 	cut := func(l string) string { return safe.Cut(l, columns, o.ASCII) }
@@ -128,7 +128,7 @@ func (b *Board) head(now time.Time, columns int, o Options) string {
 		sign = ""
 	}
 	parts := []string{b.Status, safe.Fit(or(b.Name, b.Run), 60, o.ASCII), report.Took(max(end.Sub(b.Began), 0).Truncate(time.Second))}
-	if b.Name != "" { // else the run stands there already
+	if b.Name != "" { // else the Run line stands there already
 		parts = append(parts, b.Run)
 	}
 	words := strings.Join(parts, "  ")
@@ -173,8 +173,7 @@ func (b *Board) standing(now time.Time) string {
 	return ""
 }
 
-// waves draws a bar for each wave, those around the open one where there is no room
-// for all.
+// waves draws a bar for each wave, or for those around the open one if there is no room for all.
 func (b *Board) waves(columns, room int, o Options) []string {
 	if room < 1 || len(b.Waves) == 0 {
 		return nil
@@ -256,7 +255,7 @@ func (b *Board) running(now time.Time, columns int, ascii bool) []string {
 
 func paint(color, text string) string { return "\x1b[" + color + "m" + text + "\x1b[0m" }
 
-// Watch draws boards, one in the place of the other. It is used by one goroutine.
+// Watch draws each board in the place of the one before. One goroutine uses it.
 type Watch struct {
 	s    screen
 	opts Options
@@ -265,12 +264,12 @@ type Watch struct {
 // NewWatch draws on w, a terminal that understands ANSI sequences (see Live).
 func NewWatch(w io.Writer, o Options) *Watch { return &Watch{screen{w: w}, o} }
 
-// Show puts a board on the screen.
+// Show draws a board on the screen.
 func (v *Watch) Show(b *Board) error {
 	return v.s.show(nil, b.Lines(v.opts.now(), v.opts), v.opts.width(), v.opts.height())
 }
 
-// Close leaves what is on the screen where it is, and puts the cursor below it.
+// Close keeps the last board on the screen and moves the cursor below it.
 func (v *Watch) Close() error {
 	if len(v.s.live) == 0 {
 		return nil

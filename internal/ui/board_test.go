@@ -12,7 +12,7 @@ import (
 	"wavex/internal/ui/safe"
 )
 
-// boardOf is a board in the middle of a story.
+// boardOf returns a board in the middle of a story.
 func boardOf(t *testing.T) (*Board, time.Time) {
 	t.Helper()
 	s := reporttest.New(t, "parser", reporttest.Tasks{{ID: "T-001", Subject: "Add the token type"}, {ID: "T-002", Subject: "Write the parser"},
@@ -43,8 +43,8 @@ func TestBoardGolden(t *testing.T) {
 	}
 }
 
-// Whatever the size and however many waves and tasks: no line is wider than the
-// screen, there are no more lines than rows, and the open wave is among those shown.
+// For every size and every number of waves and tasks, no line is wider than the screen, the lines
+// fit its rows, and the open wave is shown.
 func TestBoardFits(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -82,7 +82,7 @@ func TestBoardFits(t *testing.T) {
 	})
 }
 
-// A board takes the place of the one before it, also after the terminal was resized.
+// A board replaces the one before it, also after a resize of the terminal.
 func TestWatchRedraws(t *testing.T) {
 	t.Parallel()
 	b, now := boardOf(t)

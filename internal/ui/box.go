@@ -8,24 +8,24 @@ import (
 	"wavex/scheduler"
 )
 
-// This file is `wavex status` in a box: where each stage of the workflow stands, and
-// what comes next in it.
+// This file draws the box of `wavex status`: the stages of the workflow and the next action of
+// each.
 
-// Standing is what the box is made from.
+// Standing holds the data of the box.
 type Standing struct {
 	State     *scheduler.State
-	Alive     bool                     // somebody works at the run
-	Plain     bool                     // the same without a frame, for screen readers
+	Alive     bool                     // a wavex process works at the run
+	Plain     bool                     // without a frame, for screen readers
 	Delivered *scheduler.DeliveryEnded // the last delivery; nil: none
 
-	// What a resume would find of the plan: an edit, nothing, or what is wrong with it.
+	// The plan as a resume would find it: edited, unchanged, or with a mistake.
 	Edit  *scheduler.Edit
 	Gone  bool
 	Wrong error
 }
 
-// Box draws the stages of a run with the next action of each, no wider than columns,
-// nor than 100, and below it the command that goes on, which is never cut.
+// Box draws the stages of a run with the next action of each, no wider than columns or 100. Below
+// it stands the command that continues, which is never cut.
 func Box(st Standing, o Options) string {
 	s := st.State
 	b := BoardOf(s, st.Alive)
@@ -55,19 +55,19 @@ func Box(st Standing, o Options) string {
 	return frame(b.Status+": "+or(safe.Line(b.Name), safe.Line(b.Run)), lines, width, o) + st.goOn(b)
 }
 
-// Request is where a request stands that no run was made of yet.
+// Request holds the data of a request that has no run yet.
 type Request struct {
 	Words   string            // the request
-	Stage   string            // it is in: "intent", "shape", "decompose", "executing"
+	Stage   string            // current stage: "intent", "shape", "decompose", "executing"
 	Origin  *scheduler.Origin // nil before the intent is settled
-	Vague   bool              // it was found too vague to go on
-	Planned bool              // there is a plan, or a proposal of several
-	Split   bool              // it is a proposal
+	Vague   bool              // too vague to continue
+	Planned bool              // there is a plan, or a proposal of several plans
+	Split   bool              // Planned is a proposal of several plans
 	Next    string            // the command that continues
 	Plain   bool
 }
 
-// RequestBox draws where a request stands, as Box does for a run.
+// RequestBox draws the stage of a request, as Box does for a run.
 func RequestBox(r Request, o Options) string {
 	width := min(o.width()-1, 100)
 	inner := max(width-4, 12)
@@ -106,10 +106,10 @@ func RequestBox(r Request, o Options) string {
 	return frame("request", lines, width, o) + end
 }
 
-// goOn is the command that goes on.
+// goOn returns the command that continues.
 func (st Standing) goOn(b *Board) string {
 	switch {
-	case st.Gone: // the plan's own line has it
+	case st.Gone: // the line of the plan has it
 		return ""
 	case st.State.Ended == nil && st.Alive:
 		return "Watch it with: wavex watch\n"
@@ -137,14 +137,13 @@ func frame(title string, lines []string, width int, o Options) string {
 	return b.String()
 }
 
-// fold breaks a clean text into lines of at most a number of columns, at spaces where
-// there are some.
+// fold breaks a clean text into lines of at most columns, at spaces if possible.
 func fold(text string, columns int) []string {
 	columns = max(columns, 8)
 	var out []string
 	line := ""
 	for _, w := range strings.Fields(text) {
-		for safe.Width(w) > columns { // a word that fits on no line
+		for safe.Width(w) > columns { // a word wider than a line
 			if line != "" {
 				out, line = append(out, line), ""
 			}

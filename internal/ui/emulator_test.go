@@ -10,15 +10,15 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// emulator is the small part of a terminal that the view uses: rows that wrap at
-// the width (late, as terminals do) and scroll away, carriage return, new line, up,
-// erase a row, erase below, colours. Anything else fails the test.
+// emulator implements the part of a terminal that the view uses: rows that wrap at the width (late,
+// as terminals do) and scroll away, carriage return, new line, up, erase a row, erase below,
+// colours. Anything else fails the test.
 type emulator struct {
 	t             *testing.T
 	width, height int
 
 	mu     sync.Mutex
-	rows   []string // all since the beginning, padded with nothing
+	rows   []string // all since the start, without padding
 	y, x   int
 	top    int // first row on the screen
 	colors int
@@ -89,7 +89,7 @@ func (e *emulator) do(command string, n int) {
 		if e.x != 0 {
 			e.t.Errorf("erased from column %d", e.x)
 		}
-		if e.y == e.top { // tmux and others keep a screen that is erased whole as history
+		if e.y == e.top { // tmux and others put a screen that is erased as a whole into the history
 			e.t.Error("the whole screen is erased")
 		}
 		e.rows[e.y] = ""
@@ -105,13 +105,13 @@ func (e *emulator) do(command string, n int) {
 	}
 }
 
-// resize makes the terminal narrower or wider; rows that are too long are wrapped
-// anew, as most terminals do.
+// resize makes the terminal narrower or wider. Rows that are too long are wrapped anew, as in most
+// terminals.
 func (e *emulator) resize(width int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	var rows []string
-	for _, r := range e.rows[:e.y+1] { // nothing of ours is below the cursor
+	for _, r := range e.rows[:e.y+1] { // the view draws nothing below the cursor
 		line, w := "", 0
 		for g := uniseg.NewGraphemes(r); g.Next(); {
 			if w+g.Width() > width {

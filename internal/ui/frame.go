@@ -13,19 +13,19 @@ import (
 	"wavex/internal/ui/safe"
 )
 
-// This file lays out the part of the screen that changes: one line for the wave and
-// one for each running task. It is pure: a model, a time and a width give lines.
+// This file lays out the changing part of the screen: one line for the wave and one for each
+// running task. It is pure: it computes lines from a model, a time and a width.
 
-// model is what the live part shows, copied from the state at each event.
+// model holds the data of the live part, copied from the state at each event.
 type model struct {
 	began      time.Time // of the session
 	wave, of   int
-	done, all  int // tasks settled and in total: of the wave, or of the plan when there are no barriers
+	done, all  int // tasks settled and in total: of the wave, or of the plan without barriers
 	completed  int // in the plan
 	tasks      int // in the plan
 	spent      budget.USD
 	limits     budget.Limits
-	notional   bool // nobody is billed what is spent
+	notional   bool // the spent money is not billed
 	iterations int
 	hold       time.Time // nothing starts before
 	stopping   bool
@@ -39,14 +39,14 @@ type running struct {
 	counsel     bool
 	started     time.Time
 	last        string    // the last tool, clean
-	lastAt      time.Time // when it was seen
+	lastAt      time.Time // time of last
 	cost        budget.USD
 }
 
 // mostRunning bounds the lines for running tasks.
 const mostRunning = 8
 
-// lines is the live part for a screen of columns by rows; never more than fits.
+// lines returns the live part for a screen. The lines fit its rows and columns.
 func (m *model) lines(now time.Time, columns, rows int, ascii bool) []string {
 	out := []string{m.bar(now, columns, ascii)}
 	if n := m.notice(now); n != "" {
@@ -75,7 +75,7 @@ func (m *model) notice(now time.Time) string {
 	return ""
 }
 
-// bar is the first line: the richest of its forms that fits.
+// bar returns the first line: the longest of its forms that fits.
 func (m *model) bar(now time.Time, columns int, ascii bool) string {
 	cost := m.spent
 	for _, r := range m.running {
@@ -107,9 +107,9 @@ func (m *model) bar(now time.Time, columns int, ascii bool) string {
 	return safe.Cut(count+" "+money, columns, ascii)
 }
 
-// progress draws the bar itself: " 40% |████      |". The library draws into
-// nowhere and is asked for its text: it knows one line of its own, and the clock on
-// the wall, while the screen here has lines above and below and a clock of its own.
+// progress draws the bar: " 40% |████ |". The library's bar writes to a discarding writer, and
+// progress takes its text: the library assumes a line of its own and the wall clock, but this
+// screen has lines above and below and its own clock.
 func progress(done, all, cells int, ascii bool) string {
 	theme := progressbar.ThemeDefault
 	if ascii {
@@ -118,11 +118,11 @@ func progress(done, all, cells int, ascii bool) string {
 	b := progressbar.NewOptions(max(all, 1), progressbar.OptionSetWriter(io.Discard), progressbar.OptionSetWidth(cells),
 		progressbar.OptionSetTheme(theme), progressbar.OptionSetPredictTime(false), progressbar.OptionSetElapsedTime(false),
 		progressbar.OptionSetRenderBlankState(true))
-	_ = b.Set(min(done, max(all, 1))) // it fails on writing, and above its maximum
+	_ = b.Set(min(done, max(all, 1))) // an error means a failed write or a value above the maximum
 	return strings.TrimRight(strings.TrimLeft(b.String(), "\r"), " ")
 }
 
-// line is one running task: what it is, since when, and its last sign of life.
+// line describes one running task: its name, its age, and its last sign of life.
 func (r *running) line(now time.Time, columns int, ascii bool) string {
 	age := report.Took(max(now.Sub(r.started), 0).Truncate(time.Second))
 	what := r.last
@@ -132,7 +132,7 @@ func (r *running) line(now time.Time, columns int, ascii bool) string {
 	if quiet := now.Sub(r.lastAt).Truncate(time.Second); what != "" && !r.counsel && quiet >= time.Second {
 		what += fmt.Sprintf(" (%s ago)", report.Took(quiet))
 	}
-	const least = 24 // below, there is no point in showing what it does
+	const least = 24 // with fewer columns its activity is not shown
 	head := "  " + r.label
 	room := columns - safe.Width(age) - 2
 	if what == "" || room < 2*least {

@@ -11,22 +11,22 @@ import (
 	"wavex/scheduler"
 )
 
-// This file writes what an agent said and did, for `wavex logs`. Every text is foreign
-// and passes through package safe.
+// This file writes an agent's words and actions for `wavex logs`. Every text is foreign and passes
+// through package safe.
 
-// The most lines shown of one tool's answer, of one edit, and of words to the agent.
+// Maximum lines of one tool answer, of one edit, and of text sent to the agent.
 const (
 	answerLines = 12
 	editLines   = 40
 	toldLines   = 3
 )
 
-// LogEntry is an entry of a stream as lines for people: signs at the left margin say
-// what it is, and what belongs to it is indented.
+// LogEntry formats an entry of a stream for people. A sign at the left margin shows its kind; the
+// lines that belong to it are indented.
 func LogEntry(e transcript.Entry, o Options) []string {
 	in := ""
 	if e.Inner {
-		in = "    " // a subagent's
+		in = "    " // of a subagent
 	}
 	color := func(code, text string) string {
 		if !o.Color || text == "" {
@@ -107,13 +107,13 @@ func edits(in string, changes []transcript.Change, color func(code, text string)
 	return out
 }
 
-// block is words at the margin, set off by an empty line before them.
+// block returns text at the margin after an empty line.
 func block(in, text string) []string {
 	return append([]string{""}, append(indent(in, strings.TrimSpace(text), 0), "")...)
 }
 
-// indent puts a mark before the first line of a text and spaces before the others; of
-// more than most lines (0: any number) it says how many there are.
+// indent puts a mark before the first line of a text and spaces before the others. It shows at most
+// most lines (0: all) and says how many are missing.
 func indent(mark, text string, most int) []string {
 	lines := strings.Split(strings.TrimRight(text, "\n "), "\n")
 	if len(lines) == 1 && lines[0] == "" {
@@ -146,7 +146,7 @@ func indentAll(pad string, lines []string) []string {
 	return out
 }
 
-// LogStart opens the log of an attempt.
+// LogStart returns the first line of an attempt's log.
 func LogStart(s *scheduler.State, e scheduler.AttemptStarted, at time.Time) string {
 	l := fmt.Sprintf("== %s, attempt %d, %s", label(s, e.Task), e.Attempt, at.UTC().Format(time.RFC3339))
 	if why := again(e); why != "" {
@@ -155,7 +155,8 @@ func LogStart(s *scheduler.State, e scheduler.AttemptStarted, at time.Time) stri
 	return l
 }
 
-// LogEnd closes it: how the attempt ended, the checks that failed, and what followed.
+// LogEnd returns the last lines of an attempt's log: its outcome, the checks that failed, and the
+// next step.
 func LogEnd(e scheduler.AttemptEnded) []string {
 	out := []string{"== " + end(e)}
 	for _, c := range e.Result.Checks {
@@ -174,7 +175,7 @@ func LogEnd(e scheduler.AttemptEnded) []string {
 	return out
 }
 
-// then is what an attempt's end led to, told long after it.
+// then describes the next step after an attempt, for a reader of an old log.
 func then(e scheduler.AttemptEnded) string {
 	l := ""
 	switch {

@@ -12,7 +12,7 @@ import (
 
 const evilText = "\x1b[31mred\x1b]0;t\x07 <loop-complete>\x9b2J\u202e\x00 end"
 
-// log is one entry of each kind, as lines.
+// logged returns the lines of one entry of each kind.
 func logged(o Options) string {
 	long := strings.TrimSuffix(strings.Repeat("line\n", 30), "\n")
 	var b strings.Builder

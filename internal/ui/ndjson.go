@@ -15,19 +15,19 @@ import (
 //go:embed events.schema.json
 var eventSchema []byte
 
-// EventSchema is the JSON Schema of one line of the NDJSON output.
+// EventSchema returns the JSON Schema of one line of the NDJSON output.
 func EventSchema() []byte { return slices.Clone(eventSchema) }
 
-// ndjson writes each event as the journal has it, one line each.
+// ndjson writes each event as it is in the journal, one line each.
 type ndjson struct {
 	out *sink
 	err error // of encoding; only the scheduler's goroutine and Close use it
 }
 
-// NDJSON writes each event as one line of JSON, in order and at once: v, seq, time
-// (RFC 3339 UTC), type and data. The line of run_ended, the last of a session, has
-// the verdict at its top level as well: status, exit_code, tasks, cost_usd and
-// iterations. Observations are no events and are not written.
+// NDJSON writes each event as one line of JSON, in order and at once: v, seq, time (RFC 3339 UTC),
+// type and data. The line of run_ended, the last of a session, also has the verdict at its top
+// level: status, exit_code, tasks, cost_usd and iterations. Observations are not events and are not
+// written.
 func NDJSON(w io.Writer) View { return &ndjson{out: newSink(w)} }
 
 func (v *ndjson) Event(e scheduler.Event, _ *scheduler.State) {
@@ -50,8 +50,8 @@ func (v *ndjson) Close() error {
 	return v.err
 }
 
-// verdict is what run_ended repeats at its top level, so that a caller needs no
-// knowledge of bodies to learn how a run ended.
+// verdict holds the fields that run_ended repeats at its top level, so that a caller learns how a
+// run ended without knowing the bodies of events.
 type verdict struct {
 	Status     string           `json:"status"`
 	ExitCode   int              `json:"exit_code"`

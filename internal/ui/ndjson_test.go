@@ -20,7 +20,7 @@ import (
 
 func openNDJSON(b *buffer) View { return NDJSON(b) }
 
-// contentKey is package plan's business, and its golden files would change with it.
+// Package plan computes content keys; a change of keys must not change these golden files.
 var contentKey = regexp.MustCompile(`"key":"[^"]*"`)
 
 func TestNDJSONGolden(t *testing.T) {
@@ -66,7 +66,7 @@ func TestNDJSONVerdict(t *testing.T) {
 	}
 }
 
-// Each wrong stream is wrong for one reason.
+// Each stream is wrong for exactly one reason.
 func TestSchemaRefuses(t *testing.T) {
 	t.Parallel()
 	schema := reporttest.Schema(t, EventSchema())
@@ -172,11 +172,11 @@ func TestClosedPipe(t *testing.T) {
 		if w.writes != 1 {
 			t.Errorf("%s: %d writes, want none after the failure", name, w.writes)
 		}
-		reporttest.Complete(t, v.Event) // after Close: nothing happens
+		reporttest.Complete(t, v.Event) // after Close these events do nothing
 	}
 }
 
-// deaf takes nothing until it is let go.
+// deaf blocks every write until free is closed.
 type deaf struct{ free chan struct{} }
 
 func (d deaf) Write(b []byte) (int, error) {
@@ -193,12 +193,12 @@ func TestReaderThatStops(t *testing.T) {
 		if err := v.Close(); !errors.Is(err, ErrStuck) {
 			t.Errorf("Close says %v", err)
 		}
-		close(w.free) // the goroutine ends with the write that held it
+		close(w.free) // the blocked write returns and the goroutine ends
 		synctest.Wait()
 	})
 }
 
-// slow takes its time, but goes on: Close waits for all of it.
+// slow writes slowly but makes progress, so Close waits for all of it.
 func TestReaderThatIsSlow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -207,7 +207,7 @@ func TestReaderThatIsSlow(t *testing.T) {
 		s := reporttest.Mixed(t, v.Event)
 		closed := make(chan struct{})
 		go func() {
-			for { // as often as it is written to: some lines go together
+			for { // once per write: some lines go together
 				select {
 				case w.free <- struct{}{}:
 				case <-closed:
@@ -238,13 +238,13 @@ func (s *slow) Write(b []byte) (int, error) {
 	return s.b.Write(b)
 }
 
-// A backlog without end would take the machine's memory instead of the run's time.
+// Without a bound, a backlog would fill the machine's memory.
 func TestBacklogIsBounded(t *testing.T) {
 	t.Parallel()
 	w := deaf{make(chan struct{})}
 	s := newSink(w)
 	piece := make([]byte, 1<<20)
-	for range 140 { // the write that hangs may hold a whole backlog
+	for range 140 { // the blocked write may hold a whole backlog
 		s.put(piece)
 	}
 	close(w.free)

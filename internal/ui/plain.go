@@ -12,7 +12,7 @@ import (
 	"wavex/scheduler"
 )
 
-// plain writes one timestamped line per thing that happens.
+// plain writes one timestamped line for each event.
 type plain struct {
 	out  *sink
 	opts Options
@@ -20,21 +20,21 @@ type plain struct {
 
 	mu   sync.Mutex
 	last map[string]string // by task: the last observation written
-	open string            // the question that waits for an answer, as it stands there; "": none
+	open string            // the displayed question that waits for an answer; "": none
 }
 
-// Plain writes timestamped lines (RFC 3339 UTC) for pipes and CI logs: the [LOOP]
-// announcements of LEDGER S2-31 to S2-33, waves, how attempts end and what follows,
-// counsel, notices, stops, and at the end the table of all tasks. It repeats no
-// frame, moves no cursor and uses no colour, which also makes it fit for screen
-// readers. The status block and the table have no timestamps: other programs read
-// the one, and the other must align.
+// Plain writes timestamped lines (RFC 3339 UTC) for pipes and CI logs: the [LOOP] announcements,
+// waves, how attempts end and the next step, counsel, notices, stops, and at the end the table of
+// all tasks. It repeats no frame, moves no cursor and uses no colour, so it also suits screen
+// readers. The status block and the table have no timestamps, because other programs read the block
+// and the table must align.
 func Plain(w io.Writer, o Options) View {
 	return &plain{out: newSink(w), opts: o, last: map[string]string{}}
 }
 
 func (v *plain) Observe(o runner.Observation) {
-	// Only what explains a silence; a log of every tool call is in the task's folder.
+	// Write only observations that explain a silence. The log of all tool calls is in the task's
+	// folder.
 	if o.Kind != "api_retry" && o.Kind != "rate_limit" {
 		return
 	}
@@ -50,7 +50,7 @@ func (v *plain) Observe(o runner.Observation) {
 
 func (v *plain) Close() error { return v.out.close() }
 
-// say writes lines under one time, in one piece.
+// say writes lines under one timestamp in one write.
 func (v *plain) say(at time.Time, lines ...string) {
 	var b strings.Builder
 	for _, l := range lines {
@@ -61,8 +61,8 @@ func (v *plain) say(at time.Time, lines ...string) {
 	v.put([]byte(b.String()))
 }
 
-// put writes a piece. A question that waits for an answer is put again behind it: the last
-// line is what a person answers to.
+// put writes a piece of output. It repeats an open question after it, so that the question is the
+// last line.
 func (v *plain) put(piece []byte) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -72,7 +72,7 @@ func (v *plain) put(piece []byte) {
 	v.out.put(piece)
 }
 
-// ask opens a question, or with "" closes the one that is open.
+// ask opens a question. An empty question closes the open one.
 func (v *plain) ask(question string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -83,7 +83,7 @@ func (v *plain) ask(question string) {
 	}
 }
 
-// Prompt is a question as it stands there for a yes or no.
+// Prompt returns the displayed form of a yes-or-no question.
 func Prompt(question string) string { return "\n" + question + " [Y/n] " }
 
 func (v *plain) Event(e scheduler.Event, s *scheduler.State) {

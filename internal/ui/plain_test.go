@@ -28,8 +28,7 @@ func TestPlainGolden(t *testing.T) {
 	}
 }
 
-// The announcements are a format that other programs read: no golden file may drift
-// from it.
+// Other programs parse the announcements, so every golden file must keep their format.
 func TestAnnouncements(t *testing.T) {
 	t.Parallel()
 	want := []*regexp.Regexp{
@@ -117,7 +116,7 @@ func TestPlainObserve(t *testing.T) {
 	}
 }
 
-// No view lets a foreign text act on the terminal or speak for wavex.
+// No view lets a foreign text control the terminal or speak for wavex.
 func TestHostileTexts(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func(*buffer) View{
@@ -136,8 +135,7 @@ func TestHostileTexts(t *testing.T) {
 	}
 }
 
-// A question is the last thing that stands there while it waits for an answer, whatever is
-// told meanwhile.
+// A question stays the last line while it waits for an answer, whatever is printed meanwhile.
 func TestPlainAsksBehindWhatItTells(t *testing.T) {
 	t.Parallel()
 	out := &buffer{}

@@ -9,22 +9,22 @@ import (
 	"wavex/internal/ui/safe"
 )
 
-// screen knows what of ours is at the bottom of the terminal and replaces it. It is
-// used by one goroutine.
+// screen holds the view's lines at the bottom of the terminal and replaces them. One goroutine uses
+// it.
 type screen struct {
 	w    io.Writer
-	live []string // as last drawn; the cursor stands behind the last one
+	live []string // as last drawn; the cursor stands after the last one
 }
 
-// show lets lines scroll in above the live part and redraws that. Everything goes
-// out in one write, so that a frame is never seen half drawn.
+// show scrolls lines in above the live part and redraws the live part. It makes a single write, so
+// that no frame appears half drawn.
 func (s *screen) show(above, live []string, columns, height int) error {
 	if len(above) == 0 && slices.Equal(live, s.live) {
 		return nil
 	}
 	var b strings.Builder
-	// Row by row: a screen that is erased as a whole goes into the history of some terminals
-	// (tmux, VTE), which would be full of frames after an hour.
+	// Erase row by row: some terminals (tmux, VTE) put a screen that is erased as a whole into the
+	// history, which would be full of frames after an hour.
 	if n := min(s.rows(columns), height); n > 0 {
 		b.WriteString("\r\x1b[2K" + strings.Repeat("\x1b[A\x1b[2K", n-1))
 	}
@@ -37,12 +37,12 @@ func (s *screen) show(above, live []string, columns, height int) error {
 	return err
 }
 
-// coloring matches what changes the colour and takes no column.
+// coloring matches the sequences that change the colour. They take no column.
 var coloring = lazy.Regexp("\x1b\\[[0-9;]*m")
 
-// rows is how many rows the live part takes now: after the terminal became narrower
-// a line may have been wrapped. A terminal that crops instead loses a line or two
-// above; the table at the end has what they said.
+// rows returns the number of rows that the live part takes now: in a terminal that became narrower
+// a line may have been wrapped. A terminal that crops instead loses a line or two above; the final
+// table repeats their content.
 func (s *screen) rows(columns int) (n int) {
 	for _, l := range s.live {
 		n += max((safe.Width(coloring().ReplaceAllString(l, ""))+columns-1)/columns, 1)
@@ -50,7 +50,7 @@ func (s *screen) rows(columns int) (n int) {
 	return n
 }
 
-// mark opens a line of record.
+// mark is the sign at the start of a line of record.
 type mark int
 
 const (

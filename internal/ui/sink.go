@@ -9,26 +9,26 @@ import (
 	"time"
 )
 
-// ErrStuck is returned by Close when the reader of the output has stopped reading.
+// ErrStuck is returned by Close if the reader of the output has stopped reading.
 var ErrStuck = errors.New("the reader of the output has stopped reading")
 
 const (
-	backlog  = 64 << 20         // bytes waiting for a reader; beyond it the view falls silent
-	patience = 10 * time.Second // how long Close waits for a reader that takes nothing
+	backlog  = 64 << 20         // bytes that wait for a reader; beyond it the view writes nothing more
+	patience = 10 * time.Second // how long Close waits without progress of the reader
 )
 
-// sink writes in order, from a goroutine of its own, so that a slow or closed pipe
-// never holds up the run. It knows bytes, nothing of events.
+// sink writes in order from a goroutine of its own, so that a slow or closed pipe never delays the
+// run. It knows bytes and nothing of events.
 type sink struct {
 	w    io.Writer
-	wake chan struct{} // holds one: there is something to do
+	wake chan struct{} // holds one: there is work
 	done chan struct{} // closed when the goroutine has ended
 
 	mu      sync.Mutex
 	queue   [][]byte
-	size    int   // bytes that are not written yet: of the queue, and of what was taken from it
-	written int64 // writes that ended, to see progress
-	err     error // the first; nothing is written after it
+	size    int   // unwritten bytes: of the queue and of the batch taken from it
+	written int64 // finished writes, to detect progress
+	err     error // the first error; nothing is written after it
 	closed  bool
 }
 
@@ -38,8 +38,8 @@ func newSink(w io.Writer) *sink {
 	return s
 }
 
-// put queues b, which the sink keeps. It never blocks. After an error or the end it
-// does nothing.
+// put queues b and keeps it; the caller must not change b. put never blocks. After an error or
+// close it does nothing.
 func (s *sink) put(b []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,7 +76,7 @@ func (s *sink) run() {
 				if b, rest = join(rest); !s.write(b) {
 					break
 				}
-				clear(batch[:len(batch)-len(rest)]) // counted no more, so not kept either
+				clear(batch[:len(batch)-len(rest)]) // size counts only the rest, so release the written pieces
 			}
 			if len(batch) > 0 {
 				continue
@@ -89,10 +89,10 @@ func (s *sink) run() {
 	}
 }
 
-// atOnce is how many bytes are written at once where there are more pieces than one.
+// atOnce bounds the bytes that several pieces may have in one write.
 const atOnce = 32 << 10
 
-// join takes pieces off the front of a batch that is not empty.
+// join takes pieces off the front of a non-empty batch.
 func join(batch [][]byte) (b []byte, rest [][]byte) {
 	n, size := 1, len(batch[0])
 	for n < len(batch) && size+len(batch[n]) <= atOnce {
@@ -130,9 +130,8 @@ func (s *sink) write(b []byte) bool {
 	return s.err == nil
 }
 
-// close writes what is queued, ends the goroutine and returns the first error. When
-// the reader takes nothing for the length of patience it gives up; the goroutine
-// then ends with the write that holds it.
+// close writes the queue, ends the goroutine and returns the first error. It gives up if the reader
+// makes no progress for patience; the goroutine then ends when its blocked write returns.
 func (s *sink) close() error {
 	s.mu.Lock()
 	s.closed = true

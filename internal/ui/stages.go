@@ -11,17 +11,17 @@ import (
 	"wavex/scheduler"
 )
 
-// This file says where each stage of a run stands, for the box of wavex status.
+// This file describes the stages of a run for the box of wavex status.
 
 // stageLine is one stage of the box.
 type stageLine struct {
 	mark   mark
 	name   string
 	stands string
-	next   string // what comes next in it; "": nothing
+	next   string // next action; "": none
 }
 
-// lines is the stage for a box of inner columns.
+// lines formats the stage for a box with inner columns.
 func (l stageLine) lines(inner int, o Options) (out []string) {
 	sign := marks[l.mark].sign
 	if o.ASCII {
@@ -73,7 +73,7 @@ func (st Standing) stages() []stageLine {
 	return out
 }
 
-// plan is the plan that the run had, and what a resume finds of it.
+// plan describes the plan of the run, and the changes that a resume would find in it.
 func (st Standing) plan() stageLine {
 	s := st.State
 	l := stageLine{good, "plan", fmt.Sprintf("%s in %s", report.Plural(len(s.Tasks), "task", "tasks"), report.Plural(s.Waves, "wave", "waves")), ""}
@@ -114,7 +114,7 @@ func (st Standing) waves() stageLine {
 	return l
 }
 
-// repair names the first failed task and why it failed.
+// repair names the first failed task and its reason.
 func (st Standing) repair() string {
 	s := st.State
 	for i := range s.Tasks {

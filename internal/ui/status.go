@@ -12,15 +12,15 @@ import (
 	"wavex/scheduler"
 )
 
-// status is the block that follows each iteration (LEDGER S2-34): these keys, in
-// this order, one line each. It is rendered from the state just recorded.
+// status returns the block after each iteration: these keys, in this order, one line each. It is
+// rendered from the state just recorded.
 func status(s *scheduler.State, c *cursor, at time.Time) string {
 	return fmt.Sprintf("---LOOP_STATUS---\nEXIT_SIGNAL: %t\nCRITERIA: %s\nSTUCK_COUNT: %d\nNEXT: %s\n---END_STATUS---\n",
 		report.Complete(s), criteria(report.Criteria(s)), s.Same, c.next(s, at))
 }
 
-// criteria is one line of JSON with a bare boolean for each criterion, in the plan's
-// order, which a map would lose. Angle brackets are escaped by the encoder.
+// criteria returns one line of JSON with a boolean for each criterion, in the plan's order, which a
+// map would lose. The encoder escapes angle brackets.
 func criteria(list []report.Criterion) string {
 	var b strings.Builder
 	b.WriteByte('{')
@@ -28,21 +28,21 @@ func criteria(list []report.Criterion) string {
 		if i > 0 {
 			b.WriteString(", ")
 		}
-		key, _ := json.Marshal(c.Text) // a string always encodes
+		key, _ := json.Marshal(c.Text) // encoding a string cannot fail
 		fmt.Fprintf(&b, "%s: %t", safe.JSON(key), c.Met)
 	}
 	b.WriteByte('}')
 	return b.String()
 }
 
-// cursor finds what comes next without looking at every task each time: tasks that
-// are settled are passed once. It belongs to the scheduler's goroutine.
+// cursor finds the next action without scanning every task each time: it passes a settled task
+// once. It belongs to the scheduler's goroutine.
 type cursor struct {
 	order []int // tasks by wave, in plan order within
-	at    int   // everything before is settled
+	at    int   // all tasks before it are settled
 }
 
-// reset must be called when tasks may have gone back: at a start and a resume.
+// reset must be called at a start and a resume, when settled tasks may be open again.
 func (c *cursor) reset(s *scheduler.State) {
 	c.order, c.at = make([]int, len(s.Tasks)), 0
 	for i := range c.order {
@@ -51,10 +51,10 @@ func (c *cursor) reset(s *scheduler.State) {
 	slices.SortStableFunc(c.order, func(a, b int) int { return s.Tasks[a].Wave - s.Tasks[b].Wave })
 }
 
-// next names the next action: the first task that waits, else what is waited for, else
-// "none". What began at the time of the event that is told, or after it, is still to come
-// for its reader: events that are recorded together are told one by one, with the state
-// that all of them lead to. The zero time is now.
+// next returns the next action: the first waiting task, else the work that the run waits for, else
+// "none". told is the time of the event being shown (zero: now). Events that are recorded together
+// are shown one by one with the state after all of them, so work that began at told or later has
+// not begun yet for the reader.
 func (c *cursor) next(s *scheduler.State, told time.Time) string {
 	if s.Ended != nil && report.Complete(s) {
 		return "none"

@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	frameEvery = 100 * time.Millisecond // the least time between two frames
-	tickEvery  = time.Second            // ages and the elapsed time move
+	frameEvery = 100 * time.Millisecond // the minimum time between two frames
+	tickEvery  = time.Second            // update of ages and elapsed time
 )
 
-// terminal redraws a few lines at the bottom of the screen and lets lines of record
-// scroll away above them. Callers change the model under the lock; one goroutine
-// owns the screen and never holds the lock while it writes.
+// terminal redraws a few lines at the bottom of the screen and scrolls lines of record away above
+// them. Callers change the model under the lock. One goroutine owns the screen and never holds the
+// lock while it writes.
 type terminal struct {
 	opts Options
 	wake chan struct{} // holds one: there is something new
@@ -33,22 +33,22 @@ type terminal struct {
 	mu     sync.Mutex
 	m      model
 	above  []row // not yet on the screen
-	live   bool  // there is something to redraw
+	live   bool  // the live part needs a redraw
 	closed bool
 	err    error
 }
 
-// row is a line of record: a mark and words.
+// row is a line of record: a mark and text.
 type row struct {
 	mark  mark
 	words string // clean
-	whole bool   // wraps instead of being cut
+	whole bool   // wrap it instead of cutting it
 }
 
-// Terminal is the live view: a progress bar for the wave with cost, iteration and
-// elapsed time, the running tasks with their last tool and its age, and above them
-// one line per task that ended, which stays. w must be a terminal that understands
-// ANSI sequences (see Live); use Plain where it is not.
+// Terminal returns the live view: a progress bar for the wave with cost, iteration and elapsed
+// time, the running tasks with their last tool and its age, and above them one permanent line per
+// task that ended. w must be a terminal that understands ANSI sequences (see Live); use Plain
+// otherwise.
 func Terminal(w io.Writer, o Options) View {
 	v := &terminal{opts: o, wake: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{})}
 	go v.run(w)
@@ -70,7 +70,7 @@ func (v *terminal) run(w io.Writer) {
 			last = true
 		}
 		if !last {
-			select { // events that come in a burst share a frame
+			select { // events in a burst share a frame
 			case <-pause.C:
 			case <-v.quit:
 				last = true
@@ -81,8 +81,8 @@ func (v *terminal) run(w io.Writer) {
 	}
 }
 
-// draw puts the new rows and the live part on the screen; after the last frame only
-// the rows are left.
+// draw writes the new rows and the live part to the screen. After the last frame only the rows
+// remain.
 func (v *terminal) draw(s *screen, last bool) {
 	columns, rows := v.opts.width(), v.opts.height()
 	v.mu.Lock()
@@ -108,7 +108,7 @@ func (v *terminal) draw(s *screen, last bool) {
 	}
 }
 
-// Close draws what is left, removes the live part and waits for the goroutine.
+// Close draws the remaining rows, removes the live part and waits for the goroutine.
 func (v *terminal) Close() error {
 	v.mu.Lock()
 	if !v.closed {
@@ -122,7 +122,7 @@ func (v *terminal) Close() error {
 	return wrap(v.err)
 }
 
-// poke asks for a frame. The lock is held.
+// poke asks for a frame. The caller must hold the lock.
 func (v *terminal) poke() {
 	select {
 	case v.wake <- struct{}{}:
@@ -165,7 +165,7 @@ func (v *terminal) Event(e scheduler.Event, s *scheduler.State) {
 	v.poke()
 }
 
-// follow brings the model up to the state. The lock is held.
+// follow updates the model from the state. The caller must hold the lock.
 func (v *terminal) follow(e scheduler.Event, s *scheduler.State) {
 	m := &v.m
 	switch b := e.Body.(type) {
@@ -203,7 +203,7 @@ func (m *model) drop(task string, counsel bool) {
 	}
 }
 
-// tell is what an event leaves on the screen for good, and the table at the end.
+// tell returns the permanent lines of an event, and the table at the end.
 func (v *terminal) tell(e scheduler.Event, s *scheduler.State) (rows []row, table string) {
 	add := func(m mark, format string, args ...any) {
 		rows = append(rows, row{mark: m, words: fmt.Sprintf(format, args...)})
@@ -275,7 +275,7 @@ func (v *terminal) tell(e scheduler.Event, s *scheduler.State) (rows []row, tabl
 	return rows, table
 }
 
-// figures sum up a completed task.
+// figures sums up a completed task.
 func figures(b scheduler.AttemptEnded, s *scheduler.State) string {
 	took, cost, attempts := b.Result.Duration, b.Result.Cost, b.Attempt
 	if i, ok := s.Index(b.Task); ok {

@@ -20,8 +20,8 @@ import (
 	"wavex/scheduler"
 )
 
-// watched plays a story on an emulated terminal, slowly enough that every event has
-// a frame of its own, and calls look after each.
+// watched plays a story on an emulated terminal, slowly enough that every event has a frame of its
+// own, and calls look after each event.
 func watched(t *testing.T, tell telling, e *emulator, o Options, look func(v View, ev scheduler.Event)) {
 	var clock atomic.Int64
 	o.Now = func() time.Time { return time.Unix(0, clock.Load()) }
@@ -52,7 +52,7 @@ func TestTerminalGolden(t *testing.T) {
 		story  string
 		width  int
 		opts   Options
-		frames bool // all of them, not only the last
+		frames bool // all frames, not only the last
 	}{
 		{"mixed", 100, Options{}, true}, {"mixed", 40, Options{}, true}, {"mixed", 80, Options{ASCII: true}, false},
 		{"paused", 80, Options{}, false}, {"complete", 80, Options{}, false}, {"hostile", 80, Options{}, false},
@@ -81,11 +81,11 @@ func TestTerminalGolden(t *testing.T) {
 	}
 }
 
-// liveRow matches the beginning of the bar's line; no line of record begins so.
+// liveRow matches the start of the bar's line. No line of record starts like this.
 var liveRow = regexp.MustCompile(`(?m)^wave \d+/\d+ `)
 
-// Whatever the terminal's size, also when it changes, the live part leaves nothing
-// behind and never overwrites a line of record (the emulator watches that).
+// For every size of the terminal, and after a resize, the live part leaves no remains and never
+// overwrites a line of record. The emulator checks that.
 func TestTerminalAnyWidth(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -103,8 +103,8 @@ func TestTerminalAnyWidth(t *testing.T) {
 						t.Errorf("row %q is wider than %d", r, e.width)
 					}
 				}
-				// The emulator cannot unwrap what it has wrapped: one change a frame. And
-				// what has scrolled off the screen by wrapping, nobody can erase.
+				// The emulator cannot undo wrapping, so the size changes once per frame. Rows that
+				// wrapping has scrolled off the screen cannot be erased.
 				if i++; resizes && i < len(widths) && widths[i] >= 35 && e.frames > drawn {
 					drawn = e.frames
 					e.resize(widths[i])
@@ -128,7 +128,7 @@ func TestTerminalThrottles(t *testing.T) {
 		reporttest.Paused(t, v.Event)
 		settle()
 		before := e.frames
-		for i := range 1000 { // 1 ms apart: a second of frames at most
+		for i := range 1000 { // 1 ms apart: at most the frames of one second
 			v.Observe(runner.Observation{Task: "T-002", Attempt: 1, Kind: "tool", Text: fmt.Sprint("Read ", i)})
 			<-time.After(time.Millisecond)
 		}
@@ -148,7 +148,7 @@ func TestTerminalThrottles(t *testing.T) {
 	})
 }
 
-// Ages move although nothing happens.
+// Ages are updated without any event.
 func TestTerminalTicks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -168,7 +168,7 @@ func TestTerminalTicks(t *testing.T) {
 	})
 }
 
-// A terminal that blocks (Ctrl-S) holds up neither events nor observations.
+// A terminal that blocks (Ctrl-S) delays neither events nor observations.
 func TestTerminalBlocked(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -194,14 +194,14 @@ func TestTerminalGone(t *testing.T) {
 			t.Errorf("Close says %v", err)
 		}
 	}
-	reporttest.Complete(t, v.Event) // nothing happens
+	reporttest.Complete(t, v.Event) // these events do nothing
 }
 
 type brokenWriter struct{}
 
 func (brokenWriter) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
-// Attempts observe from their own goroutines while events come and the view closes.
+// Attempts observe from their own goroutines while events arrive and the view closes.
 func TestObserveFromEverywhere(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func(io.Writer) View{

@@ -6,8 +6,7 @@ import (
 	"wavex/scheduler"
 )
 
-// This file words what isolation adds: how work done apart is brought together and
-// handed over.
+// This file writes the sentences about isolation: how isolated work is integrated and delivered.
 
 func together(b scheduler.IntegrationStarted) string {
 	return fmt.Sprintf("integrating wave %d: %s", b.Wave, ids(b.Tasks))

@@ -9,11 +9,11 @@ import (
 	"wavex/scheduler"
 )
 
-// This file has the sentences about criteria, reviews and the gate. What experts and
-// judges said is foreign text, like everything that comes from an agent.
+// This file writes the sentences about criteria, reviews and the gate. The words of experts and
+// judges are foreign text, like everything from an agent.
 
-// concluded tells what an event says of the run's own work, and whether it is good news; no
-// lines for other events.
+// concluded returns the lines of an event about the run's own work, and whether it is good news. It
+// returns no lines for other events.
 func concluded(b scheduler.Body, s *scheduler.State) (lines []string, m mark) {
 	switch b := b.(type) {
 	case scheduler.CriteriaStarted:
@@ -92,7 +92,7 @@ func criteriaEnded(b scheduler.CriteriaEnded) ([]string, mark) {
 	return append(append([]string{l}, rest...), again...), m
 }
 
-// rechecked tells what came of checks that were made again.
+// rechecked returns the lines about checks that were made again.
 func rechecked(r *scheduler.Rechecked) (lines []string, m mark) {
 	if r == nil {
 		return nil, good
@@ -113,7 +113,7 @@ func rechecked(r *scheduler.Rechecked) (lines []string, m mark) {
 	return lines, m
 }
 
-// because is the last line of an evidence: what a command said last, or a judge's reason.
+// because returns the last line of an evidence: a command's last output line, or a judge's reason.
 func because(evidence string) string {
 	lines := strings.Split(strings.TrimSpace(evidence), "\n")
 	if last := text(lines[len(lines)-1]); last != "" {

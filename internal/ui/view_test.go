@@ -25,7 +25,7 @@ var stories = map[string]telling{
 	"mixed": reporttest.Mixed, "complete": reporttest.Complete, "paused": reporttest.Paused, "hostile": reporttest.Hostile, "reviewed": reporttest.Reviewed,
 }
 
-// buffer is a bytes.Buffer for two goroutines.
+// buffer is a bytes.Buffer that is safe for two goroutines.
 type buffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -43,7 +43,7 @@ func (b *buffer) String() string {
 	return b.b.String()
 }
 
-// shown is what a view makes of a story.
+// shown returns the output of a view for a story.
 func shown(t *testing.T, tell telling, open func(*buffer) View) string {
 	t.Helper()
 	var out buffer
@@ -60,7 +60,7 @@ func golden(t *testing.T, name, got string) {
 	reporttest.Golden(t, name, got, *update)
 }
 
-// The announcement has what is known of the request and the reviews.
+// The announcement has the known facts about the request and the reviews.
 func TestAnnouncement(t *testing.T) {
 	t.Parallel()
 	s := reporttest.Complete(t, nil).S

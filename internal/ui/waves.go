@@ -2,8 +2,8 @@ package ui
 
 import "wavex/scheduler"
 
-// waves counts what is settled in each wave, one step per event: the state could
-// only be asked by looking at every task.
+// waves counts the settled tasks of each wave, one step per event: the state would have to be
+// scanned task by task.
 type waves struct{ done, all []int }
 
 func (w *waves) reset(s *scheduler.State) {
@@ -29,8 +29,8 @@ func (w *waves) settled(s *scheduler.State, b scheduler.AttemptEnded) {
 	}
 }
 
-// figures are the open wave, how many there are, and its tasks settled and in total.
-// Without barriers waves overlap, and the whole plan is shown instead: of is 0.
+// figures returns the open wave, the number of waves, and the wave's tasks settled and in total.
+// Without barriers waves overlap; figures then returns the whole plan, and of is 0.
 func (w *waves) figures(s *scheduler.State) (wave, of, done, all int) {
 	if s.Config.Schedule == "eager" {
 		return 0, 0, s.Counts.Completed + s.Counts.Failed + s.Counts.Blocked, len(s.Tasks)

@@ -12,15 +12,15 @@ import (
 	"wavex/scheduler"
 )
 
-// This file has the sentences that the line view and the terminal share. Everything
-// that comes from elsewhere passes through package safe.
+// This file has the sentences that the line view and the terminal share. All foreign text passes
+// through package safe.
 
 // said bounds one foreign text inside a line.
 const said = 200
 
 func text(s string) string { return safe.Fit(s, said, true) }
 
-// name is a task in brackets: "[T-001 Add the parser]" (LEDGER S2-32).
+// name returns a task in brackets: "[T-001 Add the parser]".
 func name(s *scheduler.State, id string) string {
 	return "[" + label(s, id) + "]"
 }
@@ -35,7 +35,7 @@ func label(s *scheduler.State, id string) string {
 	return l
 }
 
-// ids lists task ids, the first ones of many.
+// ids lists task ids, only the first ones of many.
 func ids(list []string) string {
 	const most = 12
 	var b strings.Builder
@@ -67,7 +67,7 @@ func or(s, instead string) string {
 	return s
 }
 
-// setting says what a session works with, in one line.
+// setting describes a session's settings in one line.
 func setting(c scheduler.Config, plan, title string, tasks, waves int) string {
 	l := fmt.Sprintf("run %s | plan %s", text(c.Run), or(text(plan), "-"))
 	if title != "" {
@@ -84,7 +84,7 @@ func most(c scheduler.Config) string {
 	return fmt.Sprintf("up to %d", c.Limits.Iterations)
 }
 
-// rehearsed warns that nothing real happens; "" with a real agent.
+// rehearsed warns that the agent is a rehearsal; "" with a real agent.
 func rehearsed(c scheduler.Config) string {
 	if c.Agent != "rehearse" {
 		return ""
@@ -92,7 +92,7 @@ func rehearsed(c scheduler.Config) string {
 	return "rehearsal: no model is asked; costs and tokens are made up, edits and checks are real"
 }
 
-// resumed is the announcement of LEDGER S0-67, line by line.
+// resumed returns the lines of the announcement of a resumed run.
 func resumed(s *scheduler.State, c *cursor) []string {
 	return []string{
 		"[LOOP RESUME] Active loop detected",
@@ -103,7 +103,7 @@ func resumed(s *scheduler.State, c *cursor) []string {
 	}
 }
 
-// edited says what an edit of the plan does to the run; "" for none.
+// edited describes the effect of a plan edit on the run; "" for no edit.
 func edited(before string, e *scheduler.Edit) string {
 	if e == nil {
 		return ""
@@ -134,7 +134,7 @@ func finished(s *scheduler.State, task string, c *cursor, at time.Time, o Option
 		s.Counts.Completed, len(s.Tasks), c.next(s, at))
 }
 
-// again says what is special about an attempt; "" for a first one.
+// again describes the special circumstances of an attempt; "" for a first attempt.
 func again(b scheduler.AttemptStarted) string {
 	var why []string
 	switch b.Why {
@@ -154,7 +154,7 @@ func again(b scheduler.AttemptStarted) string {
 	return strings.Join(why, ", ")
 }
 
-// end describes how an attempt ended, in figures and, when it went wrong, in words.
+// end describes how an attempt ended, in figures and, if it went wrong, in words.
 func end(b scheduler.AttemptEnded) string {
 	r := b.Result
 	l := fmt.Sprintf("%s | %s | %s", r.Outcome, report.Took(r.Duration), r.Cost.Spent())
@@ -188,7 +188,7 @@ func passed(r runner.Result) (n int) {
 	return n
 }
 
-// follows says what an attempt's end leads to; "" when that is plain.
+// follows describes the next step after an attempt; "" if it is obvious.
 func follows(b scheduler.AttemptEnded, s *scheduler.State) string {
 	var l string
 	switch {
@@ -224,7 +224,7 @@ func retry(b scheduler.AttemptEnded, s *scheduler.State) string {
 	}
 	n := s.Tasks[i].Tries
 	if s.Tasks[i].Attempts > b.Attempt {
-		n-- // the retry has started already: events are shown a batch at a time
+		n-- // the retry has already started: events are shown in batches
 	}
 	l := fmt.Sprintf("retry %d of %d", n, most)
 	if b.Continue {
@@ -233,8 +233,8 @@ func retry(b scheduler.AttemptEnded, s *scheduler.State) string {
 	return l
 }
 
-// advice tells a panel's verdict: who was asked, the first line of what they advise,
-// and how far they agree. Further lines hold dissent.
+// advice describes a panel's verdict: the experts, the first line of their advice, and how far they
+// agree. Further lines hold dissent.
 func advice(v counsel.Verdict) []string {
 	var asked, silent []string
 	for _, o := range v.Opinions {
@@ -267,7 +267,7 @@ func advice(v counsel.Verdict) []string {
 	return lines
 }
 
-// stopping tells a decision to start nothing more.
+// stopping describes a decision to start nothing more.
 func stopping(st scheduler.Stop, s *scheduler.State) []string {
 	l := "stopping: " + or(text(st.Reason), st.Status)
 	switch {

@@ -1,7 +1,7 @@
-// Package safe makes foreign text fit for a terminal and for our own output. What
-// agents, checks and plans say is untrusted: it may hold escape sequences, the marks
-// that other programs look for in our output, and any number of lines. It knows
-// characters and columns, nothing of runs.
+// Package safe cleans foreign text for a terminal and for the output of wavex. Text from agents,
+// checks and plans is untrusted: it may hold escape sequences, marks that other programs look for
+// in the output, and any number of lines. The package knows characters and columns, and nothing of
+// runs.
 package safe
 
 import (
@@ -18,9 +18,9 @@ import (
 	"wavex/internal/lazy"
 )
 
-// sequence matches whole ANSI sequences, so that their parameters go with them: CSI,
-// then strings (OSC, DCS, SOS, PM, APC) up to BEL or ST, then any other escape. An
-// unfinished string loses its opening only.
+// sequence matches whole ANSI sequences with their parameters: CSI, then strings (OSC, DCS, SOS,
+// PM, APC) up to BEL or ST, then any other escape. Only the opening of an unfinished string
+// matches.
 var sequence = lazy.Regexp("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]" +
 	"|(?:\x1b[\\]PX^_]|[\u0090\u0098\u009d\u009e\u009f])[^\x07\x1b\u009c]*(?:\x07|\x1b\\\\|\u009c)" +
 	"|\x1b[ -/]*[0-~]")
@@ -28,9 +28,9 @@ var sequence = lazy.Regexp("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]" +
 // marker matches the tag with which a loop announces its own completion.
 var marker = lazy.Regexp(`(?i)<(/?\s*loop-complete)`)
 
-// Line makes text one line of printable characters: ANSI sequences and control
-// characters are gone, every run of white space is one space, and a completion
-// marker is escaped, since only wavex says that a loop is complete.
+// Line makes text one line of printable characters. It removes ANSI sequences and control
+// characters, turns every run of white space into one space, and escapes a completion marker,
+// because only wavex may announce that a loop is complete.
 func Line(text string) string {
 	if tame(text) {
 		return text
@@ -56,8 +56,8 @@ func Line(text string) string {
 	return marker().ReplaceAllString(b.String(), "&lt;$1")
 }
 
-// tame tells quickly that Line would change nothing: printable ASCII, single spaces
-// between words, and no angle bracket.
+// tame reports, quickly, that Line would not change text: printable ASCII, single spaces between
+// words, and no angle bracket.
 func tame(text string) bool {
 	for i := range len(text) {
 		switch c := text[i]; {
@@ -70,9 +70,8 @@ func tame(text string) bool {
 	return true
 }
 
-// hidden tells whether a character acts instead of showing: controls, text
-// direction (which can make a line read as another), tags, zero width. The joiner
-// stays, emoji are made with it.
+// hidden reports whether a character acts instead of showing: controls, text direction (which can
+// make a line look like another one), tags, zero width. The joiner stays, because emoji use it.
 func hidden(r rune) bool {
 	switch {
 	case r == '\u200d':
@@ -83,8 +82,8 @@ func hidden(r rune) bool {
 	return r == '\u2028' || r == '\u2029'
 }
 
-// JSON escapes, in encoded JSON, the characters that act instead of showing and that
-// an encoder lets through. What it decodes to stays the same.
+// JSON escapes, in encoded JSON, the characters that act instead of showing and that an encoder
+// does not escape. The decoded value does not change.
 func JSON(encoded []byte) []byte {
 	odd := slices.IndexFunc(encoded, func(c byte) bool { return c < ' ' || c > '~' })
 	if odd < 0 || !bytes.ContainsFunc(encoded[odd:], hidden) {
@@ -105,18 +104,18 @@ func JSON(encoded []byte) []byte {
 	return out
 }
 
-// Fit is Line, cut to a number of columns as a terminal counts them, with an
-// ellipsis where something is missing.
+// Fit is like Line, but cuts the text to a number of terminal columns and marks the cut with an
+// ellipsis.
 func Fit(text string, columns int, ascii bool) string {
 	return Cut(Line(text), columns, ascii)
 }
 
-// Cut shortens a text that is clean already.
+// Cut shortens a text that is already clean.
 func Cut(text string, columns int, ascii bool) string {
 	if columns <= 0 {
 		return ""
 	}
-	if len(text) <= columns || uniseg.StringWidth(text) <= columns { // no character is wider than its bytes
+	if len(text) <= columns || uniseg.StringWidth(text) <= columns { // no character is wider than its number of bytes
 		return text
 	}
 	dots := "…"
@@ -141,8 +140,8 @@ func Cut(text string, columns int, ascii bool) string {
 	return strings.TrimRight(text[:end], " ") + dots
 }
 
-// Block is a text of several lines, each as Line has it but with its indentation;
-// empty lines at the ends are gone. It ends without a newline.
+// Block cleans a text of several lines: each like Line, but with its indentation, without empty
+// lines at the start and the end. The result has no final newline.
 func Block(text string) string {
 	var lines []string
 	for line := range strings.Lines(text) {
@@ -153,7 +152,7 @@ func Block(text string) string {
 	return strings.Trim(strings.Join(lines, "\n"), "\n")
 }
 
-// First is the first line of a text that says something.
+// First returns the first line of a text that is not empty.
 func First(text string) string {
 	for line := range strings.Lines(text) {
 		if line = Line(line); line != "" {
@@ -163,15 +162,15 @@ func First(text string) string {
 	return ""
 }
 
-// Width is the number of columns a clean text takes.
+// Width returns the number of columns that a clean text takes.
 func Width(text string) int { return uniseg.StringWidth(text) }
 
-// Pad fills a clean text with spaces up to a number of columns.
+// Pad fills a clean text with spaces on the right up to a number of columns.
 func Pad(text string, columns int) string {
 	return text + strings.Repeat(" ", max(columns-Width(text), 0))
 }
 
-// PadLeft is Pad with the spaces in front, for numbers.
+// PadLeft is like Pad, with the spaces on the left, for numbers.
 func PadLeft(text string, columns int) string {
 	return strings.Repeat(" ", max(columns-Width(text), 0)) + text
 }

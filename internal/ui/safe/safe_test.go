@@ -103,7 +103,7 @@ func TestJSON(t *testing.T) {
 	})
 }
 
-// holds is what must be true of any text after cleaning.
+// holds checks the properties of every cleaned text.
 func holds(t interface{ Fatalf(string, ...any) }, in string, columns int) {
 	out := Line(in)
 	switch {

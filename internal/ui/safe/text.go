@@ -6,10 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// Text is a text of several lines for a place that shows lines and spaces as they
-// are, such as a diff: ANSI sequences and characters that act instead of showing are
-// gone, line ends are newlines, everything else stays. Where it is cut, to at most
-// about max bytes (0: never), it says how much is missing.
+// Text cleans a text of several lines for a place that shows lines and spaces unchanged, such as a
+// diff. It removes ANSI sequences and characters that act instead of showing, and turns line ends
+// into newlines. If it cuts the text, to about max bytes (0: never), it says how much is missing.
 func Text(text string, max int) string {
 	missing := 0
 	if max > 0 && len(text) > max {

@@ -6,8 +6,8 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// Wrap breaks a line at its blanks into lines of at most columns columns; a word that is
-// wider is broken where it must be. There is always a line.
+// Wrap breaks a text at its blanks into lines of at most columns. It breaks a word only if the word
+// is wider than a line. It returns at least one line.
 func Wrap(text string, columns int) []string {
 	columns = max(columns, 2) // no character is wider
 	var lines []string
@@ -34,7 +34,7 @@ func Wrap(text string, columns int) []string {
 	return lines
 }
 
-// split takes as much off the front of a word as fits, and at least one character.
+// split returns the part at the front of a word that fits, at least one character, and the rest.
 func split(word string, columns int) (head, rest string) {
 	rest = word
 	for wide, state := 0, -1; rest != ""; {
