@@ -7,15 +7,15 @@ import (
 	"wavex/runner"
 )
 
-// WaveUsage is what the attempts of one wave's tasks used. Reads show what the shared
-// beginning of the prompts saves; writes, how often it was paid for again.
+// WaveUsage holds the tokens that the attempts of one wave's tasks used. The reads show the saving
+// by the shared beginning of the prompts; the writes show how often it was paid for again.
 type WaveUsage struct {
 	Wave int // from 1
 	runner.Usage
 }
 
-// Caches sums the tokens by wave, for the waves whose attempts wrote or read a prompt
-// cache, in their order.
+// Caches returns the tokens by wave, in order, for the waves whose attempts wrote or read a prompt
+// cache.
 func (r *Summary) Caches() []WaveUsage {
 	sums := make([]runner.Usage, r.Waves+1)
 	for i := range r.Tasks {
@@ -32,10 +32,10 @@ func (r *Summary) Caches() []WaveUsage {
 	return out
 }
 
-// cacheWaves bounds the waves that the totals name.
+// cacheWaves bounds the waves in the totals.
 const cacheWaves = 8
 
-// cacheLine is the cache reads and writes by wave for the totals; "" where there were none.
+// cacheLine returns the cache reads and writes by wave for the totals; "" if there were none.
 func (r *Summary) cacheLine() string {
 	all := r.Caches()
 	if len(all) == 0 {

@@ -8,11 +8,10 @@ import (
 	"wavex/scheduler"
 )
 
-// Completion is the block that says that a loop is complete (LEDGER S0-72, S2-36): every
-// task, every criterion with the evidence it rests on, and the verdict. It is "" for
-// any other run: one without the exit signal, or whose end says anything else. Nothing
-// but this function writes that mark. The verdict's box keeps to width columns; 0: it is as
-// wide as it likes.
+// Completion returns the block that announces a complete loop: every task, every criterion with its
+// evidence, and the verdict. It returns "" for any other run: one without the exit signal, or with
+// another end. No other function writes that mark. width bounds the columns of the verdict's box; 0
+// means no bound.
 func Completion(s *scheduler.State, width int, ascii bool) string {
 	if !s.ExitSignal || s.Ended == nil || s.Ended.Status != "complete" || s.Counts.Completed != len(s.Tasks) {
 		return ""
@@ -30,7 +29,7 @@ func Completion(s *scheduler.State, width int, ascii bool) string {
 	b.WriteString("\nAll success criteria satisfied:\n")
 	for _, c := range Criteria(s) {
 		note := mark
-		if !c.Met { // it was let through without evidence
+		if !c.Met { // accepted without evidence
 			note = "accepted"
 		}
 		fmt.Fprintf(&b, "- %s: %s (%s)\n", safe.Fit(c.Text, 160, ascii), note, c.Verification)

@@ -59,8 +59,8 @@ All success criteria satisfied:
 	}
 }
 
-// The mark is for a run with everything done, shown and let through, and for no other:
-// at no event of any story before its end, and never where an agent wrote it.
+// The mark is only for a run whose work is done, shown and accepted by the gate. It must not appear
+// at any event before the end of a story, nor because an agent wrote it.
 func TestCompletionIsForNoOther(t *testing.T) {
 	t.Parallel()
 	last := ""
@@ -92,7 +92,7 @@ func TestCompletionIsForNoOther(t *testing.T) {
 	}
 }
 
-// SHIP, MONITOR and RESEARCH follow from what shows the work and how hard it is to undo.
+// SHIP, MONITOR and RESEARCH depend on the evidence of the work and on its reversibility.
 func TestVerdict(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

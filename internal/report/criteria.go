@@ -6,17 +6,17 @@ import (
 	"wavex/scheduler"
 )
 
-// Criterion is one condition of the run's completion, whether it is met, and by what
-// kind of evidence.
+// Criterion is one condition of the run's completion, whether it is met, and the kind of its
+// evidence.
 type Criterion struct {
 	Text         string
 	Met          bool
 	Verification string // as in scheduler.Criterion
 }
 
-// Criteria are the plan's criteria and those of its tasks in their order, or, where there
-// are none, the one that every task is completed. The status block, the state files and
-// the reports all take them from here, so that they cannot disagree (LEDGER S2-35).
+// Criteria returns the plan's criteria and those of its tasks, in order. If there are none, it
+// returns the single criterion that every task is completed. The status block, the state files and
+// the reports all use it, so that they cannot disagree.
 func Criteria(s *scheduler.State) []Criterion {
 	if len(s.Criteria) == 0 {
 		c := Criterion{Text: "all tasks completed", Met: s.Counts.Completed == len(s.Tasks), Verification: scheduler.Assumption}
@@ -37,8 +37,7 @@ func Criteria(s *scheduler.State) []Criterion {
 	return out
 }
 
-// Complete tells whether the run has ended with everything done and verified: the
-// exit signal.
+// Complete reports whether the run has ended with everything done and verified: the exit signal.
 func Complete(s *scheduler.State) bool {
 	if s.Gate == nil {
 		return s.Ended != nil && s.Ended.Status == "complete"
@@ -46,7 +45,7 @@ func Complete(s *scheduler.State) bool {
 	return s.ExitSignal
 }
 
-// weakest is the weakest kind of evidence that any task of the plan has in itself.
+// weakest returns the weakest kind of evidence of any task of the plan.
 func weakest(s *scheduler.State) string {
 	worst := 0
 	for _, i := range selfShown(s) {

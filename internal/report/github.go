@@ -9,12 +9,12 @@ import (
 	"wavex/scheduler"
 )
 
-// annotationsMax is how many errors of one step GitHub shows.
+// annotationsMax is the number of errors that GitHub shows for one step.
 const annotationsMax = 10
 
-// Annotations are workflow commands of GitHub Actions: an error on the plan's line of each
-// task that failed or needs a person, and a warning when the run stopped early. file is the plan's path
-// as GitHub knows it, relative to the repository.
+// Annotations returns workflow commands of GitHub Actions: an error at the plan's line of each task
+// that failed or needs a person, and a warning if the run stopped early. file is the plan's path
+// relative to the repository.
 func (r *Summary) Annotations(file string) string {
 	var b strings.Builder
 	failed := 0
@@ -60,7 +60,7 @@ func resumeWords(r *Summary) string {
 	return "Continue from " + r.ResumeAt.UTC().Format(time.RFC3339) + " on with: " + r.Resume
 }
 
-// Outputs are a step's outputs in the form of GitHub's output file: status, exit-code,
+// Outputs returns a step's outputs in the form of GitHub's output file: status, exit-code,
 // cost-usd, resume-at (RFC 3339 or empty), and counts of tasks.
 func (r *Summary) Outputs() string {
 	at := ""
@@ -78,8 +78,8 @@ func (r *Summary) Outputs() string {
 	return b.String()
 }
 
-// data is a text as the message of a workflow command; property, as one of its
-// properties. What the runner would read as a command in it is text.
+// data escapes a text for the message of a workflow command, property for one of its properties.
+// The runner then finds no command in the text.
 func data(s string) string {
 	lines := strings.Split(strings.TrimSpace(s), "\n")
 	for i := range lines {

@@ -39,7 +39,7 @@ func TestAnnotations(t *testing.T) {
 	}
 }
 
-// TestCommandsStayText: nothing that others wrote becomes a command of its own.
+// TestCommandsStayText checks that foreign text never becomes a command.
 func TestCommandsStayText(t *testing.T) {
 	t.Parallel()
 	story := reporttest.Hostile(t, func(scheduler.Event, *scheduler.State) {})

@@ -10,12 +10,10 @@ import (
 	"wavex/scheduler"
 )
 
-// Version is the version of the JSON form. A version adds fields; it removes and
-// changes none.
+// Version is the version of the JSON form. A version may add fields; it removes and changes none.
 const Version = 1
 
-// The wire forms: dollars, seconds and RFC 3339 UTC, as programs that know nothing
-// of wavex expect them.
+// The JSON types: dollars, seconds and RFC 3339 UTC, for programs that know nothing of wavex.
 type (
 	wireRun struct {
 		V          int              `json:"v"`
@@ -37,27 +35,27 @@ type (
 		Counts     scheduler.Counts `json:"counts"`
 		CostUSD    float64          `json:"cost_usd"`
 		CounselUSD float64          `json:"counsel_usd"`
-		Notional   bool             `json:"notional,omitempty"` // nobody is billed cost_usd
+		Notional   bool             `json:"notional,omitempty"` // cost_usd is not billed
 		Window     *runner.Window   `json:"window,omitempty"`   // of a subscription's usage limit
 		BudgetUSD  *float64         `json:"budget_usd"`         // null: no limit
 		Iterations int              `json:"iterations"`
 		MaxIter    *int             `json:"max_iterations"` // null: no limit
 		Tokens     runner.Usage     `json:"tokens"`
 		Caches     []wireCache      `json:"caches,omitempty"` // by wave, where a prompt cache was used
-		// Regressions are the checks that had passed and failed when they were made again.
+		// Regressions lists the checks that passed once and failed when they were made again.
 		Regressions []wireRegression `json:"regressions,omitempty"`
 		Tasks       []wireTask       `json:"tasks"`
 	}
 	wireRegression struct {
-		Tasks    []string `json:"tasks"` // whose check it is
+		Tasks    []string `json:"tasks"` // the tasks that the check belongs to
 		Check    string   `json:"check"`
 		ExitCode int      `json:"exit_code"`
 		Seconds  float64  `json:"seconds"`
 		Reason   string   `json:"reason,omitempty"`
 		Output   string   `json:"output,omitempty"`
-		Since    []string `json:"since"`            // tasks that ended after it had passed
-		More     int      `json:"more,omitempty"`   // further ones
-		Before   bool     `json:"before,omitempty"` // it had passed in an earlier session
+		Since    []string `json:"since"`            // tasks that ended after the check had passed
+		More     int      `json:"more,omitempty"`   // number of further ones
+		Before   bool     `json:"before,omitempty"` // the check had passed in an earlier session
 	}
 	wireCache struct {
 		Wave   int          `json:"wave"`
@@ -119,7 +117,7 @@ type (
 	}
 )
 
-// JSON is the summary with every attempt, indented, ending with a newline.
+// JSON returns the summary with every attempt as indented JSON with a final newline.
 func (r *Summary) JSON() ([]byte, error) {
 	w := wireRun{V: Version, Run: r.Run, Name: r.Name, Plan: r.Plan, Agent: r.Agent, Status: r.Status, ExitCode: r.ExitCode,
 		Reason: r.Reason, Advice: r.Advice, Limit: r.Limit, Breaker: r.Breaker, Resume: r.Resume, ResumeAt: r.ResumeAt.UTC(),

@@ -13,8 +13,8 @@ import (
 	"wavex/scheduler"
 )
 
-// The elements and their order are those of the schema that Jenkins validates JUnit
-// files with, which GitLab, GitHub actions and Azure read as well.
+// The elements and their order are those of the schema with which Jenkins validates JUnit files.
+// GitLab, GitHub actions and Azure read them as well.
 type (
 	junitSuites struct {
 		XMLName  xml.Name     `xml:"testsuites"`
@@ -58,10 +58,9 @@ type (
 	}
 )
 
-// JUnit is the summary as JUnit XML: a suite for each wave, a case for each task,
-// with its attempts, the output of its checks and counsel's advice inside. A failed
-// task is a failure; one that a person must look at before it can go on is an
-// error; a blocked or a pending one is skipped.
+// JUnit returns the summary as JUnit XML: a suite for each wave, a case for each task with its
+// attempts, the output of its checks, and counsel's advice. A failed task is a failure; a task that
+// a person must look at is an error; a blocked or pending task is skipped.
 func (r *Summary) JUnit() ([]byte, error) {
 	doc := junitSuites{Name: or(safe.Line(r.Name), "wavex")}
 	var all time.Duration
@@ -131,7 +130,7 @@ func (t *Task) junit(class string) junitCase {
 	return c
 }
 
-// needsPerson tells whether a task that is not settled waits for somebody.
+// needsPerson reports whether a task that is not settled waits for a person.
 func (t *Task) needsPerson() bool {
 	switch t.Outcome {
 	case runner.Denied, runner.Unauthorised, runner.Broken, runner.Truncated:
@@ -140,8 +139,7 @@ func (t *Task) needsPerson() bool {
 	return false
 }
 
-// proof is what the last attempt's failing checks showed, or what the attempt says
-// of its end.
+// proof returns the output of the last attempt's failing checks, or else the attempt's own reason.
 func (t *Task) proof() string {
 	if len(t.History) == 0 {
 		return ""
@@ -159,7 +157,7 @@ func (t *Task) proof() string {
 	return strings.TrimSpace(b.String())
 }
 
-// story tells the attempts in order.
+// story describes the attempts in order.
 func (t *Task) story() string {
 	var b strings.Builder
 	for _, a := range t.History {

@@ -8,9 +8,9 @@ import (
 	"wavex/scheduler"
 )
 
-// Markdown is the summary for a step summary or a comment: the verdict, a table of
-// the tasks, and what went wrong with each that is not completed, folded away. It
-// is GitHub's dialect, which GitLab reads as well.
+// Markdown returns the summary for a step summary or a comment: the verdict, a table of the tasks,
+// and, folded, the problems of each task that is not completed. It is GitHub's dialect, which
+// GitLab reads as well.
 func (r *Summary) Markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## wavex: %s\n\n", escape(or(r.Name, r.Run)))
@@ -65,7 +65,7 @@ func (r *Summary) Markdown() string {
 	return b.String()
 }
 
-// escape makes a foreign text one line that Markdown shows as it is.
+// escape makes a foreign text one line that Markdown shows unchanged.
 func escape(s string) string {
 	var b strings.Builder
 	for _, r := range strings.ReplaceAll(safe.Line(s), "&lt;", "<") {
@@ -86,7 +86,7 @@ func escape(s string) string {
 	return b.String()
 }
 
-// fence is longer than every run of back-ticks in the text that it fences.
+// fence returns a fence longer than every run of back-ticks in text.
 func fence(text string) string {
 	longest, run := 2, 0
 	for _, r := range text {

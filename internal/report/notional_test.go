@@ -11,7 +11,7 @@ import (
 	"wavex/scheduler"
 )
 
-// Money that nobody is billed is called so wherever it is shown.
+// Every view marks money that is not billed.
 func TestNotionalMoney(t *testing.T) {
 	t.Parallel()
 	s := reporttest.New(t, "sub", reporttest.Tasks{{ID: "T-001", Subject: "Do it"}})

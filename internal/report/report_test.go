@@ -62,8 +62,8 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// element is a part of the schema that Jenkins validates JUnit files with: which
-// attributes there may be (required ones first), and which children, in this order.
+// element is a part of the schema with which Jenkins validates JUnit files: its allowed attributes
+// (required ones first) and its children, in this order.
 type element struct {
 	required, optional []string
 	children           []string
@@ -81,7 +81,7 @@ var schema = map[string]element{
 	"failure": {nil, []string{"message", "type"}, nil}, "system-out": {}, "system-err": {},
 }
 
-// junit checks the structure of a JUnit file and that its counts are true.
+// junit checks the structure of a JUnit file and that its counts are right.
 func junit(t *testing.T, doc []byte) {
 	t.Helper()
 	d := xml.NewDecoder(bytes.NewReader(doc))
@@ -90,8 +90,8 @@ func junit(t *testing.T, doc []byte) {
 		last int // position of the last child in the schema's order
 	}
 	var stack []open
-	var suite map[string]int // what a suite says
-	seen := map[string]int{} // what it has
+	var suite map[string]int // the counts in a suite's attributes
+	seen := map[string]int{} // the counts of its cases
 	for {
 		tok, err := d.Token()
 		if errors.Is(err, io.EOF) {
@@ -191,7 +191,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// A journal holds one run after the other; a report is about the last.
+// A journal holds several runs; a report is about the last one.
 func TestOfForgetsEarlierRuns(t *testing.T) {
 	t.Parallel()
 	s := reporttest.Complete(t, nil)

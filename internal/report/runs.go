@@ -11,13 +11,13 @@ import (
 	"wavex/scheduler"
 )
 
-// Past is one run of a journal in short.
+// Past is the short form of one run of a journal.
 type Past struct {
 	Run, Name, Plan string
-	Status          string // as in scheduler.RunEnded; "running", or "cut off" when it neither ended nor goes on
+	Status          string // as in scheduler.RunEnded; "running", or "cut off" if it neither ended nor is under way
 	ExitCode        int
 	Reason          string
-	Began, Ended    time.Time     // of the whole run; Ended is zero while it goes on, and the last record's time when cut off
+	Began, Ended    time.Time     // of the whole run; Ended is zero while it is under way, and the last record's time if it was cut off
 	Worked          time.Duration // of all its sessions
 	Sessions        int
 	Tasks           int
@@ -25,18 +25,18 @@ type Past struct {
 	Cost            budget.USD
 	Notional        bool
 	Iterations      int
-	Aside           string // the directory that it was moved to, beside .loop; "": it is in .loop
+	Aside           string // the directory beside .loop that it was moved to; "": it is in .loop
 }
 
-// Runs lists the runs of a journal, oldest first. alive tells whether somebody works at
-// the last one. Money of a session that was cut off is what its ended attempts, panels
-// and reviews cost.
+// Runs returns the runs of a journal, oldest first. alive tells whether a wavex process works at
+// the last one. The cost of a session that was cut off is the cost of its ended attempts, panels
+// and reviews.
 func Runs(events []scheduler.Event, alive bool) []Past {
 	var all []Past
 	var spent budget.USD
 	var since, last time.Time
 	done := map[string]bool{}
-	end := func() { // of a session that has no end of its own
+	end := func() { // of a session without a record of its end
 		if n := len(all); n > 0 && !since.IsZero() {
 			p := &all[n-1]
 			p.Status, p.Ended, p.Worked, p.Completed, p.Cost = CutOff, last, p.Worked+last.Sub(since), len(done), spent
@@ -82,7 +82,7 @@ func Runs(events []scheduler.Event, alive bool) []Past {
 			if n := len(all); n > 0 {
 				p := &all[n-1]
 				p.Status, p.ExitCode, p.Reason, p.Ended = b.Status, b.ExitCode, b.Reason, e.Time
-				if !since.IsZero() { // else what happened was between sessions: a rollback, a cancel
+				if !since.IsZero() { // else it happened between sessions: a rollback, a cancel
 					p.Worked += e.Time.Sub(since)
 				}
 				p.Completed, p.Cost, p.Notional, p.Iterations = b.Tasks.Completed, b.Cost, b.Notional, b.Iterations
@@ -106,7 +106,8 @@ func Runs(events []scheduler.Event, alive bool) []Past {
 	return all
 }
 
-// RunsTable lists runs for people, the newest first; lines are cut at columns (0: never).
+// RunsTable returns a table of runs for people, the newest first. Lines are cut at columns (0:
+// never).
 func RunsTable(list []Past, columns int) string {
 	rows := [][]string{{"run", "status", "tasks", "sessions", "cost", "time", "began", "plan"}}
 	for i := len(list) - 1; i >= 0; i-- {
@@ -127,7 +128,7 @@ func RunsTable(list []Past, columns int) string {
 	return b.String()
 }
 
-// RunsJSON lists runs for programs, oldest first: dollars, seconds, RFC 3339 UTC.
+// RunsJSON returns the runs for programs, oldest first: dollars, seconds, RFC 3339 UTC.
 func RunsJSON(list []Past) ([]byte, error) {
 	type wire struct {
 		Run        string    `json:"run"`

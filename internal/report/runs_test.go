@@ -11,7 +11,7 @@ import (
 	"wavex/scheduler"
 )
 
-// journals is several stories in one journal, one after the other.
+// journals returns several stories in one journal, one after the other.
 func journals(t *testing.T) []scheduler.Event {
 	t.Helper()
 	var all []scheduler.Event
@@ -77,8 +77,8 @@ func TestRuns(t *testing.T) {
 	}
 }
 
-// A session that was cut off is counted as far as its records go: every prefix of a
-// journal gives a list, and money never shrinks.
+// A session that was cut off counts as far as its records go: every prefix of a journal gives a
+// list, and the cost never shrinks.
 func TestRunsOfEveryPrefix(t *testing.T) {
 	t.Parallel()
 	all := journals(t)
@@ -101,7 +101,7 @@ func TestRunsOfEveryPrefix(t *testing.T) {
 	}
 }
 
-// What happens between sessions, a rollback or a cancel, adds an end but no time of work.
+// A rollback or a cancel between sessions adds an end but no work time.
 func TestRunsEndedTwice(t *testing.T) {
 	t.Parallel()
 	s := reporttest.Complete(t, nil)
@@ -113,7 +113,7 @@ func TestRunsEndedTwice(t *testing.T) {
 	}
 }
 
-// Of a journal that has lost its beginning, what is left is listed.
+// Of a journal without its start, the remaining runs are listed.
 func TestRunsOfEverySuffix(t *testing.T) {
 	t.Parallel()
 	all := journals(t)

@@ -8,10 +8,10 @@ import (
 	"wavex/scheduler"
 )
 
-// This file writes a run as the loop block of a STATE.md's front matter (LEDGER S4-22).
+// This file writes a run as the loop block of a STATE.md's front matter.
 
-// StateBlock is the front matter with the block: of a run of the phase with a number, or,
-// where s is nil, with its initial values. events are those that s is made of.
+// StateBlock returns the front matter with the block, for a run of the phase with a number. If s is
+// nil, the block has its initial values. events are the events that led to s.
 func StateBlock(s *scheduler.State, events []scheduler.Event, phase string) []byte {
 	l := loopBlock{maxIterations: 20}
 	if s != nil {
@@ -20,7 +20,7 @@ func StateBlock(s *scheduler.State, events []scheduler.Event, phase string) []by
 	return []byte(l.String())
 }
 
-// loopBlock is the block's content. Times are RFC 3339 in UTC.
+// loopBlock holds the block's content. Times are RFC 3339 in UTC.
 type loopBlock struct {
 	active        bool
 	kind          string // "execute"; "" for null
@@ -36,7 +36,7 @@ type loopBlock struct {
 	history       []string
 }
 
-// unlimited stands for no limit: what reads the block compares numbers.
+// unlimited stands for no limit, because readers of the block compare numbers.
 const unlimited = 1_000_000
 
 func (l *loopBlock) of(s *scheduler.State, events []scheduler.Event, phase string) {
@@ -59,7 +59,7 @@ func (l *loopBlock) of(s *scheduler.State, events []scheduler.Event, phase strin
 	for _, e := range events {
 		switch b := e.Body.(type) {
 		case scheduler.RunStarted:
-			l.history, n = nil, 0 // the journal's last run is the one that counts
+			l.history, n = nil, 0 // the last run of the journal counts
 		case scheduler.AttemptEnded:
 			if !b.Charged {
 				continue
@@ -78,8 +78,8 @@ func stamp(t time.Time) string {
 	return strconv.Quote(t.UTC().Format(time.RFC3339))
 }
 
-// String is the front matter with the block. Quoted strings of Go are YAML's, but for
-// what no id, outcome or reason holds.
+// String returns the front matter with the block. Go's quoted strings are valid YAML, except for
+// characters that no id, outcome or reason contains.
 func (l *loopBlock) String() string {
 	null := func(s string) string {
 		switch {

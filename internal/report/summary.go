@@ -1,6 +1,6 @@
-// Package report tells how a run went, after it: per task and in total, as a table,
-// JSON, JUnit XML and Markdown. It reads the state and the journal's events; it
-// decides nothing and writes no file itself.
+// Package report describes how a run went, per task and in total, as a table, JSON, JUnit XML and
+// Markdown. It reads the state and the journal's events; it decides nothing and writes no file
+// itself.
 package report
 
 import (
@@ -14,7 +14,7 @@ import (
 	"wavex/scheduler"
 )
 
-// Summary is one run. Money is in micro-dollars; the rendered forms use dollars.
+// Summary describes one run. Money is in micro-dollars; the rendered forms use dollars.
 type Summary struct {
 	Run   string
 	Name  string // of the plan; may be empty
@@ -24,40 +24,40 @@ type Summary struct {
 	Status   string // as in scheduler.RunEnded; "running" before the end, or CutOff
 	ExitCode int
 	Reason   string
-	Advice   string // what a person can do, after a stop
+	Advice   string // after a stop: advice for a person
 	Limit    string // the limit that stopped the run
 	Breaker  string // the breaker that stopped the run
-	Resume   string // the command that continues; "" when there is nothing to continue
+	Resume   string // the command that continues; "" if there is nothing to continue
 	ResumeAt time.Time
 
 	Began time.Time // of the run's last session
-	Ended time.Time // zero before the end, and when no events were given
+	Ended time.Time // zero before the end, and without events
 	Waves int
 
-	Regressions []scheduler.Regression // checks that had passed and fail now, as far as is known
+	Regressions []scheduler.Regression // known checks that had passed and now fail
 	Tasks       []Task                 // in plan order
 	Counts      scheduler.Counts
 	Cost        budget.USD
 	CounselCost budget.USD
-	Window      *runner.Window // of a subscription's usage limit; nil: not told
-	Notional    bool           // a subscription: nobody is billed Cost
+	Window      *runner.Window // of a subscription's usage limit; nil: unknown
+	Notional    bool           // a subscription: Cost is not billed
 	Limits      budget.Limits
 	Iterations  int
 	Usage       runner.Usage // of attempts; panels do not report theirs
 }
 
-// Task is one task's share of a Summary.
+// Task describes one task of a Summary.
 type Task struct {
 	ID      string
-	Subject string // its command where it has none
+	Subject string // the command if it has no subject
 	Wave    int    // from 1
 	Pos     plan.Pos
 
 	Status  scheduler.Status
-	Outcome runner.Outcome // of the last attempt; "" when none ended
+	Outcome runner.Outcome // of the last attempt; "" if none ended
 	Reason  string         // why the task is not completed
 	Root    string         // of a blocked task: the task that failed
-	Commit  string         // of its work, where it worked in a tree of its own
+	Commit  string         // of its work, if it worked in a tree of its own
 	Vacuous bool           // its checks passed before any work was done
 
 	Attempts    int // started
@@ -65,13 +65,13 @@ type Task struct {
 	Cost        budget.USD
 	CounselCost budget.USD // part of Cost
 	Usage       runner.Usage
-	Took        time.Duration // of all attempts, waits and panels excluded
+	Took        time.Duration // of all attempts, without waits and panels
 
-	// History needs the events; without them it holds the last attempt only.
+	// History needs the events; without them it holds only the last attempt.
 	History []Attempt
 }
 
-// Attempt is one attempt as it ended, and the panel that followed it.
+// Attempt describes one ended attempt and the panel that followed it.
 type Attempt struct {
 	Number   int
 	Why      string // as in scheduler.AttemptStarted
@@ -85,13 +85,13 @@ type Attempt struct {
 	Cost     budget.USD
 	Charged  bool
 	Checks   []verify.Evidence
-	Note     string           // what followed and why
+	Note     string           // the next step and its reason
 	Counsel  *counsel.Verdict // nil: no panel followed
 }
 
-// Of derives a summary. events are the journal's records so far, or nil; those
-// before the last RunStarted belong to an earlier run and are left out. The state is
-// only read, and nothing of it is kept that a later event would change.
+// Of derives a summary. events are the journal's records so far, or nil; records before the last
+// RunStarted belong to an earlier run and are ignored. Of only reads the state and keeps no part of
+// it that a later event would change.
 func Of(s *scheduler.State, events []scheduler.Event) Summary {
 	r := Summary{Run: s.Config.Run, Agent: s.Config.Agent, Status: "running", Began: s.Began, Waves: s.Waves,
 		Counts: s.Counts, Cost: s.Ledger.Spent(), Notional: s.Notional, Window: s.Window, Limits: s.Ledger.Limits(), Iterations: s.Ledger.Iterations()}
@@ -116,11 +116,11 @@ func Of(s *scheduler.State, events []scheduler.Event) Summary {
 	return r
 }
 
-// CutOff is the status of a run that neither ended nor goes on: its wavex was killed.
+// CutOff is the status of a run that neither ended nor is under way: its wavex was killed.
 const CutOff = "cut off"
 
-// Seen is the summary as somebody from outside has it: alive tells whether a wavex works at
-// the run. One that has no end and nobody at it was cut off.
+// Seen returns the summary as another process sees it. alive tells whether a wavex process works at
+// the run. A run without an end and without a process was cut off.
 func (r Summary) Seen(alive bool) Summary {
 	if r.Status == "running" && !alive {
 		r.Status, r.Resume = CutOff, "wavex resume"
@@ -154,9 +154,8 @@ func ended(n int, r runner.Result) Attempt {
 		Duration: r.Duration, Cost: r.Cost, Charged: r.Outcome.Charged(), Checks: r.Checks}
 }
 
-// tell fills what only the events know: every attempt, and when the session ended.
-// A record of a task that the plan no longer has, or has changed since, is left out,
-// as in the state.
+// tell fills in the facts that only the events have: every attempt, and when the session ended. As
+// in the state, it ignores records of a task that the plan no longer has, or has changed since.
 func (r *Summary) tell(s *scheduler.State, events []scheduler.Event) {
 	type start struct {
 		why     string
@@ -190,7 +189,7 @@ func (r *Summary) tell(s *scheduler.State, events []scheduler.Event) {
 				history[i][len(history[i])-1].Counsel = &v
 			}
 		case scheduler.RunEnded:
-			if r.Ended.IsZero() { // a further end is between sessions: a rollback, a cancel
+			if r.Ended.IsZero() { // a further end lies between sessions: a rollback, a cancel
 				r.Ended = e.Time
 			}
 		case scheduler.Resumed:
@@ -204,7 +203,7 @@ func (r *Summary) tell(s *scheduler.State, events []scheduler.Event) {
 	}
 }
 
-// Took is how long the last session took; 0 when its end is not known.
+// Took returns the duration of the last session; 0 if its end is not known.
 func (r *Summary) Took() time.Duration {
 	if r.Ended.IsZero() {
 		return 0

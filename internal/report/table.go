@@ -11,15 +11,15 @@ import (
 	"wavex/scheduler"
 )
 
-// tableRows bounds the table; a larger run shows what is not completed first.
+// tableRows bounds the table; a larger run shows the tasks that are not completed first.
 const tableRows = 200
 
-// regressionsMax is how many checks that broke are named one by one.
+// regressionsMax bounds the broken checks that are named.
 const regressionsMax = 10
 
-// Table writes the per-task table, the totals, why the run stopped and the command
-// that continues, as lines for a fixed-width font. Rows are cut at columns (0: never);
-// what stands below the table is not, since half a command is no help.
+// Table returns the per-task table, the totals, the reason of a stop and the command that
+// continues, as lines for a fixed-width font. Rows are cut at columns (0: never). The lines below
+// the table are not cut, because half a command is useless.
 func (r *Summary) Table(columns int, ascii bool) string {
 	var b strings.Builder
 	rows, hidden := r.rows()
@@ -57,7 +57,7 @@ func (r *Summary) rows() (rows [][]string, hidden int) {
 	return rows, hidden
 }
 
-// committed tells whether tasks have commits of their own.
+// committed reports whether tasks have commits of their own.
 func (r *Summary) committed() bool {
 	return slices.ContainsFunc(r.Tasks, func(t Task) bool { return t.Commit != "" })
 }
@@ -69,8 +69,8 @@ func (t *Task) shortCommit() string {
 	return t.Commit[:min(10, len(t.Commit))]
 }
 
-// Verdict is the task's end in a word or two: "completed", "failed (stalled)",
-// "pending (throttled)".
+// Verdict returns the task's end in a word or two: "completed", "failed (stalled)", "pending
+// (throttled)".
 func (t *Task) Verdict() string {
 	switch {
 	case t.Status == scheduler.Completed || t.Status == scheduler.Blocked || t.Outcome == "" || t.Outcome == "done":
@@ -79,14 +79,14 @@ func (t *Task) Verdict() string {
 	return fmt.Sprintf("%s (%s)", t.Status, t.Outcome)
 }
 
-// verdict is the task's own, but that nothing is in progress once the run is cut off, and
-// nobody advises when it has stopped.
+// verdict returns the task's own Verdict, except that no task is in progress once the run is cut
+// off, and no panel advises once it has stopped.
 func (r *Summary) verdict(t *Task) string {
 	switch {
 	case r.Status == CutOff && (t.Status == scheduler.InProgress || t.Status == scheduler.Advising):
 		return CutOff
 	case r.Status == CutOff && t.Status == scheduler.Pending && t.Outcome == runner.Interrupted:
-		return CutOff // brought up to what it has spent
+		return CutOff // corrected by the run's status
 	case r.Status != "running" && t.Status == scheduler.Advising:
 		waiting := *t
 		waiting.Status = scheduler.Pending
@@ -146,7 +146,7 @@ func (r *Summary) totals() []string {
 	return l
 }
 
-// narrow leaves columns out, in this order, until the last one has room for some words.
+// narrow removes columns, in this order, until the last one has room for some words.
 func narrow(rows [][]string, columns int, least ...string) [][]string {
 	const words, id = 12, 24
 	for _, name := range least {
@@ -173,8 +173,8 @@ func narrow(rows [][]string, columns int, least ...string) [][]string {
 	return rows
 }
 
-// grid aligns cells by display width: columns 2 to 6 are figures and go right, the
-// last one takes what is left.
+// grid aligns cells by display width: columns 2 to 6 are figures and aligned right, the last one
+// takes the remaining width.
 func grid(b *strings.Builder, rows [][]string, columns int, ascii bool) {
 	last := len(rows[0]) - 1
 	wide := make([]int, last)
@@ -184,7 +184,7 @@ func grid(b *strings.Builder, rows [][]string, columns int, ascii bool) {
 		}
 	}
 	if columns > 0 {
-		wide[0] = min(wide[0], 24) // an id of any length must not push the figures out
+		wide[0] = min(wide[0], 24) // a long id must not push the figures out
 	}
 	for _, row := range rows {
 		var l strings.Builder

@@ -11,7 +11,7 @@ import (
 	"wavex/scheduler"
 )
 
-// Counsel is what panels were worth in the runs of a journal. Money is in
+// Counsel compares the retries with and without a panel in the runs of a journal. Money is in
 // micro-dollars.
 type Counsel struct {
 	counsel.Payoff
@@ -20,12 +20,11 @@ type Counsel struct {
 	SilentCost budget.USD `json:"silent_cost"`
 }
 
-// CounselOf compares the retries of every run in a journal: those whose prompt had a
-// panel's advice to those without. A trial begins with a stuck attempt and ends with
-// the next one that is done, stuck, or the task's last; what lies between (a usage limit, an
-// interruption, a topped-up cap) is nobody's answer, but its cost counts. Tasks that p
-// carries out by a command are left out: no panel is ever convened for them. p may
-// be nil.
+// CounselOf compares the retries of every run in a journal: those whose prompt had a panel's advice
+// with the others. A trial begins with a stuck attempt and ends with the next attempt that is done,
+// stuck, or the task's last. Attempts in between (a usage limit, an interruption, a topped-up cap)
+// decide nothing, but their cost counts. It ignores tasks of p that are commands, because they
+// never get a panel. p may be nil.
 func CounselOf(events []scheduler.Event, p *plan.Plan) Counsel {
 	t := trials{open: map[string]*trial{}, skip: map[string]bool{}}
 	if p != nil {
@@ -40,17 +39,17 @@ func CounselOf(events []scheduler.Event, p *plan.Plan) Counsel {
 	return t.out
 }
 
-// trial is a retry that has not been decided yet.
+// trial is a retry that is not decided yet.
 type trial struct {
 	counsel.Trial
-	key string // content key of the task; "" when the failure did not tell
+	key string // content key of the task; "" if the failure had none
 }
 
 type trials struct {
 	open    map[string]*trial // by task
 	skip    map[string]bool
 	done    []counsel.Trial
-	counted bool // this run is among Runs
+	counted bool // this run is counted in Runs
 	out     Counsel
 }
 
@@ -87,7 +86,7 @@ func (t *trials) attempt(b scheduler.AttemptEnded) {
 	passed, stuck := b.Result.Outcome == "done", b.Result.Outcome.Stuck()
 	last := b.Status == scheduler.Failed
 	if o := t.open[b.Task]; o != nil && o.key != "" && o.key != b.Key {
-		delete(t.open, b.Task) // the task was changed in between: this is no retry of it
+		delete(t.open, b.Task) // the task was changed in between, so this is not a retry of it
 	} else if o != nil {
 		o.Cost += b.Result.Cost
 		if passed || stuck || last {
@@ -105,7 +104,7 @@ func (t *trials) attempt(b scheduler.AttemptEnded) {
 	}
 }
 
-// Text is the finding for people: the words, then a line for each class of failure.
+// Text returns the finding for people: the summary, then a line for each class of failure.
 func (c *Counsel) Text() string {
 	var b strings.Builder
 	b.WriteString(c.Words + "\n")
@@ -125,7 +124,7 @@ func (c *Counsel) Text() string {
 	return b.String()
 }
 
-// arm is one side of a comparison: passed of all, interval, dollars.
+// arm returns the cells of one side of a comparison: passed of all, interval, dollars.
 func arm(a counsel.Arm) []string {
 	if a.Trials == 0 {
 		return []string{"-", "-", "-"}

@@ -12,7 +12,7 @@ import (
 	"wavex/scheduler"
 )
 
-// tape is a journal in short.
+// tape is the short form of a journal.
 type tape []scheduler.Event
 
 func (t *tape) add(b scheduler.Body) *tape {
@@ -123,5 +123,5 @@ wrong    15/20         53-89 %  $0.0021        -       -  -
 	}
 }
 
-// squeeze makes runs of blanks one: the columns are the table's business.
+// squeeze replaces runs of blanks by one, because the table chooses its columns.
 func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -9,42 +9,46 @@ import (
 	"wavex/scheduler"
 )
 
-// This file is the last word on a complete run (LEDGER S0-68, S2-38): how far it can be
-// trusted, by what shows the work and by how hard it would be to undo.
+// This file computes the verdict on a complete run: how far it can be trusted, from the evidence of
+// the work and from how hard the work would be to undo.
 
-// The verdicts, from the best.
+// The verdicts, the best first.
 const (
-	Ship     = "SHIP"     // shown by what was run, and it can be undone
-	Monitor  = "MONITOR"  // one step less: part of it was only looked at, or nobody reviewed it, or a check broke, or it is hard to undo
-	Research = "RESEARCH" // somebody has to find out: part of it is assumed, or looked at only and hard to undo
+	Ship = "SHIP" // shown by execution, and reversible
+	// Monitor is one level less: part of the work was only observed, or it was not reviewed, or a
+	// check broke, or it is hard to undo.
+	Monitor = "MONITOR"
+	// Research means that a person must find out: part of the work is assumed, or only observed and
+	// hard to undo.
+	Research = "RESEARCH"
 )
 
 // Verdict is how far a complete run can be trusted, and why.
 type Verdict struct {
 	Word     string
-	Verified []string // the kinds of evidence that carry it, strongest first
+	Verified []string // the kinds of its evidence, strongest first
 	Done, Of int      // tasks
-	Score    float64  // 0 to 10, of the latest thorough review, else the mean of the light ones; below 0: nobody was asked
+	Score    float64  // 0 to 10, of the latest thorough review, else the mean of the light ones; below 0: no review
 	Type     string   // the hardest reversibility among the tasks
 	Iters    int
-	Alt      string   // what else can be done with it
-	Risks    []string // what speaks against trusting it more, the weightiest first
+	Alt      string   // the alternative action
+	Risks    []string // the arguments against more trust, the weightiest first
 }
 
-// risksMax is how many checks that broke a box names.
+// risksMax bounds the broken checks that a box names.
 const risksMax = 3
 
 // strength orders the kinds of evidence.
 var strength = []string{scheduler.ExecutionOutput, scheduler.Measurement, scheduler.Observation, scheduler.Assumption}
 
-// VerdictOf judges a run. It is meant for one that is complete.
+// VerdictOf judges a complete run.
 func VerdictOf(s *scheduler.State) Verdict {
 	v := Verdict{Done: s.Counts.Completed, Of: len(s.Tasks), Score: score(s), Type: hardest(s), Iters: s.Ledger.Iterations()}
 	v.Alt = "wavex verify makes all checks again"
 	if v.Type != "2A" && s.Config.Isolation != scheduler.Isolated {
 		v.Alt = "wavex rollback takes it back, in a git checkout"
 	}
-	weight := map[string]int{} // how much rests on each kind
+	weight := map[string]int{} // number of conditions by kind of evidence
 	for _, c := range s.Criteria {
 		weight[c.Verification]++
 	}
@@ -97,9 +101,9 @@ func VerdictOf(s *scheduler.State) Verdict {
 	return v
 }
 
-// selfShown are the tasks that have to answer for themselves, as for the gate: where the
-// plan, or a task, has criteria, they are the evidence; and whether a task that was added
-// mended what it was for is seen by who found it.
+// selfShown returns the tasks that need evidence of their own, with the rules of the gate. If the
+// plan or a task has criteria, those are the evidence. A task that the run added for a problem is
+// checked by the reviewer or criterion that found the problem.
 func selfShown(s *scheduler.State) (tasks []int) {
 	other := map[string]bool{}
 	for _, c := range s.Criteria {
@@ -119,8 +123,8 @@ func selfShown(s *scheduler.State) (tasks []int) {
 	return tasks
 }
 
-// score is what reviewers gave: the thorough review last held, else the light ones on
-// average; -1 when there is none.
+// score returns the reviewers' score: that of the last thorough review, else the mean of the light
+// ones; -1 if there is none.
 func score(s *scheduler.State) float64 {
 	if r := s.Thorough(); r != nil && r.Review.Error == "" && len(r.Review.Experts) > 0 {
 		return r.Review.Score
@@ -138,7 +142,7 @@ func score(s *scheduler.State) float64 {
 	return sum / float64(n)
 }
 
-// hardest is the reversibility that the run as a whole has.
+// hardest returns the reversibility of the run as a whole.
 func hardest(s *scheduler.State) string {
 	for _, class := range []string{"1", "2B"} {
 		if len(typed(s, class)) > 0 {
@@ -157,7 +161,7 @@ func typed(s *scheduler.State, class string) (ids []string) {
 	return ids
 }
 
-// standing counts the warnings of the last thorough review.
+// standing returns the number of warnings of the last thorough review.
 func standing(s *scheduler.State) int {
 	if r := s.Thorough(); r != nil {
 		return r.Review.Count(counsel.Warning)
@@ -179,9 +183,9 @@ func clipIDs(ids []string) string {
 	return strings.Join(ids, ", ")
 }
 
-// Box draws the verdict in at most width columns, but never less than narrowest; 0: as wide
-// as its lines. Without ASCII it has the forms and the sign of the colour that terminals
-// show two columns wide.
+// Box draws the verdict in at most width columns, but never fewer than narrowest; 0 means as wide
+// as its lines. If ascii is false, it uses line-drawing characters and a coloured sign, which
+// terminals show two columns wide.
 func (v Verdict) Box(width int, ascii bool) string {
 	sign := map[string]string{Ship: "🟢 ", Monitor: "🟡 ", Research: "🔴 "}[v.Word]
 	arrow, dot := "↳", "·"
@@ -231,10 +235,10 @@ func (v Verdict) Box(width int, ascii bool) string {
 	return b.String()
 }
 
-// narrowest is the least width of a box, in columns.
+// narrowest is the minimum width of a box, in columns.
 const narrowest = 24
 
-// wrapped breaks lines that are too wide; what follows in the next line is set in.
+// wrapped breaks lines that are too wide and indents the continuation.
 func wrapped(lines []string, columns int) []string {
 	var out []string
 	for _, l := range lines {

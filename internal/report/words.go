@@ -9,9 +9,9 @@ import (
 	"wavex/budget"
 )
 
-// This file writes figures for people, the same in every view.
+// This file formats figures for people, the same in every view.
 
-// Took writes a duration: "400ms", "1.5s", "12s", "3m12s", "2h05m".
+// Took formats a duration: "400ms", "1.5s", "12s", "3m12s", "2h05m".
 func Took(d time.Duration) string {
 	switch {
 	case d <= 0:
@@ -28,7 +28,7 @@ func Took(d time.Duration) string {
 	return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
 }
 
-// Tokens writes a count of tokens: "950", "12.3k", "4.5M".
+// Tokens formats a count of tokens: "950", "12.3k", "4.5M".
 func Tokens(n int64) string {
 	switch {
 	case n < 1000:
@@ -39,11 +39,10 @@ func Tokens(n int64) string {
 	return strings.Replace(fmt.Sprintf("%.1fM", float64(n)/1e6), ".0M", "M", 1)
 }
 
-// Money writes what is spent of a budget: "$2.50/$25" (LEDGER S0-38), or
-// "$2.50/none" without a limit.
+// Money formats the spent part of a budget: "$2.50/$25", or "$2.50/none" without a limit.
 func Money(spent budget.USD, l budget.Limits) string { return spent.Spent() + "/" + Budget(l) }
 
-// Paid is Money, and says so where nobody is billed it: "$2.50/none (notional)".
+// Paid is like Money and marks money that is not billed: "$2.50/none (notional)".
 func Paid(spent budget.USD, l budget.Limits, notional bool) string {
 	if notional {
 		return Money(spent, l) + " (notional)"
@@ -51,7 +50,7 @@ func Paid(spent budget.USD, l budget.Limits, notional bool) string {
 	return Money(spent, l)
 }
 
-// Budget writes the limit alone.
+// Budget formats the limit alone.
 func Budget(l budget.Limits) string {
 	if l.NoUSD {
 		return "none"
@@ -59,7 +58,7 @@ func Budget(l budget.Limits) string {
 	return l.USD.String()
 }
 
-// Iterations writes "5/25", or "5/unlimited".
+// Iterations formats "5/25", or "5/unlimited".
 func Iterations(n int, l budget.Limits) string {
 	if l.NoIterations {
 		return fmt.Sprintf("%d/unlimited", n)
@@ -67,7 +66,7 @@ func Iterations(n int, l budget.Limits) string {
 	return fmt.Sprintf("%d/%d", n, l.Iterations)
 }
 
-// Plural writes "1 task", "2 tasks".
+// Plural formats "1 task", "2 tasks".
 func Plural(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -75,8 +74,8 @@ func Plural(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// DisplayID is a task's id as lists for people have it (LEDGER S0-69): "T-001" for ids
-// that are a number, as they are in other tools' lists; any other as it is.
+// DisplayID returns a task's id for lists: "T-001" for an id that is a number, as in other tools'
+// lists; any other id unchanged.
 func DisplayID(id string) string {
 	digits := id
 	if len(id) > 1 && (id[0] == 'T' || id[0] == 't') {

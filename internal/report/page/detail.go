@@ -23,7 +23,7 @@ const (
 	streamMax = 32 << 20 // of a stream that is read for its edits
 )
 
-// Detail is what the page shows of a task when it is opened. Units are as in Run.
+// Detail holds the data that the page shows when a task is opened. Units are those of Run.
 type Detail struct {
 	Description string    `json:"description,omitempty"`
 	Command     string    `json:"command,omitempty"`
@@ -40,7 +40,7 @@ type Attempt struct {
 	Number   int      `json:"n"`
 	Why      string   `json:"why,omitempty"`
 	Advised  bool     `json:"advised,omitempty"`
-	Resumed  bool     `json:"resumed,omitempty"` // in the session of the one before
+	Resumed  bool     `json:"resumed,omitempty"` // continues the session of the attempt before
 	Started  int64    `json:"started"`
 	Cap      int64    `json:"cap,omitempty"`
 	Open     bool     `json:"open,omitempty"` // it has not ended
@@ -48,7 +48,7 @@ type Attempt struct {
 	Reason   string   `json:"reason,omitempty"`
 	Detail   string   `json:"detail,omitempty"`
 	Report   string   `json:"report,omitempty"` // the agent's own words
-	Note     string   `json:"note,omitempty"`   // what followed
+	Note     string   `json:"note,omitempty"`   // the next step
 	Took     int64    `json:"took,omitempty"`
 	Cost     int64    `json:"cost,omitempty"`
 	Priced   string   `json:"priced,omitempty"`
@@ -56,11 +56,11 @@ type Attempt struct {
 	Turns    int      `json:"turns,omitempty"`
 	Tokens   [4]int64 `json:"tokens,omitzero"`
 	Vacuous  bool     `json:"vacuous,omitempty"`
-	Escaped  bool     `json:"escaped,omitempty"` // something of it was alive afterwards
+	Escaped  bool     `json:"escaped,omitempty"` // a process of it was alive afterwards
 	Session  string   `json:"session,omitempty"`
 	Version  string   `json:"version,omitempty"` // of the CLI
 	Changed  []string `json:"changed,omitempty"`
-	Denials  []string `json:"denials,omitempty"` // the rules that would allow them
+	Denials  []string `json:"denials,omitempty"` // the rules that would allow the denied calls
 	Violated []string `json:"violated,omitempty"`
 	Checks   []Check  `json:"checks,omitempty"`
 	Prompt   string   `json:"prompt,omitempty"`
@@ -69,7 +69,7 @@ type Attempt struct {
 	Counsel  []Advice `json:"counsel,omitempty"`
 }
 
-// Check is a check and what it showed.
+// Check is a check and its output.
 type Check struct {
 	Check  string `json:"check"`
 	Passed bool   `json:"passed"`
@@ -93,7 +93,7 @@ type Advice struct {
 	Cost        int64     `json:"cost,omitempty"`
 }
 
-// Opinion is what one expert said.
+// Opinion is the opinion of one expert.
 type Opinion struct {
 	Expert      string  `json:"expert"`
 	Unavailable string  `json:"unavailable,omitempty"`
@@ -104,8 +104,8 @@ type Opinion struct {
 	Action      string  `json:"action,omitempty"`
 }
 
-// Details reads what there is to tell of each task. It keeps nothing of the state that
-// a later event would change, and is safe for concurrent use.
+// Details reads the details of each task. It keeps no part of the state that a later event would
+// change. It is safe for concurrent use.
 type Details struct {
 	plan     *plan.Plan
 	files    fs.FS
@@ -114,8 +114,7 @@ type Details struct {
 }
 
 // DetailsOf prepares the details of all tasks. files is the folder of the run's tasks
-// (.loop/runs/RUN/tasks), which holds prompts and streams by task and attempt; nil
-// where there is none.
+// (.loop/runs/RUN/tasks), which holds prompts and streams by task and attempt. files may be nil.
 func DetailsOf(s *scheduler.State, events []scheduler.Event, files fs.FS) *Details {
 	d := &Details{plan: s.Plan, files: files, dir: s.Config.Dir, attempts: make([][]Attempt, len(s.Tasks))}
 	for _, e := range events {
@@ -193,7 +192,7 @@ func advice(panel int, v counsel.Verdict) Advice {
 	return out
 }
 
-// Task is the detail of one task. texts tells whether to read its prompts and edits.
+// Task returns the detail of one task. texts says whether to read its prompts and edits.
 func (d *Details) Task(i int, texts bool) Detail {
 	p := &d.plan.Tasks[i]
 	out := Detail{Description: safe.Text(p.Description, promptMax), Command: safe.Text(p.Command, outputMax), Model: safe.Line(d.plan.Settings(i).Model),
@@ -216,8 +215,8 @@ func (d *Details) Task(i int, texts bool) Detail {
 	return out
 }
 
-// read fills an attempt's texts from its folder. What is not there is left out: the
-// journal has what matters.
+// read fills an attempt's texts from its folder. It leaves out missing files: the journal has the
+// important facts.
 func (d *Details) read(a *Attempt, folder string) {
 	if !fs.ValidPath(folder) {
 		return
@@ -237,7 +236,7 @@ func (d *Details) read(a *Attempt, folder string) {
 	if err != nil {
 		return
 	}
-	defer func() { _ = f.Close() }() // read only
+	defer func() { _ = f.Close() }() // opened only for reading
 	diff, err := transcript.Diff(f, d.dir, diffMax)
 	if err == nil {
 		a.Diff = safe.Text(diff, 0)

@@ -1,11 +1,11 @@
-// Package page makes the report of a run as one HTML file that needs no network: the
-// verdict, the graph, the timeline, the money, and each attempt with its prompt, its
-// edits, its checks and the advice that followed. It derives what is shown from the
-// state, the journal's events and the files of the attempts; it decides nothing.
+// Package page renders the report of a run as one HTML file that needs no network: the verdict, the
+// graph, the timeline, the money, and each attempt with its prompt, its edits, its checks and the
+// advice after it. It derives its data from the state, the journal's events and the files of the
+// attempts; it decides nothing.
 //
-// Everything that comes from a plan, an agent or a check is data in JSON, which the
-// page's own script puts on the screen as text, never as markup. A content security
-// policy allows this script and these styles alone, by their digests.
+// All text from a plan, an agent or a check is data in JSON. The page's own script shows it as
+// text, never as markup. A content security policy allows only this script and these styles, by
+// their digests.
 package page
 
 import (
@@ -24,15 +24,15 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// scripts are the parts of the page's script, in order.
+// scripts lists the parts of the page's script, in order.
 var scripts = []string{"dom", "words", "graph", "time", "money", "list", "detail", "main"}
 
-// textMax bounds, in bytes, what the details of a page may take together; beyond it
-// prompts and edits are left out, and the page says so.
+// textMax bounds, in bytes, the details of a page together. Beyond it, prompts and edits are left
+// out, and the page says so.
 const textMax = 48 << 20
 
-// Write writes the page of a run with all its details inside. Errors are w's, or of a
-// defect in the page itself.
+// Write writes the page of a run with all its details inside. It returns the errors of w, or an
+// error for a defect in the page itself.
 func Write(w io.Writer, r *Run, d *Details) error {
 	return write(w, r, func(put func(int, template.JS) error) error {
 		size := 0
@@ -50,14 +50,13 @@ func Write(w io.Writer, r *Run, d *Details) error {
 	})
 }
 
-// WriteLive writes the page for a run that goes on, whose Live is true: it has no
-// details inside and asks for them, and for news, at addresses below its own (see
-// package web).
+// WriteLive writes the page of a run under way, whose Live is true. The page has no details inside;
+// it requests them, and news, at addresses below its own (see package web).
 func WriteLive(w io.Writer, r *Run) error {
 	return write(w, r, func(func(int, template.JS) error) error { return nil })
 }
 
-// Encode writes a part of the page's data as JSON that can stand inside an HTML page.
+// Encode returns a part of the page's data as JSON that can stand inside an HTML page.
 func Encode(v any) ([]byte, error) {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -103,7 +102,7 @@ func write(w io.Writer, r *Run, details func(func(int, template.JS) error) error
 	return t.ExecuteTemplate(w, "foot", template.JS(script)) //nolint:gosec // our own
 }
 
-// parts are the page's script and style.
+// parts returns the page's script and style.
 func parts() (script, style string, err error) {
 	var b strings.Builder
 	b.WriteString("\"use strict\";\n(() => {\n")
@@ -119,7 +118,7 @@ func parts() (script, style string, err error) {
 	return b.String(), string(css), err
 }
 
-// policy allows what the page is made of, and nothing else.
+// policy returns the content security policy that allows only the page's own parts.
 func policy(script, style string, live bool) string {
 	connect := "'none'"
 	if live {

@@ -33,7 +33,7 @@ func written(t *testing.T, s *reporttest.Story) string {
 	return b.String()
 }
 
-// inside is the JSON of one of the page's data blocks.
+// inside decodes the JSON of one of the page's data blocks.
 func inside(t *testing.T, html, id string, v any) {
 	t.Helper()
 	_, rest, ok := strings.Cut(html, `<script type="application/json" id="`+id+`">`)
@@ -46,7 +46,7 @@ func inside(t *testing.T, html, id string, v any) {
 	}
 }
 
-// The policy names what the page holds by its digest; a browser refuses anything else.
+// The policy has the digests of the page's parts; a browser refuses everything else.
 func TestPolicyFitsThePage(t *testing.T) {
 	t.Parallel()
 	html := written(t, reporttest.Mixed(t, nil))
@@ -69,7 +69,7 @@ func TestPolicyFitsThePage(t *testing.T) {
 	}
 }
 
-// Whatever a plan, an agent or a check says cannot become markup or script.
+// No text of a plan, an agent or a check can become markup or script.
 func TestForeignTextIsData(t *testing.T) {
 	t.Parallel()
 	const evil = `</script><script>alert(1)</script><img src=x onerror=alert(2)><!--<script>{{.}}`
@@ -145,8 +145,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// A run that nobody works at, and that did not end, was cut off; one that somebody
-// works at grows until now.
+// A run without an end was cut off if no process works at it; else it grows until now.
 func TestUnderWay(t *testing.T) {
 	t.Parallel()
 	s := reporttest.Paused(t, nil)
@@ -167,7 +166,7 @@ func TestUnderWay(t *testing.T) {
 	}
 }
 
-// Prompts and edits come from the attempts' files; without them the rest is shown.
+// Prompts and edits come from the attempts' files; without the files the rest is shown.
 func TestFilesOfAttempts(t *testing.T) {
 	t.Parallel()
 	s := reporttest.Complete(t, nil)
@@ -190,8 +189,7 @@ func TestFilesOfAttempts(t *testing.T) {
 	}
 }
 
-// Text has a contrast of at least 4.5:1 on every ground it stands on, in both themes
-// (WCAG 2.2, 1.4.3).
+// Text has a contrast of at least 4.5:1 on every background, in both themes (WCAG 2.2, 1.4.3).
 func TestContrast(t *testing.T) {
 	t.Parallel()
 	css, err := os.ReadFile("assets/page.css")
@@ -243,8 +241,8 @@ func luminance(t *testing.T, hex string) float64 {
 	return sum
 }
 
-// Reviews, criteria with what shows them, integrations and the delivery have their
-// places, and their money is in the sum.
+// Reviews, criteria with their evidence, integrations and the delivery are shown, and their cost is
+// in the sum.
 func TestClosing(t *testing.T) {
 	t.Parallel()
 	s := reporttest.Refused(t, nil)

@@ -15,13 +15,13 @@ import (
 // Version is the version of the page's data.
 const Version = 1
 
-// Run is what the page shows at once: everything but the texts of the attempts. Times
-// are milliseconds since 1970, money is in micro-dollars, durations are milliseconds;
-// tasks are named by their position. All texts are clean (see package safe).
+// Run holds the data that the page shows at once: everything but the texts of the attempts. Times
+// are milliseconds since 1970, money is in micro-dollars, durations are milliseconds; a task is
+// named by its index. All texts are clean (see package safe).
 type Run struct {
 	V        int    `json:"v"`
-	Live     bool   `json:"live,omitempty"` // served while the run goes on
-	Now      int64  `json:"now"`            // when this was made
+	Live     bool   `json:"live,omitempty"` // served while the run is under way
+	Now      int64  `json:"now"`            // time of this snapshot
 	ID       string `json:"id"`
 	Name     string `json:"name,omitempty"`
 	Request  string `json:"request,omitempty"`
@@ -30,7 +30,7 @@ type Run struct {
 	Schedule string `json:"schedule,omitempty"`
 	Wavex    string `json:"wavex,omitempty"`
 
-	Status   string `json:"status"` // as in report.Summary, or "cut off": it neither ended nor goes on
+	Status   string `json:"status"` // as in report.Summary, or "cut off": it neither ended nor is under way
 	ExitCode int    `json:"exit"`
 	Reason   string `json:"reason,omitempty"`
 	Advice   string `json:"advice,omitempty"`
@@ -47,23 +47,23 @@ type Run struct {
 	Iterations  int      `json:"iterations"`
 	MaxIter     *int     `json:"max_iterations"` // null: no limit
 	Tokens      [4]int64 `json:"tokens"`         // input, output, cache read, cache write
-	Open        int      `json:"open"`           // wave under way
+	Open        int      `json:"open"`           // the open wave
 
 	Tasks    []Task      `json:"tasks"`
 	Waves    int         `json:"waves"`
-	Critical []int       `json:"critical"` // the longest chain, in its order
-	Weighed  string      `json:"weighed"`  // by what it is the longest: "time" or "length"
-	Chain    int64       `json:"chain"`    // its time in ms, when weighed by time
+	Critical []int       `json:"critical"` // task indexes of the longest chain, in order
+	Weighed  string      `json:"weighed"`  // measure of Critical: "time" or "length"
+	Chain    int64       `json:"chain"`    // its time in ms if measured by time
 	Sessions [][2]int64  `json:"sessions"` // from, to
 	Spans    []Span      `json:"spans"`    // for the timeline
-	Burn     [][2]int64  `json:"burn"`     // time, spent so far; a step at each
+	Burn     [][2]int64  `json:"burn"`     // time and total spent, one step each
 	Criteria []Criterion `json:"criteria"` // of completion
 	Reviews  []Review    `json:"reviews,omitempty"`
-	Notes    []Note      `json:"notes,omitempty"`  // what is worth knowing, in order
+	Notes    []Note      `json:"notes,omitempty"`  // notable events, in order
 	Reached  [][2]int64  `json:"budgets,omitzero"` // time, budget in force from then on; -1: none
 }
 
-// Task is a task in short.
+// Task is the short form of a task.
 type Task struct {
 	ID       string   `json:"id"`
 	Subject  string   `json:"subject,omitempty"`
@@ -73,7 +73,7 @@ type Task struct {
 	Outcome  string   `json:"outcome,omitempty"`
 	Reason   string   `json:"reason,omitempty"`
 	Vacuous  bool     `json:"vacuous,omitempty"`
-	Command  bool     `json:"command,omitempty"` // a shell command, no agent
+	Command  bool     `json:"command,omitempty"` // a shell command instead of an agent
 	Attempts int      `json:"attempts,omitempty"`
 	Panels   int      `json:"panels,omitempty"`
 	Cost     int64    `json:"cost,omitempty"`
@@ -81,19 +81,19 @@ type Task struct {
 	Tokens   [4]int64 `json:"tokens,omitzero"`
 	Took     int64    `json:"took,omitempty"`
 	Files    []string `json:"files,omitempty"`
-	Now      *Doing   `json:"now,omitempty"` // what it is doing; nil when nothing runs
+	Now      *Doing   `json:"now,omitempty"` // its current activity; nil if nothing runs
 }
 
 // Doing is an attempt or a panel under way.
 type Doing struct {
-	Counsel bool   `json:"counsel,omitempty"` // a panel, no attempt
-	Number  int    `json:"n"`                 // of the attempt or the panel
+	Counsel bool   `json:"counsel,omitempty"` // a panel instead of an attempt
+	Number  int    `json:"n"`                 // number of the attempt or the panel
 	Since   int64  `json:"since"`
 	Last    string `json:"last,omitempty"` // the last sign of life
-	At      int64  `json:"at,omitempty"`   // when it was seen
+	At      int64  `json:"at,omitempty"`   // time of Last
 }
 
-// Criterion is a condition of the run's completion and what shows that it is met.
+// Criterion is a condition of the run's completion and its evidence.
 type Criterion struct {
 	Text     string `json:"text"`
 	Met      bool   `json:"met"`
@@ -102,7 +102,7 @@ type Criterion struct {
 	Check    string `json:"check,omitempty"`
 }
 
-// Review is what a review came to.
+// Review is the result of a review.
 type Review struct {
 	Number   int       `json:"n"`
 	Mode     string    `json:"mode"` // "light", "thorough"
@@ -112,11 +112,11 @@ type Review struct {
 	Experts  []string  `json:"experts,omitempty"`
 	Silent   []string  `json:"silent,omitempty"`
 	Findings []Finding `json:"findings,omitempty"`
-	Words    string    `json:"words,omitempty"` // why there is none
+	Words    string    `json:"words,omitempty"` // the reason if there is no review
 	Cost     int64     `json:"cost,omitempty"`
 }
 
-// Finding is one thing that a reviewer holds to be wrong.
+// Finding is one problem that a reviewer reports.
 type Finding struct {
 	Severity string `json:"severity"`
 	Blocks   bool   `json:"blocks,omitempty"`
@@ -125,10 +125,10 @@ type Finding struct {
 	Evidence string `json:"evidence,omitempty"`
 	Fix      string `json:"fix,omitempty"`
 	Expert   string `json:"expert,omitempty"`
-	State    string `json:"state,omitempty"` // what became of it
+	State    string `json:"state,omitempty"` // its resolution
 }
 
-// Note is something that was told on the way.
+// Note is a notice of the run.
 type Note struct {
 	At    int64  `json:"at"`
 	Level string `json:"level"` // "info", "warning", "stop"
@@ -136,8 +136,8 @@ type Note struct {
 	Text  string `json:"text"`
 }
 
-// Of derives the page's data from a state and the journal's records that led to it.
-// alive tells whether somebody still works at the run.
+// Of derives the page's data from a state and the journal's records up to it. alive tells whether a
+// wavex process works at the run.
 func Of(s *scheduler.State, events []scheduler.Event, now time.Time, alive bool) *Run {
 	sum := report.Of(s, events)
 	r := &Run{V: Version, Now: ms(now), ID: safe.Line(sum.Run), Name: safe.Line(sum.Name), Plan: safe.Line(strings.TrimPrefix(sum.Plan, s.Config.Dir+"/")),
@@ -166,7 +166,7 @@ func Of(s *scheduler.State, events []scheduler.Event, now time.Time, alive bool)
 	}
 	for i, c := range report.Criteria(s) {
 		out := Criterion{Text: safe.Line(c.Text), Met: c.Met}
-		if i < len(s.Criteria) { // else it is the one that stands for having none
+		if i < len(s.Criteria) { // else it is the criterion that stands for having none
 			out.By, out.Evidence, out.Check = c.Verification, safe.Text(s.Criteria[i].Evidence, outputMax), safe.Line(s.Criteria[i].Check)
 		}
 		r.Criteria = append(r.Criteria, out)
@@ -222,8 +222,8 @@ func review(b scheduler.ReviewEnded) Review {
 	return out
 }
 
-// path marks the chain of tasks that took longest, or, before anything took time,
-// the one with the most tasks.
+// path marks the chain of tasks that took longest, or, if no task took time yet, the chain with the
+// most tasks.
 func (r *Run) path(s *scheduler.State) {
 	g := s.Plan.Graph
 	r.Weighed = "length"
@@ -240,7 +240,7 @@ func (r *Run) path(s *scheduler.State) {
 	var took float64
 	r.Critical, took = g.CriticalPath(func(i int) float64 { return s.Tasks[i].Took.Seconds() })
 	r.Chain = int64(1000 * took)
-	// What has not begun has no time yet, and is no part of the longest chain so far.
+	// Tasks that have not begun take no time yet and are not part of the longest chain so far.
 	for n := len(r.Critical); n > 1 && s.Tasks[r.Critical[n-1]].Took == 0; n-- {
 		r.Critical = slices.Clip(r.Critical[:n-1])
 	}
@@ -248,7 +248,7 @@ func (r *Run) path(s *scheduler.State) {
 
 func tokens(u runner.Usage) [4]int64 { return [4]int64{u.Input, u.Output, u.CacheRead, u.CacheWrite} }
 
-// ms is a time as the page has it; 0 for none.
+// ms returns a time in the page's units; 0 for the zero time.
 func ms(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -256,5 +256,5 @@ func ms(t time.Time) int64 {
 	return t.UnixMilli()
 }
 
-// See records the last sign of life of what is under way.
+// See records the last sign of life.
 func (d *Doing) See(last string, at time.Time) { d.Last, d.At = safe.Fit(last, 200, false), ms(at) }

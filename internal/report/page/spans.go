@@ -11,23 +11,22 @@ import (
 	"wavex/scheduler"
 )
 
-// This file walks the events once, for what happened when: spans, sessions, money,
-// and notes.
+// This file walks the events once and collects spans, sessions, money and notes with their times.
 
 // Span is a piece of the timeline.
 type Span struct {
 	Kind    string `json:"k"`           // "attempt", "counsel", "review", "criteria", "wait", "integration", "delivery"
-	Task    int    `json:"t"`           // -1: of the run
+	Task    int    `json:"t"`           // -1: work of the run
 	From    int64  `json:"a"`           // ms since 1970
-	To      int64  `json:"b"`           // likewise; of what is under way, when the page was made
+	To      int64  `json:"b"`           // ms since 1970; if under way, the time of the page
 	Open    bool   `json:"o,omitempty"` // under way, or cut off
-	Number  int    `json:"n,omitempty"` // of the attempt or the panel
+	Number  int    `json:"n,omitempty"` // number of the attempt or the panel
 	Outcome string `json:"r,omitempty"`
-	Text    string `json:"x,omitempty"` // why it waits, what came of it
+	Text    string `json:"x,omitempty"` // the reason of a wait, or the result
 	Cost    int64  `json:"c,omitempty"`
 }
 
-// walker gathers spans. An open one has To 0.
+// walker collects spans. The To of an open span is 0.
 type walker struct {
 	*Run
 	s     *scheduler.State
@@ -40,7 +39,7 @@ func (r *Run) walk(s *scheduler.State, events []scheduler.Event, now time.Time, 
 	w := &walker{Run: r, s: s, index: map[string]int{}}
 	for _, e := range events {
 		if _, ok := e.Body.(scheduler.RunStarted); ok {
-			// An earlier run of the same journal is none of this page's.
+			// The page does not show an earlier run of the same journal.
 			r.Spans, r.Burn, r.Notes, r.Sessions, r.Reached = nil, nil, nil, nil, nil
 			clear(w.index)
 			w.spent = 0
@@ -73,7 +72,7 @@ func (w *walker) event(e scheduler.Event) {
 	switch b := e.Body.(type) {
 	case scheduler.RunStarted:
 		w.Wavex = safe.Line(b.Wavex)
-		if b.From != nil { // the way from the request to the plan
+		if b.From != nil { // the time from the request to the plan
 			w.spent = int64(b.From.Spent)
 		}
 		w.session(at, b.Config)
@@ -219,7 +218,7 @@ func (w *walker) open(p Span, task string) {
 	w.Spans = append(w.Spans, p)
 }
 
-// close ends an open span; nil when there is none.
+// close ends an open span and returns it. It returns nil if there is none.
 func (w *walker) close(kind, task string, at int64) *Span {
 	i, ok := w.index[kind+"/"+task]
 	if !ok {
@@ -230,7 +229,7 @@ func (w *walker) close(kind, task string, at int64) *Span {
 	return &w.Spans[i]
 }
 
-// closeAll ends what was under way when a session ended.
+// closeAll ends the spans that were open when a session ended.
 func (w *walker) closeAll(at int64) {
 	for _, i := range w.index {
 		w.Spans[i].To, w.Spans[i].Open = max(at, w.Spans[i].From), w.Spans[i].Kind != "wait"
@@ -265,5 +264,5 @@ func (w *walker) note(at int64, level, task, text string) {
 	w.Notes = append(w.Notes, n)
 }
 
-// maxNotes bounds the notes; the newest stay.
+// maxNotes bounds the notes; the newest are kept.
 const maxNotes = 500

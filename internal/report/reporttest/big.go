@@ -11,9 +11,9 @@ import (
 	"wavex/scheduler"
 )
 
-// Big is a run of n tasks in about ten waves, six side by side, with a pause between
-// two sessions: most tasks succeed, some after advice or throttling, a few fail and
-// block what waits for them. The same n always gives the same run.
+// Big returns a run of n tasks in about ten waves, six in parallel, with a pause between two
+// sessions. Most tasks succeed, some after advice or throttling; a few fail and block their
+// dependents. The same n always gives the same run.
 func Big(t testing.TB, n int) *Story {
 	t.Helper()
 	verbs := []string{"Add", "Rename", "Test", "Document", "Split", "Speed up", "Validate", "Migrate", "Simplify", "Remove"}
@@ -68,12 +68,12 @@ func Big(t testing.TB, n int) *Story {
 	return s.Over("failed", 1, fmt.Sprintf("%d failed, %d blocked by them", s.S.Counts.Failed, s.S.Counts.Blocked), "wavex resume")
 }
 
-// bigEnd ends the attempt at a task in one of several ways, some after more attempts.
+// bigEnd ends a task's attempt in one of several ways, some after more attempts.
 func (s *Story) bigEnd(id string, k int) {
 	s.t.Helper()
 	usd := budget.USD(40_000 + k*37_000%260_000)
 	switch {
-	case s.S.Wave > 4 && k%61 == 60: // in the last session: a resume gives failed tasks another chance
+	case s.S.Wave > 4 && k%61 == 60: // in the last session: a resume lets failed tasks try again
 		s.End(id, Bad(usd), scheduler.Advising, nil)
 		s.Tell(scheduler.CounselStarted{Task: id, Attempt: s.task(id).Attempts, Panel: 1, Cap: budget.Dollar})
 		s.After(8 * time.Second).Tell(scheduler.CounselEnded{Task: id, Panel: 1, Verdict: Advice()})
@@ -97,11 +97,11 @@ func (s *Story) bigEnd(id string, k int) {
 	}
 }
 
-// cone is every task that waits for one, however far off, and is not settled.
+// cone returns every direct or indirect dependent of a task that is not settled.
 func (s *Story) cone(id string) (ids []string) {
 	at, _ := s.S.Index(id)
 	seen := map[int]bool{at: true}
-	for i := range s.S.Tasks { // blockers come before what waits for them
+	for i := range s.S.Tasks { // blockers come before their dependents
 		for _, b := range s.S.Plan.Graph.Blockers(i) {
 			if seen[int(b)] && !seen[i] {
 				seen[i] = true

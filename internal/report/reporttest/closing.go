@@ -9,8 +9,8 @@ import (
 	"wavex/scheduler"
 )
 
-// Refused is an isolated run of two tasks whose work is integrated and reviewed, whose
-// criteria are looked at, and which the gate does not let through. show may be nil.
+// Refused returns an isolated run of two tasks whose work is integrated and reviewed, whose
+// criteria are checked, and which the gate refuses. show may be nil.
 func Refused(t testing.TB, show func(scheduler.Event, *scheduler.State)) *Story {
 	t.Helper()
 	s := New(t, "closing", Tasks{{"T-001", "Empty the cache", nil}, {"T-002", "Measure it", nil}})

@@ -9,10 +9,10 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// This file holds what is made of a story against files and schemas.
+// This file compares the output for a story with files and schemas.
 
-// Golden compares got with testdata/name of the package that is tested; with update it
-// writes the file instead.
+// Golden compares got with testdata/name of the tested package. With update it writes the file
+// instead.
 func Golden(t testing.TB, name, got string, update bool) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
@@ -34,7 +34,7 @@ func Golden(t testing.TB, name, got string, update bool) {
 	}
 }
 
-// Schema compiles a JSON Schema, with the formats that it names.
+// Schema compiles a JSON Schema and enables its formats.
 func Schema(t testing.TB, text []byte) *jsonschema.Schema {
 	t.Helper()
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))

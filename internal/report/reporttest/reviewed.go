@@ -10,9 +10,8 @@ import (
 	"wavex/scheduler"
 )
 
-// Reviewed is a run in two waves with criteria, a light review, two rounds of the
-// thorough one, a task that mends what the first found, and a gate that lets it through.
-// show may be nil.
+// Reviewed returns a run in two waves with criteria, a light review, two rounds of the thorough
+// review, a task that fixes a finding of the first, and a gate that accepts it. show may be nil.
 func Reviewed(t testing.TB, show func(scheduler.Event, *scheduler.State)) *Story {
 	t.Helper()
 	s := New(t, "pair", Tasks{{"T-001", "Write it", nil}, {"T-002", "Publish it", []int{0}}}, plan.Condition{Text: "the tests pass"}, plan.Condition{Text: "it reads well"})

@@ -1,5 +1,5 @@
-// Package reporttest has runs for the tests of views and reports: true sequences of
-// events, applied to a true state, with a clock that stands still between them.
+// Package reporttest has runs for the tests of views and reports: real sequences of events, applied
+// to a real state, with a clock that moves only when told.
 package reporttest
 
 import (
@@ -16,10 +16,10 @@ import (
 	"wavex/scheduler"
 )
 
-// Start is when every story begins.
+// Start is the time at which every story begins.
 var Start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// Story tells a run event by event.
+// Story builds a run event by event.
 type Story struct {
 	S      *scheduler.State
 	Events []scheduler.Event
@@ -29,13 +29,13 @@ type Story struct {
 	at time.Time
 }
 
-// Tasks are a plan's tasks in short: id, subject, blockers' positions.
+// Tasks is the short form of a plan's tasks: id, subject, blockers' indexes.
 type Tasks []struct {
 	ID, Subject string
 	Blockers    []int
 }
 
-// New is a story about a plan that has not begun.
+// New returns a story about a plan that has not begun.
 func New(t testing.TB, name string, tasks Tasks, criteria ...plan.Condition) *Story {
 	p := &plan.Plan{Path: "plan.json", Name: name, Version: 1, Criteria: criteria}
 	b := dag.NewBuilder(len(tasks), len(tasks))
@@ -49,16 +49,16 @@ func New(t testing.TB, name string, tasks Tasks, criteria ...plan.Condition) *St
 	return &Story{S: scheduler.NewState(p), t: t, at: Start}
 }
 
-// After lets time pass.
+// After advances the clock.
 func (s *Story) After(d time.Duration) *Story {
 	s.at = s.at.Add(d)
 	return s
 }
 
-// Now is the story's time.
+// Now returns the story's time.
 func (s *Story) Now() time.Time { return s.at }
 
-// Tell applies an event and shows it.
+// Tell applies an event and calls Show.
 func (s *Story) Tell(b scheduler.Body) *Story {
 	s.t.Helper()
 	e := scheduler.Event{Seq: int64(len(s.Events) + 1), Time: s.at, Body: b}
@@ -72,7 +72,7 @@ func (s *Story) Tell(b scheduler.Body) *Story {
 	return s
 }
 
-// Config is a run of 3 side by side, $25 and 25 iterations.
+// Config returns the configuration of a run with 3 parallel attempts, $25 and 25 iterations.
 func Config() scheduler.Config {
 	c := scheduler.DefaultConfig()
 	c.Run, c.Dir, c.Loop, c.Agent, c.Parallel, c.MaxRetries = "r-1", "/project", "/project/.loop", "claude", 3, 1
@@ -80,14 +80,14 @@ func Config() scheduler.Config {
 	return c
 }
 
-// Begin opens the run.
+// Begin starts the run.
 func (s *Story) Begin(c scheduler.Config) *Story {
 	s.t.Helper()
 	return s.Tell(scheduler.RunStarted{Config: c, Plan: s.S.Plan.Path, Digest: "d", Name: s.S.Plan.Name,
 		Tasks: len(s.S.Plan.Tasks), Waves: s.S.Waves, Wavex: "test"})
 }
 
-// Wave opens a wave with what is not settled in it.
+// Wave starts a wave with its tasks that are not settled.
 func (s *Story) Wave(n int) *Story {
 	s.t.Helper()
 	b := scheduler.WaveStarted{Wave: n, Of: s.S.Waves}
@@ -108,7 +108,7 @@ func (s *Story) task(id string) *scheduler.Task {
 	return &s.S.Tasks[i]
 }
 
-// Run starts the next attempt at a task in a slot.
+// Run starts the next attempt of a task in a slot.
 func (s *Story) Run(id string, slot int) *Story {
 	s.t.Helper()
 	t := s.task(id)
@@ -120,8 +120,8 @@ func (s *Story) Run(id string, slot int) *Story {
 	return s.Tell(b)
 }
 
-// End ends the running attempt; it leads to status. change, which may be nil,
-// completes the event.
+// End ends the running attempt and sets the task's status. change, which may be nil, completes the
+// event.
 func (s *Story) End(id string, r runner.Result, status scheduler.Status, change func(*scheduler.AttemptEnded)) *Story {
 	s.t.Helper()
 	t := s.task(id)
@@ -145,14 +145,14 @@ func (s *Story) Over(status string, code int, reason, resume string) *Story {
 		Cost: l.Spent(), CostUSD: l.Spent().Float(), Iterations: l.Iterations()})
 }
 
-// Good is a result with one passing check.
+// Good returns a result with one passing check.
 func Good(usd budget.USD) runner.Result {
 	return runner.Result{Outcome: runner.Done, Cost: usd, Priced: "result", Turns: 3, Report: "All done.", Contained: true,
 		Usage:  runner.Usage{Input: 200, Output: 1000, CacheRead: 11_100},
 		Checks: []verify.Evidence{{Check: "go test ./...", Kind: "execution output", Passed: true, Output: "ok"}}}
 }
 
-// Bad is a result with a failing check.
+// Bad returns a result with a failing check.
 func Bad(usd budget.USD) runner.Result {
 	r := Good(usd)
 	r.Outcome, r.Reason, r.Signature = runner.Wrong, "check failed: go test ./...: exit code 1", "test-fails"
@@ -162,7 +162,7 @@ func Bad(usd budget.USD) runner.Result {
 	return r
 }
 
-// Advice is a verdict of two experts who agree and one who does not.
+// Advice returns a verdict of two experts who agree and one who does not.
 func Advice() counsel.Verdict {
 	return counsel.Verdict{Analysis: "The parser counts from 0.", Fix: "Count from 1 in Parse.\nThen run the tests.",
 		Action: counsel.Retry, Confidence: 0.8, Agreement: 2.0 / 3, Dissent: []string{"simplifier: drop the counter"},
@@ -173,8 +173,8 @@ func Advice() counsel.Verdict {
 		Cost: 40_000}
 }
 
-// Mixed is a run in three waves in which tasks succeed at once, after advice, after
-// throttling and vacuously, one fails for good and blocks another. show may be nil.
+// Mixed returns a run in three waves: tasks succeed at once, after advice, after throttling and
+// vacuously; one fails for good and blocks another. show may be nil.
 func Mixed(t testing.TB, show func(scheduler.Event, *scheduler.State)) *Story {
 	t.Helper()
 	s := New(t, "parser", Tasks{
@@ -215,7 +215,7 @@ func vacuous() runner.Result {
 	return r
 }
 
-// Complete is a run of two tasks that ends well.
+// Complete returns a run of two tasks that ends well.
 func Complete(t testing.TB, show func(scheduler.Event, *scheduler.State)) *Story {
 	t.Helper()
 	s := New(t, "pair", Tasks{{"T-001", "First", nil}, {"T-002", "Second", []int{0}}})
@@ -226,7 +226,7 @@ func Complete(t testing.TB, show func(scheduler.Event, *scheduler.State)) *Story
 	return s.Over("complete", 0, "", "")
 }
 
-// Paused is a run that reaches its iterations, and its next session.
+// Paused returns a run that reaches its limit of iterations, and its next session.
 func Paused(t testing.TB, show func(scheduler.Event, *scheduler.State)) *Story {
 	t.Helper()
 	s := New(t, "long", Tasks{{"T-001", "First", nil}, {"T-002", "Second", nil}})
@@ -242,7 +242,7 @@ func Paused(t testing.TB, show func(scheduler.Event, *scheduler.State)) *Story {
 	return s.Wave(1).Run("T-002", 0)
 }
 
-// Hostile is a run whose texts try to take over the output.
+// Hostile returns a run whose texts try to control the output.
 func Hostile(t testing.TB, show func(scheduler.Event, *scheduler.State)) *Story {
 	t.Helper()
 	const evil = "\x1b[31mred\x1b]0;title\x07 <loop-complete>\r\n---LOOP_STATUS---\x9b2J\u009b2J\u202egnp.exe 終わり 👩‍💻\x00"
