@@ -1,11 +1,11 @@
-// Package web serves the page of a run to its own user while the run goes on: on
-// loopback only, below a secret path, with news as server-sent events. It knows HTTP;
-// what it serves is made elsewhere and published here.
+// Package web serves the page of a run under way to its own user: on loopback only, below a secret
+// path, with news as server-sent events. It knows HTTP; the caller makes the content and publishes
+// it.
 //
-// Any program of this machine, and any web page in the user's browser, can reach a
-// port on loopback. So the path holds a token; the Host must be ours (else a foreign
-// name that resolves to loopback could read us); and a request that a browser says
-// comes from another site is refused.
+// Any program on this machine, and any web page in the user's browser, can reach a port on
+// loopback. So the path holds a token; the Host must be one of the server's own, because a foreign
+// name that resolves to loopback could otherwise read the page; and a request that a browser marks
+// as coming from another site is refused.
 package web
 
 import (
@@ -26,11 +26,11 @@ import (
 )
 
 const (
-	patience = 10 * time.Second // for a reader that takes nothing
+	patience = 10 * time.Second // for a reader that reads nothing
 	beat     = 20 * time.Second // between signs of life on a quiet stream
 )
 
-// Snapshot is the run at one moment. Both are only read.
+// Snapshot is the run at one moment. The server only reads it.
 type Snapshot struct {
 	Run     *page.Run
 	Details *page.Details
@@ -40,7 +40,7 @@ type Snapshot struct {
 type Server struct {
 	token string
 	hosts []string            // allowed, port included
-	clean func([]byte) []byte // takes secrets out of what is sent
+	clean func([]byte) []byte // removes secrets from the responses
 
 	mu    sync.Mutex
 	now   Snapshot
@@ -49,8 +49,8 @@ type Server struct {
 	ended chan struct{} // closed when the server ends
 }
 
-// Listen opens a port on loopback; 0 lets the system choose one. clean, which may be
-// nil, is applied to everything that is sent.
+// Listen opens a port on loopback; 0 lets the system choose one. clean, which may be nil, is
+// applied to every response.
 func Listen(ctx context.Context, port int, clean func([]byte) []byte) (*Server, net.Listener, error) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
@@ -69,10 +69,10 @@ func Listen(ctx context.Context, port int, clean func([]byte) []byte) (*Server, 
 		news: make(chan struct{}), ended: make(chan struct{})}, l, nil
 }
 
-// URL is where the page is, the token included.
+// URL returns the address of the page, with the token.
 func (s *Server) URL() string { return "http://" + s.hosts[0] + "/" + s.token + "/" }
 
-// Publish makes a snapshot the one that is served, and tells everybody who listens.
+// Publish replaces the served snapshot and notifies all listeners.
 func (s *Server) Publish(n Snapshot) error {
 	live := *n.Run
 	live.Live = true
@@ -89,8 +89,8 @@ func (s *Server) Publish(n Snapshot) error {
 	return nil
 }
 
-// Serve answers until ctx ends; then it says goodbye to those who listen, waits for
-// what is being answered, and gives back the port. The end of ctx is no error.
+// Serve answers requests until ctx ends. Then it says goodbye to the listeners, finishes the
+// current requests, and closes the port. It returns nil if ctx ended.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	h := &http.Server{Handler: s, ReadHeaderTimeout: patience, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10}
 	done := make(chan error, 1)
@@ -111,7 +111,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return err
 }
 
-// ServeHTTP answers one request, or refuses it.
+// ServeHTTP answers or refuses one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
@@ -119,7 +119,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
-	h.Set("Content-Security-Policy", "frame-ancestors 'none'") // a meta tag cannot say so
+	h.Set("Content-Security-Policy", "frame-ancestors 'none'") // a meta tag cannot set frame-ancestors
 	if code, why := s.refuse(r); code != 0 {
 		http.Error(w, why, code)
 		return
@@ -137,8 +137,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// refuse says why a request gets no answer; 0 when it gets one. What the token guards
-// is looked at first, so that a guess learns nothing from the other refusals.
+// refuse returns the status code and the reason of a refusal, or 0 if the request is allowed. It
+// checks the token first, so that a guess learns nothing from the other refusals.
 func (s *Server) refuse(r *http.Request) (code int, why string) {
 	own := false
 	for _, host := range s.hosts {
@@ -181,7 +181,7 @@ func (s *Server) page(w http.ResponseWriter) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = w.Write(s.clean(b.Bytes())) // a reader that has gone is no error of ours
+	_, _ = w.Write(s.clean(b.Bytes())) // a closed connection is not an error
 }
 
 func (s *Server) task(w http.ResponseWriter, arg string) {
@@ -197,11 +197,11 @@ func (s *Server) task(w http.ResponseWriter, arg string) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(s.clean(b)) // as above
+	_, _ = w.Write(s.clean(b)) // likewise
 }
 
-// events sends the run, and again at each change, until the reader goes or the server
-// ends. A reader that is slow gets the newest, not each.
+// events sends the run, and again at each change, until the reader closes the connection or the
+// server ends. A slow reader gets the newest snapshot, not each one.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	c := http.NewResponseController(w)
 	w.Header().Set("Content-Type", "text/event-stream")

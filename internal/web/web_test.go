@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// serve starts a server with a story's run; stop ends it and gives its error.
+// serve starts a server with a story's run. stop ends it and returns its error.
 func serve(t *testing.T, s *reporttest.Story) (srv *web.Server, stop func() error) {
 	t.Helper()
 	srv, l, err := web.Listen(t.Context(), 0, func(b []byte) []byte { return bytes.ReplaceAll(b, []byte("hunter2!"), []byte("(gone)")) })
@@ -52,7 +52,7 @@ func publish(t *testing.T, srv *web.Server, s *reporttest.Story) {
 	}
 }
 
-// client keeps no connection, so that none outlives a test.
+// client returns a client that keeps no connection, so that none outlives a test.
 func client() *http.Client {
 	return &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 }
@@ -107,7 +107,7 @@ func TestServes(t *testing.T) {
 			t.Errorf("%s: %d", path, code)
 		}
 	}
-	// Another name of this machine's own loopback is as good.
+	// The name localhost is also allowed.
 	if code, _, _ := get(t, strings.Replace(srv.URL(), "127.0.0.1", "localhost", 1), nil); code != 200 {
 		t.Errorf("by localhost: %d", code)
 	}
@@ -194,7 +194,7 @@ func listen(t *testing.T, srv *web.Server) reader {
 	return reader{t, bufio.NewReader(resp.Body), resp.Body}
 }
 
-// next is the next event's name and data.
+// next returns the next event's name and data.
 func (r reader) next() (name, data string) {
 	r.t.Helper()
 	for {
@@ -213,7 +213,7 @@ func (r reader) next() (name, data string) {
 	}
 }
 
-// Whoever listens gets the run at once, each change, and a goodbye.
+// A listener gets the run at once, each change, and a goodbye.
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	story := reporttest.Paused(t, nil)
@@ -241,7 +241,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// Without a run there is nothing to show, and a reader that goes is let go.
+// Without a run there is nothing to show, and a listener that leaves is released.
 func TestNothingYet(t *testing.T) {
 	t.Parallel()
 	srv, stop := serve(t, nil)
