@@ -8,18 +8,18 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// This file finds out what an agent edited, from what its editing tools say. What
-// commands changed is not in a stream.
+// This file finds an agent's edits in the calls and answers of its editing tools. A stream does not
+// hold the changes that commands made.
 
 // Change is one edit of one file.
 type Change struct {
 	Path    string
 	Created bool
-	Lines   []string // as in a unified diff, hunk headers included
+	Lines   []string // as in a unified diff, with hunk headers
 }
 
-// promised reads an edit from a tool call's own input. It is what there is where the
-// answer does not say more.
+// promised reads an edit from a tool call's own input. It is used if the answer has no more
+// details.
 func promised(block gjson.Result) []Change {
 	in := block.Get("input")
 	path := in.Get("file_path").Str
@@ -58,8 +58,8 @@ func whole(content string) []string {
 	return append([]string{fmt.Sprintf("@@ -0,0 +1,%d @@", len(body))}, body...)
 }
 
-// done is what an answer says was edited, as claude 2.1.197 does in tool_use_result:
-// structuredPatch for a file that was there, content for a new one.
+// done returns the edits in an answer. claude 2.1.197 puts them into tool_use_result:
+// structuredPatch for an existing file, content for a new one.
 func done(told gjson.Result, otherwise []Change) []Change {
 	path := told.Get("filePath").Str
 	if path == "" {
@@ -95,11 +95,10 @@ func signed(sign, text string) []string {
 	return lines
 }
 
-// Diff reads a stream and gives the edits of the agent's tools in the form of a
-// unified diff, edit by edit in their order and not merged, with paths relative to
-// the directory it worked in (dir, where the stream does not say). It stops with a
-// line that says so when max bytes are reached. It is for people to read, not to
-// apply. The error is that of in.
+// Diff reads a stream and returns the edits of the agent's tools in the form of a unified diff,
+// edit by edit in order and not merged. Paths are relative to the agent's working directory (dir,
+// if the stream does not name one). At max bytes it stops with a line that says so. The diff is for
+// people to read, not to apply. The error is that of in.
 func Diff(in io.Reader, dir string, max int) (string, error) {
 	var b strings.Builder
 	more := 0

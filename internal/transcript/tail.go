@@ -5,18 +5,17 @@ import (
 	"io"
 )
 
-// tailSize is how much of a stream's end is looked at for its last sign of life.
+// tailSize is the number of bytes at a stream's end that are searched for its last sign of life.
 const tailSize = 64 << 10
 
-// Tail gives the last thing that an agent did or said in a stream of size bytes that
-// may still grow: a tool call, words, a retry. ok is false when there is none among
-// the last 64 KB.
+// Tail returns the last action or words of an agent in a stream of size bytes that may still grow:
+// a tool call, words, a retry. ok is false if the last 64 KB have none.
 func Tail(in io.ReaderAt, size int64) (last Entry, ok bool) {
 	from := max(size-tailSize, 0)
 	buf := make([]byte, size-from)
-	n, _ := in.ReadAt(buf, from) // a stream that was cut meanwhile is read as far as it goes
+	n, _ := in.ReadAt(buf, from) // a stream that was cut meanwhile is read as far as possible
 	buf = buf[:n]
-	if from > 0 { // the first line is most likely not whole
+	if from > 0 { // the first line is most likely incomplete
 		if i := bytes.IndexByte(buf, '\n'); i >= 0 {
 			buf = buf[i+1:]
 		}

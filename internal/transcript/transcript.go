@@ -1,7 +1,6 @@
-// Package transcript reads what an attempt left in its stream.jsonl, for people: what
-// the agent said, which tools it used and what they answered, and what it edited. It
-// knows the form of the CLI's lines and nothing of runs; it trusts nothing it reads,
-// and leaves it to others to make it fit for a screen.
+// Package transcript reads an attempt's stream.jsonl for people: the agent's words, its tool calls
+// with their answers, and its edits. It knows the form of the CLI's lines and nothing of runs. It
+// trusts no input; the caller must clean the texts before showing them.
 package transcript
 
 import (
@@ -16,42 +15,41 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// Kind says what an Entry is.
+// Kind is the kind of an Entry.
 type Kind string
 
 // The kinds of entries.
 const (
 	Init     Kind = "init"     // the agent began: its version and model
 	Text     Kind = "text"     // words of the agent
-	Thinking Kind = "thinking" // words of the agent to itself
+	Thinking Kind = "thinking" // the agent's thinking
 	Tool     Kind = "tool"     // a tool call
-	Answer   Kind = "answer"   // what a tool answered
-	Told     Kind = "told"     // words to the agent: a prompt, a reminder
-	Retry    Kind = "retry"    // the CLI asks the API again
-	Limit    Kind = "limit"    // the CLI tells of a usage limit
-	End      Kind = "end"      // the agent's turn is over
-	Stray    Kind = "stray"    // a line that is no JSON: the CLI's own words
+	Answer   Kind = "answer"   // the answer of a tool
+	Told     Kind = "told"     // text sent to the agent: a prompt, a reminder
+	Retry    Kind = "retry"    // the CLI repeats an API request
+	Limit    Kind = "limit"    // the CLI reports a usage limit
+	End      Kind = "end"      // the agent's turn ended
+	Stray    Kind = "stray"    // a line that is not JSON: the CLI's own words
 )
 
-// Entry is one thing that happened in an attempt, as the stream tells it. All texts
-// are untrusted.
+// Entry is one entry of an attempt's stream. All texts are untrusted.
 type Entry struct {
 	Kind   Kind
 	Inner  bool      // of a subagent
-	Time   time.Time // zero where the line has none; the CLI stamps answers only
+	Time   time.Time // zero if the line has none; the CLI stamps answers only
 	ID     string    // of a tool call, and of the answer to it
 	Tool   string    // its name
-	Target string    // what it is about: a path, a command, a pattern; of Init: the directory it works in
-	Text   string    // words, an answer, or how it ended
-	Failed bool      // an answer that is an error; an end that is one
-	Patch  []Change  // of an answer: what was edited
+	Target string    // a path, a command or a pattern; of Init: the working directory
+	Text   string    // words, an answer, or the reason of the end
+	Failed bool      // an answer or an end that is an error
+	Patch  []Change  // of an answer: its edits
 }
 
-// maxLine bounds, in bytes, a line that is looked at; a longer one is told as such.
+// maxLine bounds, in bytes, a line that is parsed; a longer one is only reported.
 const maxLine = 8 << 20
 
-// Read calls each with the entries of a stream in their order, until its end or the
-// first error of in or of each. A last line without its newline is read too.
+// Read calls each with the entries of a stream in order, until the end of the stream or the first
+// error of in or each. It also reads a last line without a newline.
 func Read(in io.Reader, each func(Entry) error) error {
 	r := bufio.NewReaderSize(in, 64<<10)
 	calls := Reader{}
@@ -86,17 +84,17 @@ func Read(in io.Reader, each func(Entry) error) error {
 	}
 }
 
-// Reader reads line by line, for a stream that still grows. The zero value is ready.
+// Reader reads a growing stream line by line. The zero value is ready to use.
 type Reader struct {
 	calls map[string]call // by id, until answered
 }
 
 type call struct {
 	tool, target string
-	patch        []Change // what the call's own input says
+	patch        []Change // the edits in the call's own input
 }
 
-// Line takes one line and gives its entries. Nothing of line is kept.
+// Line parses one line and returns its entries. It keeps no part of line.
 func (r *Reader) Line(line []byte) []Entry {
 	line = bytes.TrimSpace(line)
 	if len(line) == 0 {
@@ -120,7 +118,7 @@ func (r *Reader) Line(line []byte) []Entry {
 	case "result":
 		out = []Entry{end(o)}
 	}
-	at, _ := time.Parse(time.RFC3339Nano, o.Get("timestamp").Str) // the zero time where there is none
+	at, _ := time.Parse(time.RFC3339Nano, o.Get("timestamp").Str) // the zero time if there is none
 	inner := o.Get("parent_tool_use_id").Str != ""
 	for i := range out {
 		out[i].Time, out[i].Inner = at, inner
@@ -157,7 +155,7 @@ func (r *Reader) assistant(o gjson.Result) (out []Entry) {
 			if r.calls == nil {
 				r.calls = map[string]call{}
 			}
-			if len(r.calls) < 10_000 { // a stream that answers nothing must not fill the memory
+			if len(r.calls) < 10_000 { // a stream without answers must not fill the memory
 				r.calls[id] = c
 			}
 			out = append(out, Entry{Kind: Tool, ID: id, Tool: c.tool, Target: c.target})
@@ -209,7 +207,7 @@ func end(o gjson.Result) Entry {
 	return e
 }
 
-// target is what a tool call is about: the first of the inputs that people know it by.
+// target returns the subject of a tool call: the first known input, such as a path or a command.
 func target(input gjson.Result) string {
 	for _, k := range []string{"file_path", "notebook_path", "command", "pattern", "url", "query", "description", "path", "prompt"} {
 		if s := input.Get(k).Str; s != "" {
@@ -219,7 +217,7 @@ func target(input gjson.Result) string {
 	return ""
 }
 
-// flat is a tool's answer as text: a string, or the texts of a list of blocks.
+// flat returns a tool's answer as text: a string, or the texts of a list of blocks.
 func flat(content gjson.Result) string {
 	if !content.IsArray() {
 		return content.String()

@@ -8,8 +8,8 @@ import (
 	"wavex/internal/transcript"
 )
 
-// stream is what claude 2.1.197 printed for a Write, an Edit and a command that
-// fails, shortened to what is read here.
+// stream is the output of claude 2.1.197 for a Write, an Edit and a command that fails, shortened
+// to the parts that are read here.
 const stream = `{"type":"system","subtype":"init","cwd":"/p","model":"claude-sonnet-4-5","claude_code_version":"2.1.197"}
 {"type":"assistant","message":{"content":[{"id":"t1","input":{"file_path":"/p/a.txt","content":"one\ntwo\nthree\n"},"name":"Write","type":"tool_use"}],"id":"m1"},"parent_tool_use_id":null}
 {"type":"user","message":{"role":"user","content":[{"tool_use_id":"t1","type":"tool_result","content":"File created successfully"}]},"timestamp":"2026-11-21T06:21:51.520Z","tool_use_result":{"type":"create","filePath":"/p/a.txt","content":"one\ntwo\nthree\n","structuredPatch":[],"originalFile":null}}
@@ -78,8 +78,7 @@ func TestDiff(t *testing.T) {
 	}
 }
 
-// An agent that tells less in its answers still shows what it asked for; what was
-// refused is no edit.
+// Without details in the answer, an edit is taken from the call; a refused call is not an edit.
 func TestDiffOfInputs(t *testing.T) {
 	t.Parallel()
 	const text = `{"type":"assistant","message":{"content":[{"id":"a","name":"Write","type":"tool_use","input":{"file_path":"/q/new","content":"x"}}]}}
@@ -109,7 +108,7 @@ func TestDiffIsBounded(t *testing.T) {
 	}
 }
 
-// A line of any length is survived: it is told, and what follows is read.
+// A line of any length is reported, and the next lines are read.
 func TestLongLine(t *testing.T) {
 	t.Parallel()
 	got := entries(t, `{"type":"user","x":"`+strings.Repeat("x", 9<<20)+"\"}\n"+`{"type":"result","subtype":"success"}`)
