@@ -1,6 +1,6 @@
-// Package planfile finds and reads what a run is made of, wherever it is kept: a plan file
-// of ours, one of another tool, or a task list of Claude Code. It knows no run, but for
-// the id by which a task list tells whose completed tasks are still part of the plan.
+// Package planfile finds and reads the source of a run: a plan file of wavex, a plan of another
+// tool, or a task list of Claude Code. It knows nothing of runs except the id with which a task
+// list marks the completed tasks that still belong to the plan.
 package planfile
 
 import (
@@ -19,21 +19,20 @@ import (
 	"wavex/internal/tasklist"
 )
 
-// IsList tells whether a path is the folder of a task list.
+// IsList reports whether a path is the folder of a task list.
 func IsList(path string) bool { return tasklist.IsList(path, os.Getenv) }
 
-// Load reads a plan, or a task list by its folder; what cannot be read is the caller's
-// mistake. run is the run that the plan is read for, "" for none: of a task list the
-// tasks that it completed are still part of the plan. The plan is nil where it has
-// mistakes, which are among the diagnostics.
+// Load reads a plan, or a task list by its folder. An unreadable source is a usage error. run is
+// the run that the plan is read for, or "": the tasks of a list that this run completed still
+// belong to the plan. The plan is nil if it has mistakes, which are among the diagnostics.
 func Load(path, run string) (*plan.Plan, []plan.Diagnostic, error) {
 	if IsList(path) {
 		l, err := tasklist.At(path)
 		if err != nil {
 			return nil, nil, err
 		}
-		// As short as reading a file, for whoever calls: only a task that somebody is half-way
-		// through writing is waited for, 15 s at most.
+		// This takes as long as reading a file, except that it waits, 15 s at most, for a task that
+		// another process is writing.
 		p, diags, err := l.Plan(context.Background(), run)
 		if err != nil {
 			return nil, nil, refuse.Usage("reading the task list: %s", err)
@@ -50,7 +49,7 @@ func Load(path, run string) (*plan.Plan, []plan.Diagnostic, error) {
 	return p, diags, nil
 }
 
-// missing says that there is no plan at a path.
+// missing returns the message that there is no plan at a path.
 func missing(path string) string {
 	if path == "-" {
 		return "a plan is read from a file; check and graph also read a pipe, as /dev/stdin"
@@ -58,8 +57,8 @@ func missing(path string) string {
 	return "there is no plan " + path
 }
 
-// Kept refuses a plan that nobody can read again: a session that goes on, and all that shows
-// a run, reads the file anew.
+// Kept refuses a plan that cannot be read again: a resume, and every command that shows the run,
+// reads the file again.
 func Kept(path string) error {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -70,16 +69,16 @@ func Kept(path string) error {
 	if err == nil && (piped || !st.IsDir() && !st.Mode().IsRegular()) {
 		return refuse.Usage("%s is no file that stays, and a run reads its plan again when it is resumed or shown; write the plan to a file", path)
 	}
-	return nil // what is not there is said where it is read
+	return nil // reading the plan reports a missing file
 }
 
-// rehearsable says what the rehearsal agent would refuse in a block.
+// rehearsable returns the error with which the rehearsal agent would refuse a block.
 func rehearsable(block json.RawMessage) error {
 	_, err := rehearse.ParseBlock(block)
 	return err
 }
 
-// Read is Load where warnings do not matter; a plan with mistakes is a *refuse.PlanError.
+// Read is like Load, without warnings. A plan with mistakes is a *refuse.PlanError.
 func Read(path, run string) (*plan.Plan, error) {
 	p, diags, err := Load(path, run)
 	if err != nil {
@@ -91,8 +90,8 @@ func Read(path, run string) (*plan.Plan, error) {
 	return p, nil
 }
 
-// Again is Read of the plan of a run. Agents have been at work since it was read first: what
-// could keep the reader waiting, such as a named pipe in its place, is refused.
+// Again is like Read, for the plan of an existing run. Agents may have changed the file since it
+// was first read, so Again refuses a file that could block the reader, such as a named pipe.
 func Again(path, run string) (*plan.Plan, error) {
 	if err := Kept(path); err != nil {
 		return nil, err
@@ -100,8 +99,8 @@ func Again(path, run string) (*plan.Plan, error) {
 	return Read(path, run)
 }
 
-// Project is where tasks work and where .loop lives: the plan's defaults.dir, relative
-// to the plan file, else the current directory, as with make.
+// Project returns the directory where tasks work and where .loop lives: the plan's defaults.dir,
+// relative to the plan file, else the current directory, as in make.
 func Project(p *plan.Plan) (string, error) {
 	if d := p.Defaults.Dir; d != "" {
 		abs, err := filepath.Abs(p.Path)
@@ -113,7 +112,7 @@ func Project(p *plan.Plan) (string, error) {
 	return os.Getwd()
 }
 
-// Path is where the plan is, whatever directory a resume is called from.
+// Path returns a path of the plan that does not depend on the directory of a resume.
 func Path(p *plan.Plan) string {
 	if abs, err := filepath.Abs(p.Path); err == nil {
 		return abs
@@ -121,7 +120,7 @@ func Path(p *plan.Plan) string {
 	return p.Path
 }
 
-// Same tells whether two paths lead to one file by their names.
+// Same reports whether two paths name the same file, by their names.
 func Same(a, b string) bool {
 	x, err1 := filepath.Abs(a)
 	y, err2 := filepath.Abs(b)

@@ -16,8 +16,8 @@ func TestMain(m *testing.M) { roomtest.Main(m) }
 
 const good = `{"tasks":[{"id":"a","subject":"do a","verify":["true"]}]}`
 
-// What cannot be read is the caller's mistake, and what is wrong in it the plan's; there is
-// a plan or a reason, never both.
+// An unreadable file is a usage error; mistakes in a plan are diagnostics. Load returns a plan or a
+// reason, never both.
 func TestLoad(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -28,9 +28,9 @@ func TestLoad(t *testing.T) {
 	roomtest.Must(t, os.Truncate(filepath.Join(dir, "huge.json"), 1<<31)) // sparse
 	roomtest.Must(t, os.Symlink("plan.json", filepath.Join(dir, "link.json")))
 	for name, c := range map[string]struct {
-		tasks int    // of the plan; 0: there is none
+		tasks int    // of the plan; 0: no plan
 		usage string // of the error
-		code  string // among the diagnostics of no plan
+		code  string // among the diagnostics without a plan
 	}{
 		"plan.json": {1, "", ""}, "bom.json": {1, "", ""}, "plan.yaml": {1, "", ""}, "link.json": {1, "", ""}, "list": {1, "", ""},
 		"wrong.json": {0, "", "duplicate"}, "binary.json": {0, "", "encoding"}, "empty.json": {0, "", "empty-plan"}, "block.json": {0, "", "rehearse"},
@@ -68,7 +68,7 @@ func codes(diags []plan.Diagnostic) (all string) {
 	return all
 }
 
-// Only a plan that can be read again is kept.
+// Kept accepts only a plan that can be read again.
 func TestKept(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -78,7 +78,7 @@ func TestKept(t *testing.T) {
 		roomtest.Must(t, os.Symlink(to, filepath.Join(dir, at)))
 	}
 	piped := map[string]bool{"plan.json": true, "link": true, "gone": true, ".": true, "pipe": false, "piped": false, "null": false}
-	if _, err := os.Lstat(filepath.Join(dir, "pipe")); err != nil { // there are none here
+	if _, err := os.Lstat(filepath.Join(dir, "pipe")); err != nil { // this system has no named pipes
 		piped["pipe"], piped["piped"], piped["null"] = true, true, true
 	}
 	for name, want := range piped {
@@ -94,7 +94,7 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// Tasks work where the plan says, told from its file, or where wavex was called.
+// Tasks work in the plan's directory, relative to its file, or in the current directory.
 func TestProject(t *testing.T) {
 	t.Parallel()
 	dir, here := t.TempDir(), roomtest.Plan(t, t.TempDir(), good)
