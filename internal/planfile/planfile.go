@@ -112,7 +112,7 @@ func Project(p *plan.Plan) (string, error) {
 	return os.Getwd()
 }
 
-// Path returns a path of the plan that does not depend on the directory of a resume.
+// Path returns the plan's absolute path, so that a resume finds it from every directory.
 func Path(p *plan.Plan) string {
 	if abs, err := filepath.Abs(p.Path); err == nil {
 		return abs
