@@ -13,24 +13,24 @@ import (
 	"wavex/scheduler"
 )
 
-// CardVersion is the version of the file that Card is.
+// CardVersion is the version of the card's file format.
 const CardVersion = 1
 
-// cardFile is its name in the loop folder.
+// cardFile is the name of the card in the loop folder.
 const cardFile = "hook.json"
 
-// Bounds of what a hook reads, in bytes.
+// Bounds, in bytes, of the files that a hook reads.
 const (
 	maxCard = 1 << 20
-	maxTail = 1 << 18 // the last record of a journal; that of an end is far smaller
+	maxTail = 1 << 18 // the last record of a journal; the record of an end is far smaller
 )
 
-// Card is what hooks know of a run, in .loop/hook.json: a projection whose size does
+// Card holds the facts that hooks need about a run. It is stored in .loop/hook.json. Its size does
 // not grow with the plan.
 type Card struct {
 	V       int    `json:"v"`
 	Run     string `json:"run"`
-	Owner   string `json:"owner,omitempty"` // session that started wavex last; "": none did
+	Owner   string `json:"owner,omitempty"` // session that started wavex last; "": none
 	Dir     string `json:"dir"`             // project directory, absolute
 	Plan    string `json:"plan"`            // plan file, absolute
 	Name    string `json:"name"`            // of the plan, else of its file
@@ -45,41 +45,41 @@ type Card struct {
 	MaxIter    int             `json:"max_iterations"` // 0: no limit
 	Same       int             `json:"same_unmet"`     // stuck attempts in a row with the same unmet checks
 	MaxSame    int             `json:"breaker_same_unmet"`
-	Stop       *scheduler.Stop `json:"stop,omitempty"` // decided, while what runs may finish
-	Announce   []string        `json:"announce"`       // LEDGER S0-67
+	Stop       *scheduler.Stop `json:"stop,omitempty"` // decided, while running work may finish
+	Announce   []string        `json:"announce"`       // the announcement for new sessions
 
-	Ended *scheduler.RunEnded `json:"ended,omitempty"` // of its last session; nil while one goes on
+	Ended *scheduler.RunEnded `json:"ended,omitempty"` // of its last session; nil during a session
 }
 
 // Task is one task of a card.
 type Task struct {
 	ID      string           `json:"id"`
 	Subject string           `json:"subject,omitempty"`
-	Content string           `json:"content,omitempty"` // of the first only
+	Content string           `json:"content,omitempty"` // only of the first task
 	Status  scheduler.Status `json:"status"`
 }
 
-// Run is what a hook finds in a loop folder.
+// Run holds the facts that a hook finds in a loop folder.
 type Run struct {
 	Card  Card
-	Ended *scheduler.RunEnded // nil: wavex is at work, or was killed
-	Live  bool                // a wavex holds the folder
+	Ended *scheduler.RunEnded // nil: wavex runs, or was killed
+	Live  bool                // a wavex process holds the folder
 	Loop  string              // the folder
 
-	List    string   // the task list that this is, instead of a run
-	Pending []string // subjects of its tasks that are not completed
+	List    string   // the task list, if Run stands for a list instead of a run
+	Pending []string // subjects of the list's tasks that are not completed
 }
 
-// Over tells whether the run cannot go on: it is complete, or was cancelled.
+// Over reports whether the run cannot continue: it is complete, or was cancelled.
 func (r *Run) Over() bool {
 	return r.Ended != nil && (r.Ended.Status == "complete" || r.Ended.Status == scheduler.Cancelled)
 }
 
-// ErrNoRun says that there is no run that a hook could speak of.
+// ErrNoRun means that the folder has no run.
 var ErrNoRun = errors.New("no loop here")
 
-// Find walks up from dir to the nearest folder whose .loop has a journal, and gives
-// that .loop; "" when there is none.
+// Find walks up from dir to the nearest folder whose .loop has a journal, and returns that .loop,
+// or "" if there is none.
 func Find(dir string) string {
 	if !filepath.IsAbs(dir) {
 		return ""
@@ -95,8 +95,8 @@ func Find(dir string) string {
 	}
 }
 
-// Read reads a loop folder for a hook. Its time does not depend on how long the run
-// or the plan is.
+// Read reads a loop folder for a hook. Its time does not depend on the length of the run or of the
+// plan.
 func Read(loop string) (Run, error) {
 	r := Run{Loop: loop}
 	rec, err := journal.Last(filepath.Join(loop, "journal.jsonl"), maxTail)
@@ -114,14 +114,14 @@ func Read(loop string) (Run, error) {
 		return r, err
 	}
 	if r.Ended == nil {
-		r.Ended = r.Card.Ended // more than runs may be in the journal by now
+		r.Ended = r.Card.Ended // the journal may hold more than runs by now
 	}
 	r.Live = journal.Held(loop)
 	return r, nil
 }
 
-// ending decodes a record if it closes a run. Other records are not looked into: a
-// newer wavex may know more of them.
+// ending decodes a record if it ends a run. It does not decode other records, because a newer wavex
+// may write other fields there.
 func ending(rec []byte) (*scheduler.RunEnded, error) {
 	var body struct {
 		Data scheduler.RunEnded `json:"data"`
@@ -158,7 +158,7 @@ func readCard(path string) (Card, error) {
 	return c, nil
 }
 
-// End notes an end that no Mirror was told of.
+// End records the end of a run in its card when no Mirror is running.
 func End(loop string, e scheduler.RunEnded) error {
 	path := filepath.Join(loop, cardFile)
 	c, err := readCard(path)

@@ -17,7 +17,7 @@ import (
 	"wavex/scheduler"
 )
 
-// kept tells a story to a mirror and a journal in a folder, as a run does.
+// kept plays a story into a mirror and a journal in a folder, as a run does.
 func kept(t *testing.T, tell func(testing.TB, func(scheduler.Event, *scheduler.State)) *reporttest.Story) (loop string) {
 	t.Helper()
 	loop = filepath.Join(t.TempDir(), ".loop")
@@ -59,7 +59,7 @@ func TestMirror(t *testing.T) {
 	}
 }
 
-// inOrder tells whether the parts of want, between bars, come in text in this order.
+// inOrder reports whether text contains the parts of want, separated by bars, in this order.
 func inOrder(text, want string) bool {
 	for _, part := range strings.Split(want, "|") {
 		_, after, found := strings.Cut(text, part)
@@ -71,7 +71,7 @@ func inOrder(text, want string) bool {
 	return true
 }
 
-// Whatever a story's end is, a hook reads that end.
+// A hook reads the end of every story.
 func TestReadEnds(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -136,7 +136,7 @@ func TestFind(t *testing.T) {
 	top := t.TempDir()
 	loop := filepath.Join(top, "p", ".loop")
 	deep := filepath.Join(top, "p", "a", "b")
-	must(t, os.MkdirAll(filepath.Join(deep, ".loop"), 0o755)) // without a journal it is nobody's
+	must(t, os.MkdirAll(filepath.Join(deep, ".loop"), 0o755)) // a .loop without a journal is ignored
 	must(t, os.MkdirAll(loop, 0o755))
 	must(t, os.WriteFile(filepath.Join(loop, "journal.jsonl"), nil, 0o600))
 	for dir, want := range map[string]string{
@@ -149,8 +149,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// A run of ten thousand tasks costs a hook no more than one of ten: it reads the end of
-// the journal and a card of bounded size.
+// Ten thousand tasks cost a hook as little as ten: it reads the end of the journal and a card of
+// bounded size.
 func TestBoundedRead(t *testing.T) {
 	t.Parallel()
 	const n = 10_000
@@ -192,7 +192,7 @@ func TestBoundedRead(t *testing.T) {
 	if journal.Size() < maxTail || card.Size() > 32<<10 {
 		t.Fatalf("the journal has %d bytes, the card %d", journal.Size(), card.Size())
 	}
-	// The least of several, since other tests run beside this one.
+	// The minimum of several measurements, because other tests run in parallel.
 	least := time.Hour
 	for range 10 {
 		began := time.Now()

@@ -1,15 +1,15 @@
-// Package hook answers the Stop and SessionStart hooks of Claude Code, and puts them
-// into its settings. It knows the hooks' contracts (as observed on claude 2.1.197)
-// and where a run stands; it never starts or changes a run, and asks no model.
+// Package hook answers the Stop and SessionStart hooks of Claude Code, and installs them in its
+// settings. It knows the hooks' contracts (as observed on claude 2.1.197) and the state of a run.
+// It never starts or changes a run, and calls no model.
 //
-// A hook must be quick, and must never harm a session: whatever cannot be read,
-// parsed or decided lets the session go. So a hook reads files of bounded size only.
-// The journal's last record tells whether the run has ended, and how; all else comes
-// from a Card, a projection of constant size that a Mirror keeps in .loop/hook.json
-// while the run goes on. A card may be older than the journal by what was under way
-// when wavex was killed, never newer.
+// A hook must be quick and must never harm a session: if a file cannot be read or parsed, or no
+// decision is possible, the hook lets the session go. So a hook reads only files of bounded size.
+// The journal's last record says whether and how the run has ended. All other facts come from a
+// Card, a projection of constant size that a Mirror keeps in .loop/hook.json during the run. After
+// a kill of wavex, a card may lack the latest events of the journal; it never has more than the
+// journal.
 //
-// A session belongs to a run when wavex was started by a tool command of that session
-// (the CLI tells every command its session in CLAUDE_CODE_SESSION_ID). The session that
-// ran or resumed last owns the run; every other one is let go.
+// A session belongs to a run if a tool command of that session started wavex (the CLI passes its
+// session to every command in CLAUDE_CODE_SESSION_ID). The session that last ran or resumed the run
+// owns it; every other session is let go.
 package hook

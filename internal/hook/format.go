@@ -2,16 +2,15 @@ package hook
 
 import "encoding/json"
 
-// Formats are the contracts of Stop hooks that Render writes. Claude is the one that
-// the CLI obeys (LEDGER C24); ok is what the model of a prompt hook answers, gsd that of
-// another tool.
+// formats lists the contracts of Stop hooks that Render writes. claude is the contract of the CLI,
+// ok is the answer of a prompt hook's model, gsd is the contract of another tool.
 var formats = []string{"claude", "ok", "gsd"}
 
-// Formats lists the names that Render takes.
+// Formats lists the names that Render accepts.
 func Formats() []string { return append([]string(nil), formats...) }
 
-// Render writes a verdict as the output of a Stop hook; it is empty where letting go
-// needs no words.
+// Render returns a verdict as the output of a Stop hook. The output is empty if the session is let
+// go and the format needs no text for that.
 func Render(v Verdict, format string) []byte {
 	var out any
 	switch {
@@ -41,15 +40,16 @@ type gsdAnswer struct {
 	Prompt   string `json:"prompt,omitempty"`
 }
 
-// stopAnswer is observed on claude 2.1.197: the reason reaches the model as the next
-// user turn, the system message only the user.
+// stopAnswer was observed on claude 2.1.197: the model gets the reason as the next user turn, and
+// only the user sees the system message.
 type stopAnswer struct {
 	Decision string `json:"decision"`
 	Reason   string `json:"reason"`
 	System   string `json:"systemMessage"`
 }
 
-// RenderContext writes what a SessionStart hook adds to a session; empty for nothing.
+// RenderContext returns the output with which a SessionStart hook adds a text to a session. It is
+// empty for an empty text.
 func RenderContext(text string) []byte {
 	if text == "" {
 		return nil
@@ -67,7 +67,7 @@ func RenderContext(text string) []byte {
 func line(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {
-		return nil // strings and booleans always encode
+		return nil // encoding strings and booleans cannot fail
 	}
 	return append(b, '\n')
 }

@@ -10,30 +10,29 @@ import (
 	"unicode/utf8"
 )
 
-// maxInput bounds what is read of a hook's input, in bytes: the last message of a
-// session may be long.
+// maxInput bounds, in bytes, the input of a hook: the last message of a session may be long.
 const maxInput = 8 << 20
 
-// Input is what Claude Code tells a hook, as far as it matters here (observed on
-// claude 2.1.197; other fields are skipped).
+// Input holds the used fields of a hook's input (observed on claude 2.1.197). Other fields are
+// ignored.
 type Input struct {
 	Event      string       `json:"hook_event_name"` // "Stop", "SessionStart"
 	Session    string       `json:"session_id"`
 	Dir        string       `json:"cwd"`
-	StopActive bool         `json:"stop_hook_active"` // a Stop hook has held this turn already
+	StopActive bool         `json:"stop_hook_active"` // a Stop hook has already held this turn
 	Source     string       `json:"source"`           // startup, resume, clear, compact
 	Background []Background `json:"-"`
 }
 
-// Background is a command that goes on while the session stops. When it ends, the CLI
-// starts another turn by itself.
+// Background is a command that continues while the session stops. When it ends, the CLI starts
+// another turn by itself.
 type Background struct {
 	Status  string `json:"status"` // "running"
 	Command string `json:"command"`
 }
 
-// ReadInput reads a hook's input: one JSON object, with or without a byte order mark.
-// When r holds nothing, instead is taken, which is how some callers pass it.
+// ReadInput reads a hook's input: one JSON object, with or without a byte order mark. If r is
+// empty, it parses instead, because some callers pass the input that way.
 func ReadInput(r io.Reader, instead string) (Input, error) {
 	b, err := io.ReadAll(io.LimitReader(r, maxInput+1))
 	if err != nil {
@@ -61,7 +60,7 @@ func parse(b []byte) (in Input, err error) {
 	var more struct {
 		Background []Background `json:"background_tasks"`
 	}
-	// A later version may write these otherwise; then there are none.
+	// Ignore these fields if a later version writes them in another form.
 	if json.Unmarshal(b, &more) == nil {
 		in.Background = more.Background
 	}

@@ -10,7 +10,7 @@ import (
 	"testing/iotest"
 )
 
-// what claude 2.1.197 sends.
+// observed is the input that claude 2.1.197 sends.
 const observed = `{"session_id":"s1","transcript_path":"/h/t.jsonl","cwd":"/p","prompt_id":"6b","permission_mode":"default","hook_event_name":"Stop",` +
 	`"stop_hook_active":true,"last_assistant_message":"done","background_tasks":[{"id":"b1","type":"shell","status":"running","description":"d","command":"sleep 1"}],"session_crons":[]}`
 
@@ -58,8 +58,8 @@ func TestReadInput(t *testing.T) {
 	}
 }
 
-// Whatever a hook is given and finds, it answers, and holds nobody but the session that
-// owns the run.
+// For every input and every folder, the hook answers, and it holds only the session that owns the
+// run.
 func FuzzStop(f *testing.F) {
 	for _, s := range []string{observed, `{}`, ``, "\ufeff{}", `{"session_id":null}`, "\x00\xff", `{"cwd":"\u0000/../..","session_id":"s1"}`, strings.Repeat(`{"a":`, 50)} {
 		f.Add([]byte(s), []byte(`{"v":1,"run":"r","owner":"s1","tasks":2}`))
@@ -89,7 +89,7 @@ func FuzzStop(f *testing.F) {
 	})
 }
 
-// A journal of which nothing but noise is left lets everybody go.
+// A journal of noise lets every session go.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte("{\"journal\":\"wavex\",\"version\":1}\n"))
 	f.Add([]byte("\n\n\n"))

@@ -14,20 +14,19 @@ import (
 	"wavex/scheduler"
 )
 
-// This file is the other loop that a session can be in: tasks of Claude Code's own list,
-// which the session does itself (LEDGER S0-54). A session is in it when the list's
-// name is in its environment.
+// This file handles the other kind of loop: tasks of Claude Code's own list, which the session does
+// itself. A session works on a list if its environment names the list.
 
-// Bounds of what a hook reads of a list.
+// Bounds of a hook's reading of a list.
 const (
 	maxFiles = 1000
 	maxWait  = 40 * time.Millisecond
-	maxNamed = 3 // pending tasks that are told by name
+	maxNamed = 3 // pending tasks that are listed by name
 )
 
-// ReadList reads the task list of a session as if it were a run of the session's. Tasks
-// that a run has taken are that run's, and do not count. A list too long, or one whose
-// files are being written just now, is an error.
+// ReadList reads the task list of a session as if it were the session's run. It ignores tasks that
+// a run has taken. It returns an error if the list is too long, or if a file of the list is being
+// written.
 func ReadList(ctx context.Context, in Input, name string, getenv func(string) string) (Run, error) {
 	l, err := tasklist.Open(name, getenv)
 	if err != nil {
@@ -42,7 +41,7 @@ func ReadList(ctx context.Context, in Input, name string, getenv func(string) st
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, maxWait, fmt.Errorf("task list %s is being written", l.Name))
 	defer cancel()
-	all, _, err := l.Read(ctx) // what is no task is nobody's to do
+	all, _, err := l.Read(ctx) // files that are not tasks are ignored
 	if err != nil {
 		return Run{}, err
 	}
@@ -77,7 +76,7 @@ func ReadList(ctx context.Context, in Input, name string, getenv func(string) st
 	return r, nil
 }
 
-// rank orders open tasks: what is under way, what can start, what waits.
+// rank orders open tasks: first those in progress, then those that can start, then those that wait.
 func rank(t *tasklist.Task, done map[string]bool) int {
 	switch {
 	case t.Status == tasklist.InProgress:
@@ -88,7 +87,7 @@ func rank(t *tasklist.Task, done map[string]bool) int {
 	return 1
 }
 
-// pending names the first of the tasks that are not completed.
+// pending names the first tasks that are not completed.
 func pending(list []string) string {
 	text := "pending tasks: " + strings.Join(list[:min(len(list), maxNamed)], ", ")
 	if n := len(list) - maxNamed; n > 0 {

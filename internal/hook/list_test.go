@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// listed makes a task list of the user's.
+// listed creates a task list of the user.
 func listed(t *testing.T, files map[string]string) func(string) string {
 	t.Helper()
 	config := t.TempDir()
@@ -31,7 +31,7 @@ func TestList(t *testing.T) {
 	never := func() (int, bool) { return 0, true }
 	for name, c := range map[string]struct {
 		files  map[string]string
-		reason string // parts, between bars; "": let go
+		reason string // parts, separated by bars; "": let go
 		why    string
 	}{
 		"the one under way": {map[string]string{".lock": "", "1.json": item("1", "completed", ""), "2.json": item("2", "pending", ""), "3.json": item("3", "in_progress", "")},

@@ -17,36 +17,35 @@ import (
 	"wavex/scheduler"
 )
 
-// What a card says of tasks.
+// Bounds of a card's tasks.
 const (
 	maxCurrent = 4    // tasks
 	maxSubject = 200  // bytes
 	maxContent = 4096 // bytes
 )
 
-// Mirror keeps the card of a run while it goes on. Event belongs to the scheduler's
-// goroutine and never waits for the disk; cards that come while one is written
-// replace each other.
+// Mirror keeps the card of a run up to date. Event belongs to the scheduler's goroutine and never
+// waits for the disk; while one card is written, newer cards replace each other.
 type Mirror struct {
 	path    string
 	context string
-	clean   func([]byte) []byte // takes secrets out
+	clean   func([]byte) []byte // removes secrets
 	words   ui.Announcer
 
 	owner string
 	plan  string
 	order []int // tasks by wave
-	at    int   // everything before is settled
+	at    int   // all tasks before it are settled
 
-	box  chan Card     // holds the newest card that is not written yet
+	box  chan Card     // holds the newest unwritten card
 	quit chan struct{} // closed by Close
 	done chan struct{} // closed when the goroutine has ended
 	stop func()
 	err  error // of the last write; read after done
 }
 
-// NewMirror starts to keep the card in the loop folder. context is the absolute path
-// of the run's context file, or ""; clean takes secrets out of what is written.
+// NewMirror starts to keep the card in the loop folder. context is the absolute path of the run's
+// context file, or "". clean removes secrets from the written card.
 func NewMirror(loop, context string, clean func([]byte) []byte) *Mirror {
 	m := &Mirror{path: filepath.Join(loop, cardFile), context: context, clean: clean,
 		box: make(chan Card, 1), quit: make(chan struct{}), done: make(chan struct{})}
@@ -55,9 +54,9 @@ func NewMirror(loop, context string, clean func([]byte) []byte) *Mirror {
 	return m
 }
 
-// pace is the mean time between cards when many come: hooks ask when an agent stops, and
-// a run of small commands has a thousand events a second. A burst of few is written at
-// once, so that a wavex that is killed soon leaves its last card.
+// pace is the mean time between cards under load: hooks read a card only when an agent stops, but a
+// run of small commands has a thousand events per second. A short burst is written at once, so that
+// a wavex that is killed early leaves its last card.
 const (
 	pace  = 100 * time.Millisecond
 	burst = 20
@@ -67,7 +66,7 @@ func (m *Mirror) write() {
 	defer close(m.done)
 	next := time.NewTimer(0)
 	defer next.Stop()
-	var last [burst]time.Time // when the latest cards were written
+	var last [burst]time.Time // times of the latest cards
 	n := 0
 	for {
 		select {
@@ -96,8 +95,8 @@ func (m *Mirror) write() {
 	}
 }
 
-// write replaces the card. It is not synced: a card that is lost with the machine lets
-// everybody go, and one that is written late is behind the run.
+// write replaces the card without syncing it. A card that is lost in a crash of the machine lets
+// every session go; a late card is older than the run.
 func write(path string, c Card, clean func([]byte) []byte) error {
 	b, err := json.MarshalIndent(c, "", "  ")
 	if clean != nil {
@@ -115,7 +114,7 @@ func write(path string, c Card, clean func([]byte) []byte) error {
 	return nil
 }
 
-// Event is told of each event (scheduler.View).
+// Event implements scheduler.View.
 func (m *Mirror) Event(e scheduler.Event, s *scheduler.State) {
 	switch b := e.Body.(type) {
 	case scheduler.RunStarted:
@@ -125,17 +124,17 @@ func (m *Mirror) Event(e scheduler.Event, s *scheduler.State) {
 	}
 	c := m.card(e.Seq, s)
 	select {
-	case <-m.box: // older, and not written yet
+	case <-m.box: // drop an older unwritten card
 	default:
 	}
 	select {
-	case m.box <- c: // there is room, since nobody else puts anything in
+	case m.box <- c: // there is room, because only Event sends
 	default:
 	}
 }
 
-// Close writes the last card, ends the goroutine and says whether that went well.
-// Events that come later, from a run that was abandoned, are not written.
+// Close writes the last card, ends the goroutine and returns the error of the last write. Later
+// events, from an abandoned run, are ignored.
 func (m *Mirror) Close() error {
 	m.stop()
 	<-m.done
@@ -156,8 +155,7 @@ func (m *Mirror) card(seq int64, s *scheduler.State) Card {
 	return c
 }
 
-// current are the tasks under way, else the one that comes next, without looking at
-// every task each time.
+// current returns the tasks in progress, else the next task. It does not scan every task each time.
 func (m *Mirror) current(s *scheduler.State) []Task {
 	if len(m.order) != len(s.Tasks) {
 		m.order, m.at = make([]int, len(s.Tasks)), 0

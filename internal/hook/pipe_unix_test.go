@@ -13,8 +13,8 @@ import (
 	"wavex/internal/wary"
 )
 
-// Named pipes for the card or a session's count keep no hook waiting, nor the run that writes
-// the card.
+// Named pipes in place of the card or the tally block neither a hook nor the run that writes the
+// card.
 func TestPipesForHooks(t *testing.T) {
 	t.Parallel()
 	loop := t.TempDir()

@@ -14,14 +14,13 @@ import (
 	"github.com/tidwall/sjson"
 )
 
-// This file puts our hooks into the text of a settings file of Claude Code, and takes
-// them out again. It knows JSON and the form of hooks there, nothing of files. What is
-// not ours keeps its bytes, its order and its keys; a file that was indented in one way
-// stays so.
+// This file adds the hooks of wavex to the text of a Claude Code settings file, and removes them.
+// It knows JSON and the form of hooks there, and nothing of files. All other content keeps its
+// bytes, its order and its keys; a consistent indentation is kept.
 
-// SettingsError says why settings cannot be edited, and where.
+// SettingsError is the reason and the position of a failed edit of settings.
 type SettingsError struct {
-	Line, Column int // from 1; 0: of the whole
+	Line, Column int // from 1; 0: the whole text
 	Reason       string
 }
 
@@ -32,8 +31,8 @@ func (e *SettingsError) Error() string {
 	return fmt.Sprintf("%d:%d: %s", e.Line, e.Column, e.Reason)
 }
 
-// handler is one command of a hook. The CLI starts it without a shell when it has
-// args (observed on claude 2.1.197), so that no path needs quoting on any system.
+// handler is one command of a hook. If it has args, the CLI starts it without a shell (observed on
+// claude 2.1.197), so no path needs quoting on any system.
 type handler struct {
 	Type    string   `json:"type"`
 	Command string   `json:"command"`
@@ -45,10 +44,10 @@ type group struct {
 	Hooks []handler `json:"hooks"`
 }
 
-// wanted are our hooks by event.
+// wanted lists the hooks of wavex by event.
 var wanted = []struct{ event, verb string }{{"Stop", "stop"}, {"SessionStart", "session-start"}}
 
-// Groups is the value of "hooks" that has ours alone, with command as the program.
+// Groups returns a value of "hooks" that has only the hooks of wavex, with command as the program.
 func Groups(command string) ([]byte, error) {
 	all := map[string][]group{}
 	for _, w := range wanted {
@@ -61,9 +60,9 @@ func ours(command, verb string) handler {
 	return handler{"command", command, []string{"hook", verb}, 10}
 }
 
-// Install puts our hooks in, with command as the program; where they are, under
-// whatever path, they are brought up to it. Empty text is an empty file. The result is
-// text itself when nothing is to be done.
+// Install adds the hooks of wavex, with command as the program. If they exist, under whatever path,
+// it updates them. Empty text stands for an empty file. If nothing changes, the result is text
+// itself.
 func Install(text []byte, command string) ([]byte, error) {
 	return edit(text, func(doc []byte) ([]byte, error) {
 		for _, w := range wanted {
@@ -72,7 +71,7 @@ func Install(text []byte, command string) ([]byte, error) {
 			if len(found) == 0 {
 				doc, err = set(doc, "hooks."+w.event+".-1", group{[]handler{ours(command, w.verb)}})
 			} else {
-				// What the user changed beside it, as the timeout, stays.
+				// Keep the user's changes beside it, such as the timeout.
 				at := found[len(found)-1]
 				if doc, err = set(doc, at.path()+".command", command); err == nil {
 					doc, err = set(doc, at.path()+".args", []string{"hook", w.verb})
@@ -89,7 +88,7 @@ func Install(text []byte, command string) ([]byte, error) {
 	})
 }
 
-// Uninstall takes our hooks out, and what is empty then.
+// Uninstall removes the hooks of wavex, and the groups and keys that become empty.
 func Uninstall(text []byte) ([]byte, error) {
 	return edit(text, func(doc []byte) ([]byte, error) {
 		for _, w := range wanted {
@@ -113,7 +112,7 @@ func Uninstall(text []byte) ([]byte, error) {
 	})
 }
 
-// place is where a handler of ours stands: hooks.EVENT[group].hooks[index].
+// place is the position of a wavex handler: hooks.EVENT[group].hooks[index].
 type place struct {
 	event        string
 	group, index int
@@ -121,8 +120,8 @@ type place struct {
 
 func (p place) path() string { return fmt.Sprintf("hooks.%s.%d.hooks.%d", p.event, p.group, p.index) }
 
-// places finds our handlers of an event, the last first, so that taking one out does
-// not move the next.
+// places returns the wavex handlers of an event, the last first, so that removing one does not move
+// the next.
 func places(doc []byte, event, verb string) []place {
 	var found []place
 	for g, one := range gjson.GetBytes(doc, "hooks."+event).Array() {
@@ -136,8 +135,8 @@ func places(doc []byte, event, verb string) []place {
 	return found
 }
 
-// isOurs knows our handler in both forms, with args and as a line for a shell, as
-// somebody may have written it by hand.
+// isOurs reports whether h is a handler of wavex. It knows both forms: with args, and as a shell
+// line that a user may have written by hand.
 func isOurs(h gjson.Result, verb string) bool {
 	words := []string{h.Get("command").String()}
 	if args := h.Get("args"); args.IsArray() {
@@ -150,13 +149,13 @@ func isOurs(h gjson.Result, verb string) bool {
 	return len(words) > 2 && isWavex(words[0]) && words[1] == "hook" && words[2] == verb
 }
 
-// isWavex tells whether a word is the path of a wavex.
+// isWavex reports whether a word is the path of a wavex.
 func isWavex(word string) bool {
 	word = strings.Trim(word, `"'`)
 	return strings.TrimSuffix(word[strings.LastIndexAny(word, `/\`)+1:], ".exe") == "wavex"
 }
 
-// drop takes handlers out, the last first, and groups that held nothing else.
+// drop removes handlers, the last first, and groups that become empty.
 func drop(doc []byte, list []place) ([]byte, error) {
 	for _, p := range list {
 		path := p.path()
@@ -188,8 +187,8 @@ func empty(v gjson.Result) bool {
 	return !some
 }
 
-// edit reads a settings file, changes it and keeps its form: a byte order mark, line
-// ends, and the indentation where all of it has one.
+// edit changes the text of a settings file and keeps its form: a byte order mark, line ends, and
+// the indentation if it is consistent.
 func edit(text []byte, change func(doc []byte) ([]byte, error)) ([]byte, error) {
 	doc := bytes.TrimPrefix(text, []byte(mark))
 	if len(bytes.TrimSpace(doc)) == 0 {
@@ -224,8 +223,8 @@ func edit(text []byte, change func(doc []byte) ([]byte, error)) ([]byte, error) 
 
 const mark = "\ufeff"
 
-// indentation is the unit by which a whole document is indented; ok is false where it
-// has none of its own, or more than one.
+// indentation returns the unit by which the whole document is indented. ok is false if the document
+// has no indentation, or several.
 func indentation(doc []byte) (unit string, ok bool) {
 	plain := bytes.TrimSpace(bytes.ReplaceAll(doc, []byte("\r\n"), []byte("\n")))
 	unit = "  "
@@ -244,8 +243,9 @@ func indent(doc []byte, unit string) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// editable refuses what is no JSON, and what has something else where hooks belong. Of
-// a name given twice the CLI takes the last, an edit might change the first.
+// editable refuses text that is not JSON, and settings with another type where hooks belong. It
+// also refuses a name that occurs twice: the CLI takes the last one, but an edit might change the
+// first.
 func editable(doc []byte) error {
 	d := jsontext.NewDecoder(bytes.NewReader(doc))
 	for {
@@ -288,7 +288,7 @@ func editable(doc []byte) error {
 	return nil
 }
 
-// wrongAt is an error at a byte of the text.
+// wrongAt returns an error at a byte of the text.
 func wrongAt(doc []byte, offset int64, reason string) error {
 	before := doc[:min(max(offset, 0), int64(len(doc)))]
 	line := bytes.Count(before, []byte("\n")) + 1

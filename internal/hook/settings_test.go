@@ -75,7 +75,7 @@ func TestInstall(t *testing.T) {
 	}
 }
 
-// The form of a file is its owner's.
+// Install keeps the form of the file.
 func TestInstallKeepsForm(t *testing.T) {
 	t.Parallel()
 	tabs := "{\n\t\"b\": 1,\n\t\"a\": [\n\t\t2\n\t]\n}"
@@ -95,7 +95,7 @@ func TestInstallKeepsForm(t *testing.T) {
 				t.Errorf("got %q", s)
 			}
 			if name == "a form of its own" {
-				return // what was put in and taken out again leaves its blanks
+				return // uninstalling keeps these blanks
 			}
 			if back, err := Uninstall(got); err != nil || string(back) != c.text {
 				t.Errorf("taken out: %q (%v)", back, err)
@@ -141,8 +141,8 @@ func TestSettingsRefused(t *testing.T) {
 	}
 }
 
-// Putting in and taking out again leaves every settings file what it was, whatever
-// hooks of others are in it, and putting in twice changes nothing.
+// Install and Uninstall together restore every settings file, whatever other hooks it has, and a
+// second Install changes nothing.
 func TestInstallProperties(t *testing.T) {
 	t.Parallel()
 	others := rapid.SampledFrom([]string{"x", "wavex run", "/bin/wavex hook", "echo wavex hook stop", "prettier --write"})

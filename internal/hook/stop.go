@@ -2,27 +2,26 @@ package hook
 
 import "strings"
 
-// MaxStreak is the most that a limit of consecutive evaluations can be: the CLI itself
-// overrides a hook that held a turn eight times (claude 2.1.197; it lets
-// CLAUDE_CODE_STOP_HOOK_BLOCK_CAP change that).
+// MaxStreak is the maximum of a limit of consecutive evaluations: the CLI itself overrides a hook
+// that has held a turn eight times (claude 2.1.197; CLAUDE_CODE_STOP_HOOK_BLOCK_CAP changes that).
 const MaxStreak = 8
 
 // Verdict is the answer to a Stop hook.
 type Verdict struct {
 	Hold   bool
-	Why    string // why the session is let go, or held, in a line
-	Reason string // what the session is told when it is held
-	Other  bool   // it is let go because there is no run, or none of its own
+	Why    string // why the session is let go or held, in one line
+	Reason string // text for a held session
+	Other  bool   // let go because there is no run, or none of this session
 }
 
 func letGo(why string) Verdict { return Verdict{Why: why} }
 
-// Stop decides whether a session may stop. tell counts the evaluations in a row in
-// which a hook had held the turn already, this one included, and the run had not come
-// further; it is asked last, and false means that it cannot count.
+// Stop decides whether a session may stop. tell returns the number of consecutive evaluations,
+// including this one, in which a hook had already held the turn without progress of the run. Stop
+// calls it last; false means that the count is not available.
 //
-// The order is that of LEDGER H: no run, not this session's, decided (complete,
-// cancelled, paused, a breaker, a limit), the runaway guard, then hold.
+// The first condition that holds decides: no run, another session's run, an ended run (complete,
+// cancelled, paused, a breaker, a limit), the runaway guard. Otherwise the session is held.
 func Stop(in Input, r Run, limit int, tell func() (int, bool)) Verdict {
 	c := &r.Card
 	switch {
@@ -61,7 +60,7 @@ func Stop(in Input, r Run, limit int, tell func() (int, bool)) Verdict {
 	return v
 }
 
-// background tells whether a command that goes on is a run of ours.
+// background reports whether a background command is a run of wavex.
 func background(list []Background) bool {
 	for _, b := range list {
 		if b.Status != "" && b.Status != "running" && b.Status != "pending" {

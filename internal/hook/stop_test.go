@@ -9,14 +9,14 @@ import (
 	"wavex/scheduler"
 )
 
-// held is a run that was cut off, and the session that owns it.
+// held returns a run that was cut off, and the session that owns it.
 func held() (Input, Run) {
 	return Input{Event: "Stop", Session: "s1", Dir: "/p"}, Run{Loop: "/p/.loop", Card: Card{V: CardVersion, Run: "r", Owner: "s1", Dir: "/p",
 		Name: "develop", Tasks: 5, Completed: 2, Iterations: 2, MaxIter: 10, MaxSame: 5,
 		Current: []Task{{ID: "3", Subject: "Implement user login", Content: "Add the form.\nVerify: make test"}}}}
 }
 
-// The order of LEDGER H, one row a case that only it decides.
+// The order of the decisions: each row is decided by one rule only.
 func TestStop(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -90,8 +90,8 @@ func background1(command, status string, live bool) func(*Input, *Run) {
 	return func(in *Input, r *Run) { in.Background, r.Live = []Background{{status, command}}, live }
 }
 
-// However a session goes on stopping, it is let go within the limit, and each task
-// that gets done meanwhile gives it that much again.
+// A session that repeatedly tries to stop is let go within the limit; each task completed meanwhile
+// resets the count.
 func TestHeldOnlySoOften(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -106,7 +106,7 @@ func TestHeldOnlySoOften(t *testing.T) {
 			in.StopActive = i > 0
 			if i > 0 && i < 4 && rapid.Bool().Draw(t, "a task is done") {
 				r.Card.Completed++
-				vain, most = 0, max(1, limit-1) // the evaluation that sees it is the first of a row
+				vain, most = 0, max(1, limit-1) // the evaluation that sees the progress starts a new row
 			}
 			v := Stop(in, r, limit, func() (int, bool) { return Count(in, r) })
 			if !v.Hold {
@@ -194,7 +194,7 @@ func TestAnnouncement(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		change func(*Input, *Run)
-		last   string // of the lines; "": nothing is told
+		last   string // of the lines; "": no output
 	}{
 		"cut off": {nil, "Status: cut off | Continue: wavex resume (in /p)"},
 		"at work": {func(_ *Input, r *Run) { r.Live = true }, "Status: running | Look: wavex status (in /p)"},

@@ -8,13 +8,13 @@ import (
 	"wavex/internal/ui/safe"
 )
 
-// This file has what sessions are told. Texts of the plan pass through package safe.
+// This file has the texts for sessions. Texts of the plan pass through package safe.
 
 func progress(c *Card) string {
 	return fmt.Sprintf("[%d/%d] completed", c.Completed, c.Tasks)
 }
 
-// reinforcement is what a held session is told (LEDGER S3-17).
+// reinforcement returns the text for a held session.
 func reinforcement(in Input, r Run) string {
 	c := &r.Card
 	var b strings.Builder
@@ -74,8 +74,8 @@ func requirements(in Input, r Run) []string {
 	return append(list, note, fmt.Sprintf("To leave the loop instead: `wavex cancel`%s.", where))
 }
 
-// Announcement is what a new session is told of a run that can go on (LEDGER S0-67);
-// "" when there is nothing to tell.
+// Announcement returns the text for a new session about a run that can continue, or "" if there is
+// none.
 func Announcement(r Run) string {
 	c := &r.Card
 	if c.Run == "" || len(c.Announce) == 0 {
