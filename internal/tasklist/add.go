@@ -13,10 +13,9 @@ import (
 
 // This file adds tasks to a list.
 
-// Add creates tasks with new ids, never used before, in order, and returns the ids.
-// BlockedBy may name tasks of the list; name gives the id that each new task gets, so
-// that new tasks can name each other: it is called once, before anything is written.
-// The blockers' own files are brought into line.
+// Add creates tasks with new, unused ids in order and returns the ids. BlockedBy may name tasks of
+// the list. Add calls named once with the new ids before it writes anything, so that the new tasks
+// can name each other. It also updates the files of the blockers.
 func (l *List) Add(ctx context.Context, tasks []*Task, named func(ids []string)) ([]string, error) {
 	if err := os.MkdirAll(l.Dir, 0o755); err != nil {
 		return nil, err
@@ -28,7 +27,7 @@ func (l *List) Add(ctx context.Context, tasks []*Task, named func(ids []string))
 	for i, t := range tasks {
 		for _, b := range t.BlockedBy {
 			if slices.Contains(ids, b) {
-				continue // written with it
+				continue // create wrote this edge
 			}
 			err := l.Update(ctx, b, func(old *Task) bool {
 				if slices.Contains(old.Blocks, ids[i]) {
@@ -87,8 +86,8 @@ func (l *List) create(ctx context.Context, tasks []*Task, named func([]string)) 
 	return ids, nil
 }
 
-// last is the highest number used so far: of files, whatever is in them, and of tasks
-// that were deleted.
+// last returns the highest number used so far: among the file names, whatever the content, and the
+// deleted tasks.
 func (l *List) last() (uint64, error) {
 	entries, err := os.ReadDir(l.Dir)
 	if err != nil {
@@ -107,8 +106,8 @@ func (l *List) last() (uint64, error) {
 	return max(last, leading(strings.TrimSpace(string(mark)))), nil
 }
 
-// leading is the number a text begins with, as JavaScript's parseInt has it; 0 when
-// there is none, or none that can be counted on from.
+// leading returns the number at the start of a text, like JavaScript's parseInt; 0 if there is
+// none, or if it is too large to be incremented.
 func leading(s string) uint64 {
 	n := 0
 	for n < len(s) && s[n] >= '0' && s[n] <= '9' {

@@ -1,7 +1,7 @@
 package tasklist
 
-// This file puts a plan into a list: words and edges become the task's own fields, what
-// a list has no place for goes into metadata.wavex, from where plan.go takes it back.
+// This file writes a plan into a list. Subjects, descriptions and edges become fields of the task;
+// fields without a place in a list go into metadata.wavex, from which plan.go reads them.
 
 import (
 	"context"
@@ -13,18 +13,19 @@ import (
 	"wavex/internal/plan"
 )
 
-// NotEmptyError refuses to mix a plan with what is in a list already.
+// NotEmptyError refuses to mix a plan with the content of a list.
 type NotEmptyError struct {
 	List  *List
-	Tasks int // files, also of completed tasks
+	Tasks int // number of files, including those of completed tasks
 }
 
 func (e *NotEmptyError) Error() string {
 	return fmt.Sprintf("the list %s has %d tasks already (%s); take another name, or delete those tasks first", e.List.Name, e.Tasks, e.List.Dir)
 }
 
-// Export puts a plan into the list, which must be empty, and returns what a list cannot
-// carry. native is p as JSON (foreign.Import makes it); p has its prompts from files.
+// Export writes the plan into the list, which must be empty, and returns the parts that a list
+// cannot hold. native is p as JSON (from foreign.Import); the prompts of p are already read from
+// their files.
 func (l *List) Export(ctx context.Context, p *plan.Plan, native []byte) (lost []string, err error) {
 	if l.Exists() {
 		tasks, bad, err := l.Read(ctx)
@@ -67,7 +68,7 @@ func (l *List) Export(ctx context.Context, p *plan.Plan, native []byte) (lost []
 	return notCarried(p), err
 }
 
-// exported is a task of a plan as one of a list, without its edges.
+// exported converts a task of a plan to a list task without edges.
 func exported(p *plan.Plan, i int, src json.RawMessage, defaults Object) (*Task, error) {
 	o, err := parseObject(src, 0)
 	if err != nil {
@@ -83,7 +84,7 @@ func exported(p *plan.Plan, i int, src json.RawMessage, defaults Object) (*Task,
 				return nil, err
 			}
 		case "prompt":
-			text := p.Tasks[i].Prompt // of a file, maybe
+			text := p.Tasks[i].Prompt // it may come from a file
 			if strings.HasPrefix(text, "@") {
 				text = "@" + text
 			}
@@ -98,7 +99,7 @@ func exported(p *plan.Plan, i int, src json.RawMessage, defaults Object) (*Task,
 			rest.Set(m.name, m.value)
 		}
 	}
-	// One command is where people look for it.
+	// A single command goes where people look for it.
 	if v := p.Tasks[i].Verify; len(v) == 1 && v[0] == (plan.Check{Run: v[0].Run}) && tailed(v[0].Run) {
 		if text := withTail(t.Description, v[0].Run); text != t.Description || rest.Get("verify") == nil {
 			t.Description = text
@@ -114,13 +115,13 @@ func exported(p *plan.Plan, i int, src json.RawMessage, defaults Object) (*Task,
 	return t, nil
 }
 
-// tailed tells whether a command comes back from a "Verify:" as it was.
+// tailed reports whether a command survives a round trip through a "Verify:" line.
 func tailed(run string) bool {
 	return !strings.ContainsAny(run, "\r\n`") && strings.TrimSpace(run) == run && !strings.Contains(run, "Verify:") && !strings.HasPrefix(run, "*") && !strings.HasPrefix(run, "_")
 }
 
-// withTail is a description that ends in the command that proves the task, unless it
-// speaks of one already.
+// withTail adds the verify command at the end of a description, unless the description has one
+// already.
 func withTail(description, run string) string {
 	if strings.Contains(description, "Verify:") || !tailed(run) {
 		return description
@@ -128,7 +129,7 @@ func withTail(description, run string) string {
 	return strings.TrimLeft(strings.TrimRight(description, " \r\n")+"\n\nVerify: "+run, "\n")
 }
 
-// notCarried names what of a plan a list has no place for.
+// notCarried names the parts of a plan that a list cannot hold.
 func notCarried(p *plan.Plan) []string {
 	var lost []string
 	add := func(is bool, what string) {

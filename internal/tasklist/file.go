@@ -10,27 +10,27 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// This file reads and writes one task's file. It knows JSON and the fields of a task,
-// nothing of folders and locks. Fields it does not know are kept, in their order.
+// This file reads and writes one task's file. It knows JSON and the fields of a task, and nothing
+// of folders and locks. It keeps unknown fields in their order.
 
-// Status is where a task stands, in the words of the CLI. There is no other: one that
-// failed is pending again.
+// Status is the status of a task in the words of the CLI. A failed task is pending again, because
+// the CLI has no status for it.
 type Status string
 
-// The statuses. The CLI does not show a task with another one.
+// The statuses. The CLI hides a task with any other status.
 const (
 	Pending    Status = "pending"
 	InProgress Status = "in_progress"
 	Completed  Status = "completed"
 )
 
-// maxTask is the size of the largest task file read, in bytes.
+// maxTask is the size of the largest task file that is read, in bytes.
 const maxTask = 4 << 20
 
-// maxDepth bounds how deep values are nested: jsontext goes to 10000.
+// maxDepth bounds the nesting of values: jsontext allows 10000.
 const maxDepth = 100
 
-// Task is one task of a list. Change it with the Set methods, or make one from scratch.
+// Task is one task of a list. Create one directly, or change one with its Set methods.
 type Task struct {
 	ID          string // the name of its file without .json
 	Subject     string
@@ -42,24 +42,23 @@ type Task struct {
 	BlockedBy   []string
 	Metadata    Object
 
-	raw Object // the whole file, with what is not known here
+	raw Object // the whole file, with unknown fields
 	src []byte
 }
 
-// Mistake is what is wrong with a task's file, and where; the CLI does not show such
-// a task.
+// Mistake is a mistake in a task's file and its position. The CLI does not show such a task.
 type Mistake struct {
 	At   int    // offset in bytes
 	Code string // of package plan's diagnostics
 	Text string
-	// Half tells that the file may just be being written: it is no JSON.
+	// Half means that the file may be half written: it is not JSON.
 	Half bool
 }
 
 func (m *Mistake) Error() string { return m.Text }
 
-// parse reads the file of the task id. It accepts what the CLI accepts, and says what
-// is wrong with the rest.
+// parse reads the file of the task id. It accepts the same files as the CLI, and returns an error
+// about any other.
 func parse(id string, src []byte) (*Task, error) {
 	switch {
 	case len(src) > maxTask:
@@ -98,7 +97,7 @@ func parse(id string, src []byte) (*Task, error) {
 	return t, nil
 }
 
-// short is a text of others in a message: quoted, one line, at most 80 bytes.
+// short quotes foreign text in a message: one line, at most 80 bytes.
 func short(s string) string {
 	if len(s) > 80 {
 		s = strings.ToValidUTF8(s[:77], "") + "..."
@@ -106,7 +105,7 @@ func short(s string) string {
 	return strconv.Quote(s)
 }
 
-// fields reads the fields of a task and remembers the first mistake.
+// fields reads the fields of a task and keeps the first mistake.
 type fields struct {
 	of  Object
 	err error
@@ -142,7 +141,7 @@ func (f *fields) text(name string, needed bool) string {
 	return s
 }
 
-// list reads a list of ids. One that is missing is taken for an empty one.
+// list reads a list of ids. A missing list counts as empty.
 func (f *fields) list(name string) []string {
 	v := f.of.Get(name)
 	if v == nil {
@@ -171,8 +170,8 @@ func (f *fields) object(name string) Object {
 	return o
 }
 
-// render is the task as the CLI writes it: its fields as they are now, with two
-// spaces, and whatever else the file had.
+// render returns the task as the CLI writes it: its current fields, indented by two spaces, and all
+// other fields of the file.
 func (t *Task) render() []byte {
 	o := t.raw
 	o.Set("id", quoted(t.ID))
@@ -180,7 +179,7 @@ func (t *Task) render() []byte {
 	o.Set("description", quoted(t.Description))
 	optional := func(name, s string) {
 		switch {
-		case s == o.Text(name): // as it was, an empty one included
+		case s == o.Text(name): // unchanged, even if empty
 		case s == "":
 			o.Set(name, nil)
 		default:
@@ -197,7 +196,7 @@ func (t *Task) render() []byte {
 	}
 	v := o.value()
 	if err := v.Indent(jsontext.WithIndent("  ")); err != nil {
-		return o.value() // its parts were JSON: this cannot be
+		return o.value() // cannot happen: its parts were JSON
 	}
 	return v
 }

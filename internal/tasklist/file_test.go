@@ -1,7 +1,7 @@
 package tasklist
 
-// This file checks what is taken for a task, what of it survives a change, and that
-// anything else is an error and no panic.
+// This file checks which files are tasks, which parts of them survive a change, and that any other
+// file is an error without a panic.
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// written is a task as claude 2.1.197 writes it, with a field more.
+// written is a task as claude 2.1.197 writes it, with one more field.
 const written = `{
   "id": "3",
   "subject": "Add <b> & \"c\"",
@@ -68,7 +68,7 @@ func TestNoTasks(t *testing.T) {
 	mega := strings.Repeat("x", 10<<20)
 	for name, c := range map[string]struct {
 		text, code, says string
-		at               string // the mistake is at the beginning of this
+		at               string // the position of the mistake is the start of this text
 		half             bool
 	}{
 		"empty":             {"", "syntax", "empty", "", true},
@@ -113,7 +113,7 @@ func TestNoTasks(t *testing.T) {
 	if task, err := parse("3", []byte(strings.ReplaceAll(written, "\n", "\r\n"))); err != nil || string(task.render()) != written {
 		t.Errorf("lines as Windows ends them: %v", err)
 	}
-	// Lists that are missing are empty, as the plan needs no more.
+	// Missing lists are empty: the plan does not need them.
 	if task, err := parse("1", []byte(`{"id":"1","subject":"x","description":"","status":"pending"}`)); err != nil || task.Blocks != nil {
 		t.Errorf("%+v %v", task, err)
 	}
@@ -133,7 +133,7 @@ func FuzzTask(f *testing.F) {
 			}
 			return
 		}
-		// Writing and reading it again changes nothing, and loses nothing.
+		// Rendering and parsing again changes and loses nothing.
 		out := task.render()
 		again, err := parse("3", out)
 		if err != nil {

@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// This file finds tasks that somebody added to a list while a run of it goes on. It does not
-// decide whether they can join.
+// This file finds tasks that were added to a list during a run of it. It does not decide whether
+// they can join.
 
-// Settled is how long a task must have been left alone before it joins a run: a session of
-// Claude Code makes its tasks first, one call after the other, and says what blocks them after.
+// Settled is the minimum age of a task's last change before the task joins a run: a session of
+// Claude Code first creates its tasks, one call after the other, and sets their blockers
+// afterwards.
 const Settled = time.Minute
 
-// Joined gives the tasks of the list that known does not know, are pending, and have not
-// changed since before: each as in the tasks of a plan file, behind those that block it. Tasks
-// that run added itself are left out, and those that wait for one that is left out or
-// cannot be read.
+// Joined returns the pending tasks of the list that known does not know and that have not changed
+// since before, each in the form of a plan file, after its blockers. It omits tasks that run added
+// itself, and tasks that wait for an omitted or unreadable task.
 func (l *List) Joined(ctx context.Context, run string, known func(id string) bool, before time.Time) ([]json.RawMessage, error) {
 	tasks, _, err := l.Read(ctx)
 	if err != nil {
@@ -49,7 +49,7 @@ func (l *List) Joined(ctx context.Context, run string, known func(id string) boo
 	return out, nil
 }
 
-// quiet tells whether a task's file is as it was before a time.
+// quiet reports whether a task's file has not changed since a time.
 func (l *List) quiet(id string, before time.Time) bool {
 	st, err := os.Stat(l.file(id))
 	return err == nil && st.ModTime().Before(before)

@@ -16,26 +16,25 @@ import (
 	"github.com/google/renameio/v2/maybe"
 )
 
-// This file is the folder of a list: reading it beside others who write, changing one
-// task, adding tasks. It knows nothing of plans and runs.
+// This file reads the folder of a list while others write to it, changes single tasks and adds
+// tasks. It knows nothing of plans and runs.
 
 // EnvVar names the list that the Task tools of a session use.
 const EnvVar = "CLAUDE_CODE_TASK_LIST_ID"
 
-// ToolsVar set to "1" makes the CLI offer the Task tools on every model. Without it they are not
-// there on the models that claude 2.1.330 takes by default, also with EnvVar set.
+// ToolsVar set to "1" makes the CLI offer the Task tools on every model. Without it the default
+// models of claude 2.1.330 do not have them, even with EnvVar set.
 const ToolsVar = "CLAUDE_CODE_ENABLE_TODO_TOOLS"
 
-// List is the folder of a task list. Its methods may be called from many goroutines and
-// processes at once, also beside sessions of Claude Code.
+// List is the folder of a task list. Its methods are safe for concurrent use by goroutines and
+// processes, including sessions of Claude Code.
 type List struct {
-	Name string // as the folder is called
+	Name string // name of the folder
 	Dir  string // absolute
 }
 
-// Open names the list NAME of the user's Claude configuration: CLAUDE_CONFIG_DIR, else
-// .claude in the home folder. The name is spelled as the CLI spells it. The folder need
-// not exist.
+// Open returns the list NAME of the user's Claude configuration: CLAUDE_CONFIG_DIR, else .claude in
+// the home folder. It spells the name as the CLI does. The folder need not exist.
 func Open(name string, getenv func(string) string) (*List, error) {
 	config := getenv("CLAUDE_CONFIG_DIR")
 	if config == "" {
@@ -53,7 +52,7 @@ func Open(name string, getenv func(string) string) (*List, error) {
 	return &List{Name: name, Dir: filepath.Join(config, "tasks", name)}, nil
 }
 
-// At is the list in a folder.
+// At returns the list in a folder.
 func At(dir string) (*List, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -62,19 +61,19 @@ func At(dir string) (*List, error) {
 	return &List{Name: filepath.Base(abs), Dir: abs}, nil
 }
 
-// spelled is a name as the CLI makes a folder of it.
+// spelled converts a name to a folder name as the CLI does.
 func spelled(name string) string {
 	return regexp.MustCompile(`[^a-zA-Z0-9_-]`).ReplaceAllString(name, "-")
 }
 
-// Exists tells whether the list has a folder.
+// Exists reports whether the list has a folder.
 func (l *List) Exists() bool {
 	info, err := os.Stat(l.Dir)
 	return err == nil && info.IsDir()
 }
 
-// IsList tells whether a folder is a task list: it is one of the user's, or it holds
-// what the CLI leaves beside tasks. JSON files alone make no list.
+// IsList reports whether a folder is a task list: it is one of the user's lists, or it has the
+// files that the CLI leaves beside tasks. JSON files alone do not make a list.
 func IsList(dir string, getenv func(string) string) bool {
 	l, err := At(dir)
 	if err != nil || !l.Exists() {
@@ -91,13 +90,13 @@ func IsList(dir string, getenv func(string) string) bool {
 	return false
 }
 
-// taskID is the id of the task in a file of that name.
+// taskID returns the id of the task in a file of that name.
 func taskID(name string) (string, bool) {
 	id, ok := strings.CutSuffix(name, ".json")
 	return id, ok && id != "" && spelled(id) == id
 }
 
-// FileError is a file of a list that is no task.
+// FileError is a file of a list that is not a task.
 type FileError struct {
 	ID   string
 	File string // absolute
@@ -107,14 +106,14 @@ type FileError struct {
 
 func (e *FileError) Error() string { return e.File + ": " + e.Err.Text }
 
-// Unwrap gives what is wrong with it.
+// Unwrap returns the underlying error.
 func (e *FileError) Unwrap() error { return e.Err }
 
-// ErrGone says that somebody deleted the task.
+// ErrGone means that the task was deleted.
 var ErrGone = errors.New("the task is no longer in the list")
 
-// Read reads every task, numbers before names, numbers by their size. Files that are no
-// tasks are errors of the second result; the error is about the folder itself.
+// Read reads every task, numeric ids before names and ordered by size. The second result lists
+// files that are not tasks; the error is about the folder itself.
 func (l *List) Read(ctx context.Context) ([]*Task, []*FileError, error) {
 	entries, err := os.ReadDir(l.Dir)
 	if err != nil {
@@ -164,9 +163,8 @@ func compare(a, b string) int {
 
 func (l *List) file(id string) string { return filepath.Join(l.Dir, id+".json") }
 
-// read reads a task without its lock, as the CLI does. A file that is no JSON may be in
-// the middle of being written: it is read again, for as long as such a write may take,
-// and the last time under its lock.
+// read reads a task without its lock, as the CLI does. A file that is not JSON may be half written:
+// read retries for as long as such a write may take, and the last time under the lock.
 func (l *List) read(ctx context.Context, id string) (*Task, error) {
 	for wait := time.Millisecond; ; wait *= 2 {
 		t, err := l.once(id)
@@ -183,7 +181,7 @@ func (l *List) read(ctx context.Context, id string) (*Task, error) {
 	}
 	held, err := acquire(ctx, l.file(id))
 	if err != nil {
-		return l.once(id) // nobody can be waited for: say what is there
+		return l.once(id) // the lock cannot be taken: report the file as it is
 	}
 	defer held.unlock()
 	return l.once(id)
@@ -197,7 +195,7 @@ func (l *List) once(id string) (*Task, error) {
 	case err == nil && !info.Mode().IsRegular():
 		return nil, &FileError{id, file, nil, &Mistake{Code: "wrong-type", Text: "is no regular file"}}
 	case err == nil && info.Size() > maxTask:
-		src = make([]byte, maxTask+1) // parse says so
+		src = make([]byte, maxTask+1) // too large; parse reports it
 	case err == nil:
 		src, err = os.ReadFile(file)
 	}
@@ -215,8 +213,8 @@ func (l *List) once(id string) (*Task, error) {
 	return t, err
 }
 
-// Update changes one task under its lock: change gets it as it is now, and tells
-// whether there is anything to write. ErrGone says that the task was deleted.
+// Update changes one task under its lock. change gets the current task and reports whether to write
+// it. Update returns ErrGone if the task was deleted.
 func (l *List) Update(ctx context.Context, id string, change func(*Task) bool) error {
 	if _, ok := taskID(id + ".json"); !ok {
 		return fmt.Errorf("task %q: no id of a task list", id)

@@ -1,7 +1,7 @@
 package tasklist
 
-// This file checks lists that several use at once: nothing is lost, ids are never used
-// twice, half-written files are waited for, and dead holders of locks are not.
+// This file checks the concurrent use of lists: nothing is lost, ids are never reused, readers wait
+// for half-written files, and locks of dead holders are taken over.
 
 import (
 	"context"
@@ -116,8 +116,8 @@ func TestAddMirrorsEdges(t *testing.T) {
 	}
 }
 
-// Many change and add at the same time, as several processes would: each has a List of
-// its own.
+// Many goroutines change and add at the same time, each with a List of its own, as several
+// processes would.
 func TestNothingIsLost(t *testing.T) {
 	t.Parallel()
 	l := folder(t, map[string]string{"1.json": pending("1", "")})
@@ -171,7 +171,7 @@ func TestHalfWrittenFilesAreReadAgain(t *testing.T) {
 		if tasks := whole(t, l); tasks["1"] == nil {
 			t.Error("not read")
 		}
-		// One that stays half is told, and does not hold up the rest for long.
+		// A file that stays half-written is reported and does not delay the rest for long.
 		put(t, l, "2.json", text[:20])
 		began := time.Now()
 		tasks, bad, err := l.Read(t.Context())
@@ -246,7 +246,7 @@ func TestLocks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Rename(file+".lock", file+".old"); err != nil { // so that its inode is not used again
+		if err := os.Rename(file+".lock", file+".old"); err != nil { // so that its inode is not reused
 			t.Fatal(err)
 		}
 		if err := os.Mkdir(file+".lock", 0o755); err != nil {
@@ -289,7 +289,7 @@ func TestGoneAndLinked(t *testing.T) {
 		t.Error("an id that is a path:", err)
 	}
 	if runtime.GOOS == "windows" {
-		return // links need a right there
+		return // links need a privilege there
 	}
 	other := filepath.Join(t.TempDir(), "other.json")
 	if err := os.WriteFile(other, []byte(pending("1", "")), 0o600); err != nil {

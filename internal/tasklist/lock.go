@@ -1,6 +1,6 @@
 package tasklist
 
-// This file is the CLI's lock: a folder beside the file it is for. It knows no tasks.
+// This file implements the CLI's lock: a folder beside the locked file. It knows nothing of tasks.
 
 import (
 	"context"
@@ -15,24 +15,24 @@ import (
 )
 
 const (
-	// stale is how old a lock's mtime is when its holder is taken for dead (observed on
-	// claude 2.1.197: 6 s old is respected, 11 s old is taken over).
+	// stale is the age of a lock's mtime at which its holder counts as dead (observed on claude
+	// 2.1.197: 6 s old is respected, 11 s old is taken over).
 	stale = 10 * time.Second
-	// fresh is how often a holder says that it lives.
+	// fresh is the interval at which a holder updates the mtime.
 	fresh = 2 * time.Second
-	// patience is how long to wait for a lock: long enough for a dead holder's to
-	// become stale.
+	// patience is how long to wait for a lock: long enough for a dead holder's lock to become
+	// stale.
 	patience = 15 * time.Second
 )
 
-// BusyError says that somebody else did not let go of a lock.
+// BusyError means that another process did not release a lock in time.
 type BusyError struct{ Path string }
 
 func (e *BusyError) Error() string {
 	return fmt.Sprintf("%s is held by somebody else; if nobody uses the list, remove that folder", e.Path)
 }
 
-// lock is a lock that is held. A timer refreshes its mtime until unlock.
+// lock is a held lock. A timer updates its mtime until unlock.
 type lock struct {
 	path string
 	mine fs.FileInfo
@@ -42,7 +42,7 @@ type lock struct {
 	over  bool
 }
 
-// acquire takes the lock of a file that exists, waiting for it for at most patience.
+// acquire takes the lock of an existing file. It waits at most patience.
 func acquire(ctx context.Context, file string) (*lock, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, &BusyError{file + ".lock"})
 	defer cancel()
@@ -56,7 +56,7 @@ func acquire(ctx context.Context, file string) (*lock, error) {
 		if err == nil {
 			return hold(path)
 		}
-		// On Windows a folder that is being removed refuses rather than exists.
+		// On Windows a folder that is being removed returns a permission error instead.
 		if !errors.Is(err, fs.ErrExist) && (runtime.GOOS != "windows" || !errors.Is(err, fs.ErrPermission)) {
 			return nil, err
 		}
@@ -81,9 +81,9 @@ func hold(path string) (*lock, error) {
 	return l, nil
 }
 
-// abandoned tells whether a lock may be asked for again at once: it is gone, or its
-// holder was dead and it has been removed. It is looked at twice before that, so that
-// one just taken over by somebody else stays.
+// abandoned reports whether the lock can be tried again at once: it is gone, or it was stale and
+// has been removed. It looks twice before it removes a lock, so that a lock that another process
+// has just taken over stays.
 func abandoned(path string) bool {
 	first, err := os.Stat(path)
 	if err != nil {
@@ -107,7 +107,7 @@ func (l *lock) refresh() {
 		return
 	}
 	now := time.Now()
-	_ = os.Chtimes(l.path, now, now) // gone: unlock will say so
+	_ = os.Chtimes(l.path, now, now) // if it is gone, unlock notices
 	l.timer = time.AfterFunc(fresh, l.refresh)
 }
 
@@ -116,19 +116,19 @@ func (l *lock) ours() bool {
 	return err == nil && os.SameFile(info, l.mine)
 }
 
-// unlock gives the lock back. When it was taken away meanwhile, because we stood still
-// for longer than stale, the other's lock is left alone.
+// unlock releases the lock. If another process took the lock over, because this one paused for
+// longer than stale, unlock leaves the other's lock alone.
 func (l *lock) unlock() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.over = true
-	l.timer.Stop() // a refresh that runs already waits for mu and then does nothing
+	l.timer.Stop() // a running refresh waits for mu and then does nothing
 	if l.ours() {
 		_ = os.Remove(l.path)
 	}
 }
 
-// pause waits, or returns why ctx is over.
+// pause waits for d. It returns an error if ctx ends first.
 func pause(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()

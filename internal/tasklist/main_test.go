@@ -10,7 +10,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// folder is a list with these files, by name.
+// folder returns a list with these files, by name.
 func folder(t testing.TB, files map[string]string) *List {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "tasks", "l")
@@ -43,7 +43,7 @@ func content(t testing.TB, l *List, name string) string {
 	return string(b)
 }
 
-// whole reads a list in which no file is wrong.
+// whole reads a list and requires that every file is a task.
 func whole(t testing.TB, l *List) map[string]*Task {
 	t.Helper()
 	tasks, bad, err := l.Read(t.Context())
@@ -57,7 +57,7 @@ func whole(t testing.TB, l *List) map[string]*Task {
 	return byID
 }
 
-// pending is the file of a task, as short as the CLI accepts it; more is put in front of its end.
+// pending returns the shortest task file that the CLI accepts, with more before its end.
 func pending(id, more string) string {
 	return `{"id":"` + id + `","subject":"Task ` + id + `","description":"do it","status":"pending","blocks":[],"blockedBy":[]` + more + `}`
 }

@@ -1,7 +1,7 @@
 package tasklist
 
-// This file shows a run in the list it is made of. It is a projection of the scheduler's
-// events: it never holds up the run and never fails it. It decides nothing.
+// This file shows a run in the list that is its plan. It is a projection of the scheduler's events:
+// it never delays the run and never fails it. It decides nothing.
 
 import (
 	"bytes"
@@ -20,37 +20,36 @@ import (
 // Owner is the owner of tasks that a run works on or has completed.
 const Owner = "wavex"
 
-// Mirror writes what becomes of a run's tasks into their list. Event only notes what is
-// to be written; one goroutine writes it, and of several states that came meanwhile only
-// the last.
+// Mirror writes the progress of a run's tasks into their list. Event only notes the changes; one
+// goroutine writes them, and skips states that a later one has replaced.
 type Mirror struct {
 	list   *List
-	base   int // tasks of the list; what is behind them in the run's plan was added by it
+	base   int // tasks of the list; later tasks of the run's plan were added by the run
 	warn   func(string)
 	cancel context.CancelFunc
 	wake   chan struct{} // holds one: there is something to write
 	done   chan struct{} // closed when the goroutine has ended
 
 	mu   sync.Mutex
-	seen []view           // what was last noted of each task
+	seen []view           // last noted view of each task
 	ids  []string         // of the tasks in the plan
 	want map[int]struct{} // tasks whose view is not yet written
 	over bool
 }
 
-// view is what the list shows of a task of a run. The zero value: the run has not
-// touched the task, and leaves it alone.
+// view holds the shown state of a run's task. The zero value means that the run has not touched the
+// task and does not change it.
 type view struct {
 	status   Status
 	run      string
 	wave     int
 	stuck    int
-	evidence string     // what its completion rests on
-	added    *plan.Task // a task that the run made up
+	evidence string     // the evidence of its completion
+	added    *plan.Task // a task that the run added
 }
 
-// NewMirror shows a run of p, the plan that was made of l, until Close. warn is told of
-// what cannot be written, each thing once, from the mirror's goroutine. ctx ends it all.
+// NewMirror shows a run of p, the plan made of l, until Close. It calls warn from the mirror's
+// goroutine, once for each problem of writing. The end of ctx stops the mirror.
 func NewMirror(ctx context.Context, l *List, p *plan.Plan, warn func(string)) *Mirror {
 	ctx, cancel := context.WithCancel(ctx)
 	m := &Mirror{list: l, base: len(p.Tasks), warn: warn, cancel: cancel,
@@ -63,7 +62,7 @@ func NewMirror(ctx context.Context, l *List, p *plan.Plan, warn func(string)) *M
 	return m
 }
 
-// Event notes what an event changed. It waits for nothing but a map.
+// Event notes the changes of an event. It never waits for a write.
 func (m *Mirror) Event(e scheduler.Event, s *scheduler.State) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -76,7 +75,7 @@ func (m *Mirror) Event(e scheduler.Event, s *scheduler.State) {
 	case scheduler.AttemptStarted:
 		m.note(s, b.Task)
 	case scheduler.AttemptEnded:
-		m.note(s, b.Task) // what it blocks is untouched or shown as pending already
+		m.note(s, b.Task) // the tasks that it blocks are untouched, or shown as pending already
 	default:
 		for i := range s.Plan.Tasks {
 			m.look(s, i)
@@ -98,7 +97,7 @@ func (m *Mirror) note(s *scheduler.State, id string) {
 	}
 }
 
-// look notes a task that is not shown as it is.
+// look notes a task whose shown view is outdated.
 func (m *Mirror) look(s *scheduler.State, i int) {
 	for k := len(m.seen); k < len(s.Plan.Tasks); k++ {
 		m.seen, m.ids = append(m.seen, view{}), append(m.ids, s.Plan.Tasks[k].ID)
@@ -111,15 +110,15 @@ func (m *Mirror) look(s *scheduler.State, i int) {
 	m.want[i] = struct{}{}
 }
 
-// fromList tells whether a task that joined the run is one of the list already.
+// fromList reports whether a task that joined the run is already in the list.
 func fromList(s *scheduler.State, i int) bool {
 	return slices.ContainsFunc(s.Added, func(a scheduler.Added) bool {
 		return a.Origin == scheduler.FromList && a.ID == s.Plan.Tasks[i].ID
 	})
 }
 
-// shown is how task i is to be shown; own is one of the list. A task that failed or is blocked is pending: the
-// CLI has no other word, and it must not look done.
+// shown returns the view of task i. own says that the task is one of the list. A failed or blocked
+// task is pending: the CLI has no other status, and the task must not look done.
 func shown(s *scheduler.State, i int, own bool) view {
 	t := &s.Tasks[i]
 	if t.Attempts == 0 && own {
@@ -140,7 +139,7 @@ func shown(s *scheduler.State, i int, own bool) view {
 	return v
 }
 
-// evidence is the strongest kind that a task's checks bring.
+// evidence returns the strongest kind of evidence of a task's checks.
 func evidence(t *plan.Task) string {
 	kind := scheduler.Assumption
 	for _, c := range t.Verify {
@@ -155,9 +154,9 @@ func evidence(t *plan.Task) string {
 	return kind
 }
 
-// Close writes what is left, once more looks after tasks that the run did not complete
-// but somebody else marked so, and ends the mirror, at the latest with ctx. Events after
-// it do nothing.
+// Close writes the remaining changes. Then it looks once more for tasks that were marked completed
+// although the run did not complete them. It ends the mirror, at the latest when ctx ends. Later
+// events do nothing.
 func (m *Mirror) Close(ctx context.Context) {
 	m.mu.Lock()
 	m.over = true
@@ -176,15 +175,15 @@ func (m *Mirror) Close(ctx context.Context) {
 	<-m.done
 }
 
-// writer is the goroutine's side.
+// writer holds the state of the mirror's goroutine.
 type writer struct {
 	*Mirror
 	told  map[string]bool
-	late  map[int]struct{}  // could not be written; tried again when there is more, and at the end
-	added map[string]string // ids in the list of tasks that the run made up; nil: not looked up yet
+	late  map[int]struct{}  // failed writes; repeated with the next write, and at the end
+	added map[string]string // list ids of tasks that the run added; nil: not looked up yet
 }
 
-// change is one task to be written.
+// change is one task to write.
 type change struct {
 	task int
 	id   string // in the plan
@@ -210,7 +209,7 @@ func (w *writer) run(ctx context.Context) {
 	}
 }
 
-// take is what there is to write now, and whether nothing will follow.
+// take returns the tasks to write now, and whether they are the last.
 func (w *writer) take() (batch []change, last bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -253,7 +252,7 @@ func (w *writer) leftOver() {
 	}
 }
 
-// put writes one task's view into its file, and nothing when that shows it already.
+// put writes one task's view into its file, unless the file shows it already.
 func (w *writer) put(ctx context.Context, id string, v view) error {
 	if v.run == "" {
 		return nil
@@ -272,14 +271,14 @@ func (w *writer) put(ctx context.Context, id string, v view) error {
 	})
 }
 
-// show writes the view into a task. Fields of others are left as they are.
+// show writes the view into a task and leaves other fields unchanged.
 func (v view) show(t *Task) {
 	t.Status = v.status
 	switch {
 	case v.status != Pending:
 		t.Owner = Owner
 	case t.Owner == Owner:
-		t.Owner = "" // nobody is at work on it
+		t.Owner = "" // no session works on it
 	}
 	number := func(n int) []byte { return strconv.AppendInt(nil, int64(n), 10) }
 	t.Metadata.Set(metaWave, number(v.wave))
@@ -290,8 +289,8 @@ func (v view) show(t *Task) {
 	t.Metadata.Set(metaStuck, number(v.stuck))
 }
 
-// find is the list's id of a task that the run made up, which is created when it is not
-// there: an earlier session of the run may have done it.
+// find returns the list id of a task that the run added. It creates the task unless an earlier
+// session of the run has done so.
 func (w *writer) find(ctx context.Context, v view) (string, error) {
 	if w.added == nil {
 		tasks, _, err := w.list.Read(ctx)
@@ -319,7 +318,7 @@ func (w *writer) find(ctx context.Context, v view) (string, error) {
 	return ids[0], nil
 }
 
-// described is a task's words with what it is checked by.
+// described returns a task's description with its checks.
 func described(t *plan.Task) string {
 	text := t.Description
 	if len(t.Verify) == 1 && t.Verify[0].Run != "" {

@@ -1,7 +1,7 @@
 package tasklist
 
-// This file tells runs to a mirror, event by event, and looks at the list. The bubbles of
-// synctest say when the mirror has nothing left to write.
+// This file plays runs to a mirror, event by event, and checks the list. The bubbles of synctest
+// show when the mirror has nothing left to write.
 
 import (
 	"context"
@@ -74,7 +74,7 @@ func (h *show) close() {
 	h.m.Close(ctx)
 }
 
-// line is what a list shows of a task, in short.
+// line returns the short form of a task in the list.
 func (h *show) line(id string) string {
 	h.t.Helper()
 	t := whole(h.t, h.l)[id]
@@ -120,7 +120,7 @@ func TestMirror(t *testing.T) {
 		h.start("2")
 		h.end("2", runner.Wrong, scheduler.Failed, 4)
 		h.want("2", "pending  wave=2 loop=r-1 stuck=4")
-		// Somebody calls the failed task done; it is not.
+		// The failed task is marked as done, but it is not done.
 		if err := l.Update(t.Context(), "2", func(task *Task) bool { task.Status = Completed; return true }); err != nil {
 			t.Fatal(err)
 		}
@@ -134,12 +134,12 @@ func TestMirror(t *testing.T) {
 		if len(h.warnings) > 0 {
 			t.Error(h.warnings)
 		}
-		h.start("2") // after Close: nothing
+		h.start("2") // does nothing after Close
 		h.want("2", "pending  wave=2 loop=r-1 stuck=4")
 	})
 }
 
-// A task that the run makes up gets a new number, once, whatever sessions the run has.
+// A task that the run adds gets a new number, once, in all sessions of the run.
 func TestMirrorOfAddedTasks(t *testing.T) {
 	t.Parallel()
 	l := folder(t, map[string]string{"1.json": strings.Replace(pending("1", ""), "do it", "do it. Verify: true", 1), ".highwatermark": "6"})
@@ -156,7 +156,7 @@ func TestMirrorOfAddedTasks(t *testing.T) {
 		h.want("7", "in_progress wavex wave=2 loop=r-1 stuck=0")
 		h.close()
 
-		h = begin(t, l, "r-1") // the journal brings the task back
+		h = begin(t, l, "r-1") // the journal restores the task
 		h.start("1")
 		h.tell(added)
 		h.start("R-001")
@@ -170,7 +170,7 @@ func TestMirrorOfAddedTasks(t *testing.T) {
 	})
 }
 
-// What cannot be written is told once, tried again, and holds up nothing.
+// A failed write is reported once, repeated, and delays nothing.
 func TestMirrorOfATroubledList(t *testing.T) {
 	t.Parallel()
 	l := folder(t, map[string]string{"1.json": pending("1", ""), "2.json": pending("2", ""), "3.json": pending("3", "")})
@@ -197,7 +197,7 @@ func TestMirrorOfATroubledList(t *testing.T) {
 	})
 }
 
-// A lock that is never let go of costs Close its time and the run nothing.
+// A lock that is never released delays Close, but not the run.
 func TestMirrorOfALockedList(t *testing.T) {
 	t.Parallel()
 	l := folder(t, map[string]string{"1.json": pending("1", "")})
@@ -221,7 +221,7 @@ func TestMirrorOfALockedList(t *testing.T) {
 	})
 }
 
-// Whatever happens, the list ends as the run does, and no failed task looks done.
+// At the end the list agrees with the run, and no failed task looks done.
 func TestMirrorEndsAsTheRunDoes(t *testing.T) {
 	t.Parallel()
 	ends := []struct {
@@ -250,7 +250,7 @@ func TestMirrorEndsAsTheRunDoes(t *testing.T) {
 			if rapid.Bool().Draw(r, "somebody else") {
 				to := rapid.SampledFrom([]Status{Pending, InProgress, Completed}).Draw(r, "to")
 				if h.s.Tasks[i].Status == scheduler.Completed {
-					to = Completed // what a person takes back stays taken back
+					to = Completed // a task that a person reopens stays open
 				}
 				if err := l.Update(t.Context(), id, func(task *Task) bool { task.Status = to; return true }); err != nil {
 					r.Fatal(err)

@@ -11,20 +11,20 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// This file has the JSON object that a task is made of: what it does not know stays as it
-// was written, and mistakes have their place. It knows no field of a task.
+// This file has the JSON object of a task: unknown fields keep their text, and mistakes have
+// positions. It does not know the fields of a task.
 
-// Object is a JSON object that keeps the order of its fields and their values as they
-// are written. The zero value is an empty one.
+// Object is a JSON object that keeps the order of its fields and the text of their values. The zero
+// value is an empty object.
 type Object struct{ fields []member }
 
 type member struct {
 	name  string
 	value jsontext.Value
-	at    int // offset of the value in the file; meaningless once it is set
+	at    int // offset of the value in the file; invalid after Set
 }
 
-// Get is the value of a field, nil when there is none.
+// Get returns the value of a field, or nil if there is none.
 func (o *Object) Get(name string) jsontext.Value {
 	for i := range o.fields {
 		if o.fields[i].name == name {
@@ -49,7 +49,7 @@ func (o *Object) Set(name string, value jsontext.Value) {
 	}
 }
 
-// Text is a field that is a string, else "".
+// Text returns a field that is a string, else "".
 func (o *Object) Text(name string) string {
 	var s string
 	if json.Unmarshal(o.Get(name), &s) != nil {
@@ -58,10 +58,10 @@ func (o *Object) Text(name string) string {
 	return s
 }
 
-// Empty tells whether there is no field.
+// Empty reports whether there is no field.
 func (o *Object) Empty() bool { return len(o.fields) == 0 }
 
-// value is the object as JSON, without spaces of its own.
+// value returns the object as JSON, without added white space.
 func (o *Object) value() jsontext.Value {
 	var b bytes.Buffer
 	b.WriteByte('{')
@@ -77,10 +77,10 @@ func (o *Object) value() jsontext.Value {
 	return b.Bytes()
 }
 
-// quoted is a string as JSON, as the CLI writes it: <, > and & stay.
+// quoted returns a string as JSON in the CLI's form, which does not escape <, > and &.
 func quoted(s string) jsontext.Value {
 	v, err := jsontext.AppendQuote(nil, s)
-	if err != nil { // not UTF-8: the bad bytes become U+FFFD
+	if err != nil { // not UTF-8: the invalid bytes become U+FFFD
 		v, _ = jsontext.AppendQuote(nil, strings.ToValidUTF8(s, "\ufffd"))
 	}
 	return v
@@ -97,9 +97,9 @@ func quotedList(list []string) jsontext.Value {
 	return append(b, ']')
 }
 
-// parseObject reads an object that begins in src; base is added to all offsets.
+// parseObject reads the object at the start of src. It adds base to all offsets.
 func parseObject(src []byte, base int) (Object, error) {
-	// Names may not repeat: nobody could say which of the values counts.
+	// Refuse repeated names: it is unclear which value counts.
 	d := jsontext.NewDecoder(bytes.NewReader(src))
 	var o Object
 	wrong := func(err error) (Object, error) { return Object{}, syntax(err, len(src), base) }
@@ -149,8 +149,8 @@ func syntax(err error, size, base int) *Mistake {
 	return m
 }
 
-// tooDeep is where the nesting goes too far, or -1. It looks at brackets outside of
-// strings only, so it is no parser and needs no stack.
+// tooDeep returns the offset at which the nesting is too deep, or -1. It looks only at brackets
+// outside of strings, so it needs neither a parser nor a stack.
 func tooDeep(src []byte) int {
 	depth, in, escaped := 0, false, false
 	for i, c := range src {

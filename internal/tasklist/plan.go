@@ -1,7 +1,7 @@
 package tasklist
 
-// This file takes a list as a plan: each task becomes one of a native plan, which
-// package plan judges; what it says is told of the task's own file. It runs nothing.
+// This file converts a list to a plan. Each task becomes a task of a native plan, which package
+// plan checks; the diagnostics refer to the task's own file. It runs nothing.
 
 import (
 	"bytes"
@@ -17,25 +17,24 @@ import (
 	"wavex/internal/plan"
 )
 
-// The fields of metadata that are wavex's own. The first four are what loops of this
-// kind keep there (LEDGER S0-03).
+// The metadata fields of wavex. Loops of this kind share the first four.
 const (
 	metaWave         = "wave"         // the wave it ran in, from 1
-	metaLoop         = "loopId"       // the run that worked on it last
-	metaVerification = "verification" // what its completion rests on
+	metaLoop         = "loopId"       // the last run that worked on it
+	metaVerification = "verification" // the evidence of its completion
 	metaStuck        = "stuckCount"   // attempts that ended stuck
-	metaAdded        = "remediation"  // the id that the run itself gave a task it added
+	metaAdded        = "remediation"  // the id of a task that the run itself added
 	metaPlanID       = "planId"       // the id in the plan that it was exported from
-	metaFields       = "wavex"        // fields of a plan's task that a list has no place for
-	metaInternal     = "_internal"    // the CLI's own tasks, which it does not show
+	metaFields       = "wavex"        // plan fields without a place in a list
+	metaInternal     = "_internal"    // the CLI's own tasks, which it hides
 )
 
-// Plan is the list as a plan, and everything that is wrong with it: the plan is nil
-// when one of the diagnostics is an error. The error says that there was no list to read.
+// Plan returns the list as a plan, with all its diagnostics. The plan is nil if a diagnostic is an
+// error. The error means that there is no readable list.
 //
-// Completed tasks are left out, and nothing waits for them, but those that the run
-// named by run completed: a resume needs them. Tasks which that run added are left out
-// too: its journal has them. With "" there is no such run.
+// Completed tasks are omitted, and no task waits for them, except those that the run named by run
+// completed, because a resume needs them. Tasks that this run added are omitted too: its journal
+// has them. With "" there is no such run.
 func (l *List) Plan(ctx context.Context, run string) (*plan.Plan, []plan.Diagnostic, error) {
 	tasks, bad, err := l.Read(ctx)
 	if err != nil {
@@ -71,10 +70,10 @@ func (l *List) Plan(ctx context.Context, run string) (*plan.Plan, []plan.Diagnos
 		}
 	}
 	out = append(out, "]}"...)
-	if plan.HasErrors(ds) { // more would only repeat it
+	if plan.HasErrors(ds) { // more diagnostics would only repeat it
 		return nil, ds, nil
 	}
-	_ = out.Compact() // its parts are JSON; how they are spaced makes no other plan
+	_ = out.Compact() // its parts are JSON; white space does not change the plan
 	p, judged := plan.Parse(l.Dir+".json", out, plan.Options{})
 	for _, d := range judged {
 		ds = append(ds, l.placed(d, tasks))
@@ -82,13 +81,13 @@ func (l *List) Plan(ctx context.Context, run string) (*plan.Plan, []plan.Diagnos
 	if p != nil {
 		p.Path = l.Dir
 		for i := range p.Tasks {
-			p.Tasks[i].Pos = plan.Pos{Line: 1, Column: 1} // each has a file of its own
+			p.Tasks[i].Pos = plan.Pos{Line: 1, Column: 1} // each task has its own file
 		}
 	}
 	return p, ds, nil
 }
 
-// taken warns of a task that somebody may be at work on.
+// taken warns about a task that a session may be working on.
 func (l *List) taken(t *Task) plan.Diagnostic {
 	who := "somebody"
 	if t.Owner != "" {
@@ -108,7 +107,7 @@ func (l *List) nothing(all int) plan.Diagnostic {
 	return plan.Diagnostic{Severity: plan.SeverityError, Code: plan.CodeEmptyPlan, Message: text, File: l.Dir}
 }
 
-// belongs tells whether a task is part of the plan for a run.
+// belongs reports whether a task is part of the plan for a run.
 func (t *Task) belongs(run string) bool {
 	ours := run != "" && t.Metadata.Text(metaLoop) == run
 	switch {
@@ -120,9 +119,9 @@ func (t *Task) belongs(run string) bool {
 	return ours || t.Status != Completed
 }
 
-// blockers are the blockers of each task, less those that are left out, which are done.
-// An edge that only one of the two files has counts all the same. A blocker that is in
-// no file stays: the plan's reader refuses it.
+// blockers returns the blockers of each task, without the omitted ones, which are done. An edge
+// counts even if only one of the two files has it. A blocker without a file stays: the plan's
+// reader refuses it.
 func blockers(tasks []*Task, left map[string]bool) map[string][]string {
 	edges := map[string][]string{}
 	add := func(id, blocker string) {
@@ -137,13 +136,13 @@ func blockers(tasks []*Task, left map[string]bool) map[string][]string {
 	}
 	for _, t := range tasks {
 		for _, id := range t.Blocks {
-			add(id, t.ID) // of no use where there is no such task
+			add(id, t.ID) // ignored if there is no such task
 		}
 	}
 	return edges
 }
 
-// native is the task as one of a plan.
+// native converts the task to a task of a plan.
 func (t *Task) native(blockers []string) (o Object, wrong *Mistake) {
 	o.Set("id", quoted(t.ID))
 	text := func(name, s string) {
@@ -180,11 +179,11 @@ func (t *Task) native(blockers []string) (o Object, wrong *Mistake) {
 	return o, nil
 }
 
-// placed tells a diagnostic of the plan that was made of tasks of the file it is about.
+// placed moves a diagnostic of the generated plan to the task file that it is about.
 func (l *List) placed(d plan.Diagnostic, tasks []*Task) plan.Diagnostic {
 	d.File, d.Line, d.Column = l.Dir, 0, 0
 	if d.Code == plan.CodeDuplicateID {
-		d.Message = strings.Replace(d.Message, " (line 1)", "", 1) // of a file nobody has seen
+		d.Message = strings.Replace(d.Message, " (line 1)", "", 1) // a line of the generated plan
 	}
 	rest, ok := strings.CutPrefix(d.Path, "tasks[")
 	number, rest, found := strings.Cut(rest, "]")
@@ -206,7 +205,7 @@ func (l *List) placed(d plan.Diagnostic, tasks []*Task) plan.Diagnostic {
 	return d
 }
 
-// at is where the value of a field of a field is in the file; 0 when it is not there.
+// at returns the offset in the file of the value at path; 0 if there is none.
 func (t *Task) at(path ...string) int {
 	o, at := t.raw, 0
 	for i, name := range path {
@@ -226,7 +225,7 @@ func (t *Task) at(path ...string) int {
 	return at
 }
 
-// diagnostic is the mistake with its place.
+// diagnostic returns the mistake with its position.
 func (e *FileError) diagnostic() plan.Diagnostic {
 	d := plan.Diagnostic{Severity: plan.SeverityError, Code: e.Err.Code, Message: e.Err.Text, File: e.File}
 	if e.Err.Half {
@@ -238,7 +237,7 @@ func (e *FileError) diagnostic() plan.Diagnostic {
 	return d
 }
 
-// position counts lines and columns (in bytes) from 1.
+// position returns the line and the column (in bytes), both from 1.
 func position(src []byte, at int) (line, column int) {
 	at = min(at, len(src))
 	return 1 + bytes.Count(src[:at], []byte("\n")), at - bytes.LastIndexByte(src[:at], '\n')

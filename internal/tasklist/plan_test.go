@@ -1,7 +1,7 @@
 package tasklist
 
-// This file checks lists as plans, and plans put into lists: what is carried, what is
-// left out, and where mistakes are said to be.
+// This file checks lists as plans, and plans exported to lists: the kept parts, the omitted parts,
+// and the positions of mistakes.
 
 import (
 	"errors"
@@ -53,7 +53,7 @@ func TestPlan(t *testing.T) {
 	if i, ok := p.Lookup("T-003"); !ok || i != 1 {
 		t.Error("T-003 is 3")
 	}
-	// What a run shows of itself does not make another plan of the list.
+	// The fields that a run writes do not change the plan of the list.
 	if err := l.Update(t.Context(), "3", func(task *Task) bool { view{status: InProgress, run: "r-7", wave: 3}.show(task); return true }); err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// A resume sees what its run completed, and not what its run added.
+// A resume sees the tasks that its run completed, and not the tasks that it added.
 func TestPlanOfARun(t *testing.T) {
 	t.Parallel()
 	l := folder(t, map[string]string{
@@ -91,7 +91,7 @@ func TestPlanMistakes(t *testing.T) {
 	ok := pending("1", "")
 	for name, c := range map[string]struct {
 		files map[string]string
-		want  string // FILE:LINE:COLUMN: severity: ... [code]; "..." stands for anything
+		want  string // FILE:LINE:COLUMN: severity: ... [code]; "..." matches any text
 		says  string
 	}{
 		"empty":           {nil, "l: error", "wavex export --task-list l PLAN"},
