@@ -1,7 +1,7 @@
 package rehearse
 
-// The process: what it is told at its start, one user turn after the other, and the
-// code it exits with. How a turn goes is in turn.go and fault.go.
+// This file is the agent's process: its start, the loop over user turns, and its exit code. turn.go
+// and fault.go hold the course of a turn.
 
 import (
 	"context"
@@ -23,11 +23,11 @@ import (
 	"wavex/budget"
 )
 
-// What the agent finds in its environment.
+// Environment variables of the agent.
 const (
-	FileVar     = "WAVEX_REHEARSE"          // a file that holds an Assignment; without it the agent has nothing special to do
+	FileVar     = "WAVEX_REHEARSE"          // file of an Assignment; without it the agent uses defaults
 	SpeedVar    = "WAVEX_REHEARSE_SPEED"    // divides every duration of a block; default 1
-	SessionsVar = "WAVEX_REHEARSE_SESSIONS" // a directory that remembers sessions; without it every session is taken as it comes
+	SessionsVar = "WAVEX_REHEARSE_SESSIONS" // directory that remembers sessions; without it every session id is valid
 )
 
 // Assignment is the content of the file that FileVar names.
@@ -37,10 +37,9 @@ type Assignment struct {
 	Block   json.RawMessage `json:"block,omitempty"` // see ParseBlock
 }
 
-// Main is the whole life of the agent: args are the CLI's own (without the program),
-// env its whole environment. It works in the process's working directory, obeys
-// SIGINT, SIGTERM and the end of ctx (as SIGTERM) in the way of the CLI, and returns
-// the exit code.
+// Main runs the agent. args are the CLI's own (without the program), env is its whole environment.
+// It works in the process's working directory, handles SIGINT, SIGTERM and the end of ctx (like
+// SIGTERM) as the CLI does, and returns the exit code.
 func Main(ctx context.Context, args, env []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if len(args) > 0 && args[0] == orphanFlag {
 		return orphanMain(args[1:])
@@ -59,14 +58,14 @@ func Main(ctx context.Context, args, env []string, stdin io.Reader, stdout, stde
 			if self, err := os.FindProcess(os.Getpid()); err == nil {
 				_ = self.Kill()
 			}
-			select {} // until the signal is delivered
+			select {} // wait for delivery of the signal
 		},
 		orphan: func(env []string, life time.Duration, stdout bool) error { return leaveOrphan(args, env, life, stdout) },
 	}
 	return run(ctx, h, args, env, stdin, stdout, stderr)
 }
 
-// host is what the agent uses of the world around it.
+// host holds the parts of the system that the agent uses.
 type host struct {
 	dir     string // absolute
 	root    bool   // running as root
@@ -91,12 +90,12 @@ type agent struct {
 	model   string
 
 	in    <-chan message // nil after the end of input
-	queue []message      // user turns that came while one was running
+	queue []message      // user turns that arrived during a turn
 
 	served int // user turns so far
 	cost   budget.USD
 	models map[string]modelLine
-	last   int // the exit code, by the last result
+	last   int // exit code of the last result
 }
 
 func run(ctx context.Context, h host, args, env []string, stdin io.Reader, stdout, stderr io.Writer) int {
@@ -152,7 +151,7 @@ func (a *agent) prepare(args []string) error {
 	return err
 }
 
-// assigned reads an assignment; "": there is none.
+// assigned reads the assignment at path; "" means that there is none.
 func assigned(path string) (task Assignment, block *Block, err error) {
 	if path != "" {
 		text, err := os.ReadFile(path)
@@ -178,12 +177,12 @@ func (a *agent) getenv(name string) string {
 	return ""
 }
 
-// exit ends the process with a code.
+// exit is an error that ends the process with a code.
 type exit int
 
 func (e exit) Error() string { return fmt.Sprintf("exit %d", int(e)) }
 
-// serve takes user turns until the input ends.
+// serve runs user turns until the input ends.
 func (a *agent) serve(ctx context.Context) int {
 	for {
 		err := a.next(ctx)
@@ -203,8 +202,8 @@ func (a *agent) serve(ctx context.Context) int {
 	}
 }
 
-// next waits for a user turn. With the input at its end it is exit with the code of
-// the last result.
+// next waits for a user turn. At the end of the input it returns exit with the code of the last
+// result.
 func (a *agent) next(ctx context.Context) error {
 	for len(a.queue) == 0 {
 		if a.in == nil {
@@ -215,7 +214,7 @@ func (a *agent) next(ctx context.Context) error {
 			return exit(a.last)
 		}
 		err := a.await(ctx, nil, nil)
-		if err != nil && !errors.Is(err, errInterrupt) { // an interrupt of nothing is answered and forgotten
+		if err != nil && !errors.Is(err, errInterrupt) { // an interrupt without a turn is answered and forgotten
 			return err
 		}
 	}
@@ -233,8 +232,8 @@ var (
 // badInput is a line of input that ends the CLI.
 type badInput struct{ error }
 
-// stopped is the exit code for a reason that is not an interrupt. As seen on the CLI, SIGINT
-// ends it with 0 and without a result line.
+// stopped returns the exit code for a reason other than an interrupt. As observed on the CLI,
+// SIGINT ends it with 0 and without a result line.
 func (a *agent) stopped(err error) int {
 	var bad badInput
 	switch {
@@ -255,7 +254,7 @@ func (a *agent) emit(v any) {
 	}
 }
 
-// hang reads nothing and prints nothing; SIGTERM and SIGINT end it, and so does time.
+// hang reads nothing and prints nothing until SIGTERM, SIGINT or its time limit.
 func (a *agent) hang(ctx context.Context, b *Block) int {
 	a.in = nil
 	t := time.NewTimer(linger(b))
@@ -266,8 +265,8 @@ func (a *agent) hang(ctx context.Context, b *Block) int {
 	return a.lingered()
 }
 
-// lingered ends a hang that nobody ended: a rehearsal that was given up on must not
-// stay on somebody's machine for ever.
+// lingered ends a hang at its time limit, so that an abandoned rehearsal does not stay on the
+// machine for ever.
 func (a *agent) lingered() int {
 	fmt.Fprintln(a.stderr, "rehearsed: nobody stopped this process, so it ends by itself")
 	return 1

@@ -1,7 +1,7 @@
 package rehearse
 
-// Waiting, which is where the agent listens: whatever it waits for, control requests
-// are answered, user turns queued and signals obeyed.
+// This file is the only place where the agent waits. While it waits, it answers control requests,
+// queues user turns and obeys signals.
 
 import (
 	"context"
@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// await waits for the timer or for done, whichever is not nil, and for nothing else
-// where both are: then the next message or the end of the input ends it. Meanwhile
-// control requests are answered and user turns queued.
+// await waits for the timer or for done, whichever is not nil. If both are nil, it waits for the
+// next message or the end of the input. Meanwhile it answers control requests and queues user
+// turns.
 func (a *agent) await(ctx context.Context, timer <-chan time.Time, done <-chan struct{}) error {
 	idle := timer == nil && done == nil
 	for {
@@ -40,7 +40,7 @@ func (a *agent) await(ctx context.Context, timer <-chan time.Time, done <-chan s
 	}
 }
 
-// hear acts on one message.
+// hear handles one message.
 func (a *agent) hear(m message) error {
 	switch {
 	case m.err != nil:
@@ -56,7 +56,7 @@ func (a *agent) hear(m message) error {
 	return nil
 }
 
-// answer is the control_response to a request.
+// answer prints the control_response to a request.
 func (a *agent) answer(m message) {
 	l := controlLine{Type: "control_response"}
 	l.Response.Subtype, l.Response.ID = "success", m.RequestID

@@ -1,7 +1,7 @@
 package rehearse
 
-// What the agent is told to do: one block for each attempt at a task. This file
-// knows the format and its rules; it does nothing.
+// This file defines the format and the rules of blocks: instructions for the agent, one for each
+// attempt of a task. It executes nothing.
 
 import (
 	"encoding/json"
@@ -19,29 +19,29 @@ import (
 	"wavex/budget"
 )
 
-// Block says what the agent does in one user turn. A nil or empty field was not
-// given and has the default that docs/rehearsal.md names.
+// Block describes one user turn of the agent. A nil or empty field was not given and has the
+// default of docs/rehearsal.md.
 type Block struct {
-	Duration   *Duration      `json:"duration,omitzero"`   // of the whole turn, commands not counted
+	Duration   *Duration      `json:"duration,omitzero"`   // of the whole turn, without commands
 	Cost       *Dollars       `json:"cost,omitzero"`       // of the whole turn
-	Turns      *Count         `json:"turns,omitzero"`      // API responses over which time, cost and edits are spread
+	Turns      *Count         `json:"turns,omitzero"`      // API responses that share time, cost and edits
 	Report     *string        `json:"report,omitzero"`     // the last message
-	Model      string         `json:"model,omitzero"`      // what it claims to be; wins over --model
+	Model      string         `json:"model,omitzero"`      // the model it reports; takes precedence over --model
 	Writes     []Write        `json:"writes,omitzero"`     // made in order, after Deletes
 	Deletes    []LocalPath    `json:"deletes,omitzero"`    //
 	Runs       []string       `json:"runs,omitzero"`       // shell commands, after Writes
 	Outcome    Outcome        `json:"outcome,omitzero"`    // "" is ok
-	Usage      *Tokens        `json:"usage,omitzero"`      // of the whole turn; default: what Cost buys
-	Structured jsontext.Value `json:"structured,omitzero"` // the answer where --json-schema asks for one
-	After      *Count         `json:"after,omitzero"`      // responses completed before the outcome strikes
-	ResetIn    *Duration      `json:"reset_in,omitzero"`   // limited, warning: when the limit resets
-	Linger     *Duration      `json:"linger,omitzero"`     // how long hangs and orphans last at most
+	Usage      *Tokens        `json:"usage,omitzero"`      // of the whole turn; default: computed from Cost
+	Structured jsontext.Value `json:"structured,omitzero"` // the answer for --json-schema
+	After      *Count         `json:"after,omitzero"`      // responses before the outcome takes effect
+	ResetIn    *Duration      `json:"reset_in,omitzero"`   // limited, warning: time until the limit resets
+	Linger     *Duration      `json:"linger,omitzero"`     // maximum time of hangs and orphans
 	Size       *Count         `json:"size,omitzero"`       // big-line: bytes
-	Attempts   []Block        `json:"attempts,omitzero"`   // one for each attempt; the last repeats
+	Attempts   []Block        `json:"attempts,omitzero"`   // one for each attempt; the last one repeats
 }
 
-// Write is one file that the agent really makes or changes. Exactly one of
-// Content, Append, From and Replace is set.
+// Write is one file that the agent creates or changes. Exactly one of Content, Append, From and
+// Replace is set.
 type Write struct {
 	Path    LocalPath `json:"path"`
 	Content *string   `json:"content,omitzero"`
@@ -57,7 +57,7 @@ type Replace struct {
 	New string `json:"new"`
 }
 
-// Tokens counts what the model is said to have read and written.
+// Tokens holds the reported token counts.
 type Tokens struct {
 	Input      Count `json:"input,omitzero"`
 	Output     Count `json:"output,omitzero"`
@@ -65,7 +65,7 @@ type Tokens struct {
 	CacheWrite Count `json:"cache_write,omitzero"`
 }
 
-// Duration is written as Go writes it, "1.5s". WAVEX_REHEARSE_SPEED divides it.
+// Duration is a time in Go's notation, "1.5s". WAVEX_REHEARSE_SPEED divides it.
 type Duration time.Duration
 
 // Dollars is an amount in micro-dollars, written as a decimal number of dollars.
@@ -74,17 +74,17 @@ type Dollars budget.USD
 // Count is a number that is not negative.
 type Count int64
 
-// LocalPath is relative and stays inside the working directory; slash-separated.
+// LocalPath is a relative path, separated by slashes, that stays inside the working directory.
 type LocalPath string
 
-// Mode is a file's permission bits, written in octal, "0755". 0: 0644, or as it was.
+// Mode is a file's permission bits, written in octal, "0755". 0 means 0644, or the mode of an
+// existing file.
 type Mode uint32
 
 const maxTurns = 10_000
 
-// ParseBlock reads a block strictly: an unknown key, a wrong type, an unknown
-// outcome or a path that leaves the working directory is a *BlockError. Empty input
-// and null are an empty block.
+// ParseBlock reads a block strictly: an unknown key, a wrong type, an unknown outcome or a path
+// that leaves the working directory is a *BlockError. Empty input and null are an empty block.
 func ParseBlock(raw json.RawMessage) (*Block, error) {
 	b := new(Block)
 	if len(raw) == 0 {
@@ -96,8 +96,8 @@ func ParseBlock(raw json.RawMessage) (*Block, error) {
 	return b, nil
 }
 
-// ForAttempt is the block of one attempt, from 1: the entry of Attempts, with what
-// it does not give taken from the outer block.
+// ForAttempt returns the block of attempt n, from 1: the entry of Attempts, completed with values
+// of the outer block.
 func (b *Block) ForAttempt(n int) *Block {
 	out := *b
 	out.Attempts = nil
@@ -141,7 +141,7 @@ func inherit[T any](outer **T, inner *T) {
 	}
 }
 
-// or is the value of an optional field.
+// or returns the value of an optional field.
 func or[T any](p *T, otherwise T) T {
 	if p == nil {
 		return otherwise
@@ -149,7 +149,7 @@ func or[T any](p *T, otherwise T) T {
 	return *p
 }
 
-// UnmarshalJSONFrom also refuses a block inside a block of attempts.
+// UnmarshalJSONFrom also refuses nested attempts.
 func (b *Block) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	type plain Block
 	if err := jsonv2.UnmarshalDecode(dec, (*plain)(b)); err != nil {
@@ -166,7 +166,7 @@ func (b *Block) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	return nil
 }
 
-// UnmarshalJSONFrom also sees to it that there is exactly one way to write.
+// UnmarshalJSONFrom also requires exactly one kind of write.
 func (w *Write) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	type plain Write
 	if err := jsonv2.UnmarshalDecode(dec, (*plain)(w)); err != nil {
@@ -189,7 +189,7 @@ func (w *Write) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	return nil
 }
 
-// UnmarshalText reads a duration.
+// UnmarshalText parses a duration.
 func (d *Duration) UnmarshalText(text []byte) error {
 	v, err := time.ParseDuration(string(text))
 	if err != nil || v < 0 {
@@ -199,10 +199,10 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MarshalText writes a duration.
+// MarshalText formats a duration.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
 
-// UnmarshalJSON reads dollars.
+// UnmarshalJSON parses dollars.
 func (d *Dollars) UnmarshalJSON(raw []byte) error {
 	v, err := strconv.ParseFloat(string(raw), 64)
 	if err != nil || v < 0 || v > 1e6 {
@@ -212,12 +212,12 @@ func (d *Dollars) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// MarshalJSON writes dollars.
+// MarshalJSON formats dollars.
 func (d Dollars) MarshalJSON() ([]byte, error) {
 	return strconv.AppendFloat(nil, budget.USD(d).Float(), 'f', -1, 64), nil
 }
 
-// UnmarshalJSON reads a count.
+// UnmarshalJSON parses a count.
 func (c *Count) UnmarshalJSON(raw []byte) error {
 	v, err := strconv.ParseFloat(string(raw), 64)
 	if err != nil || v < 0 || v > 1<<40 || v != math.Trunc(v) {
@@ -227,7 +227,7 @@ func (c *Count) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// UnmarshalText reads a path.
+// UnmarshalText parses a path.
 func (p *LocalPath) UnmarshalText(text []byte) error {
 	s := string(text)
 	if !filepath.IsLocal(filepath.FromSlash(s)) || filepath.Clean(s) == "." {
@@ -237,7 +237,7 @@ func (p *LocalPath) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// UnmarshalText reads an octal mode.
+// UnmarshalText parses an octal mode.
 func (m *Mode) UnmarshalText(text []byte) error {
 	v, err := strconv.ParseUint(string(text), 8, 32)
 	if err != nil || v == 0 || v > 0o777 {
@@ -247,10 +247,10 @@ func (m *Mode) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MarshalText writes an octal mode.
+// MarshalText formats an octal mode.
 func (m Mode) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "%04o", uint32(m)), nil }
 
-// UnmarshalText reads an outcome.
+// UnmarshalText parses an outcome.
 func (o *Outcome) UnmarshalText(text []byte) error {
 	if !slices.Contains(Outcomes[:], Outcome(text)) {
 		names := make([]string, len(Outcomes))

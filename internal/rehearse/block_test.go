@@ -12,7 +12,7 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 )
 
-// goodBlocks use every key; badBlocks are refused, by the schema too where it can know.
+// goodBlocks use every key. badBlocks are refused, also by the schema if it can express the rule.
 var goodBlocks = []string{
 	`null`, `{}`,
 	`{"duration":"1.5s","cost":0.02,"turns":3,"report":"r","model":"m","outcome":"ok","usage":{"input":1,"output":2,"cache_read":3,"cache_write":4},
@@ -187,7 +187,7 @@ func TestLoadScenarioNamesThePlace(t *testing.T) {
 	}
 }
 
-// The shipped scenarios are good, and together they show every outcome but ok.
+// The shipped scenarios are valid, and together they show every outcome but ok.
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("../../examples/scenarios/*.json")
@@ -227,7 +227,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// Examples in the documentation are read by the code they describe.
+// The code accepts the examples in the documentation.
 func TestDocumentedJSON(t *testing.T) {
 	t.Parallel()
 	doc, err := os.ReadFile("../../docs/rehearsal.md")

@@ -1,7 +1,7 @@
 package rehearse
 
-// Strict decoding with positions: which byte of the text is wrong, and what a
-// person meant. It knows JSON, not blocks.
+// This file decodes strictly and reports the position of a mistake with a suggestion. It knows
+// JSON, not blocks.
 
 import (
 	"bytes"
@@ -18,10 +18,10 @@ import (
 
 // BlockError is a mistake in a block or a scenario.
 type BlockError struct {
-	File         string // "" when the text is not from a file
+	File         string // "" if the text is not from a file
 	Line, Column int    // from 1; Column in bytes
 	Path         string // JSON Pointer of the value, "" at the top
-	Msg          string // what is wrong and what to do
+	Msg          string // the mistake and how to correct it
 }
 
 func (e *BlockError) Error() string {
@@ -35,7 +35,7 @@ func (e *BlockError) Error() string {
 	return where + e.Msg
 }
 
-// decode reads text into v; an error is a *BlockError.
+// decode reads text into v. Its error is a *BlockError.
 func decode(text []byte, v any) error {
 	err := jsonv2.Unmarshal(text, v, jsonv2.RejectUnknownMembers(true))
 	if err == nil {
@@ -60,7 +60,7 @@ func decode(text []byte, v any) error {
 	return out
 }
 
-// reason says in words of the format what the decoder refused.
+// reason describes the decoder's error in the terms of the format.
 func reason(sem *jsonv2.SemanticError) string {
 	inner := sem
 	for errors.As(inner.Err, &inner) {
@@ -93,7 +93,7 @@ func kindName(k jsontext.Kind) string {
 	return "boolean"
 }
 
-// keys lists the names that an object of type t may have.
+// keys returns the names that an object of type t may have.
 func keys(t reflect.Type) []string {
 	for t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -111,7 +111,7 @@ func keys(t reflect.Type) []string {
 	return out
 }
 
-// suggest is `; did you mean "x"?`, or the whole list where nothing is near.
+// suggest returns `; did you mean "x"?`, or the whole list if no name is similar.
 func suggest(got string, known []string) string {
 	best, dist := "", 4
 	for _, k := range known {
@@ -128,7 +128,7 @@ func suggest(got string, known []string) string {
 	return ""
 }
 
-// offsetOf finds where the value at ptr begins, or, for a member, its name. 0 when
+// offsetOf returns the offset of the value at ptr, or, for a member, of its name. It returns 0 if
 // there is no such value.
 func offsetOf(text []byte, ptr jsontext.Pointer) int {
 	dec := jsontext.NewDecoder(bytes.NewReader(text))
@@ -143,7 +143,7 @@ func offsetOf(text []byte, ptr jsontext.Pointer) int {
 	}
 }
 
-// object reads a JSON object into its members, in no order; null and nothing are empty.
+// object reads a JSON object into its members, without order; null and empty input have no members.
 func object(raw json.RawMessage) (map[string]json.RawMessage, bool) {
 	m := map[string]json.RawMessage{}
 	if len(raw) == 0 {

@@ -1,9 +1,9 @@
 package rehearse
 
-// Schemas that refer to themselves. One that comes back to itself with the same value
-// would be followed until the stack is full, so fits refuses it first. References are
-// followed to places inside the schema, "#/$defs/x", which is what schemas for models
-// use; names, dynamic ones and other documents are refused.
+// This file refuses schemas whose references loop. A schema that refers back to itself for the same
+// value would be followed until the stack is full, so fits refuses it first. Only references inside
+// the schema, "#/$defs/x", are followed, as in schemas for models; names, dynamic references and
+// other documents are refused.
 
 import (
 	"fmt"
@@ -12,7 +12,8 @@ import (
 	"strings"
 )
 
-// finite looks for a reference, anywhere in the schema, that never ends or is not followed.
+// finite returns an error for a reference, anywhere in the schema, that never ends or is not
+// supported.
 func finite(schema any) error {
 	f := follower{maker: maker{root: schema}, ends: map[string]bool{}}
 	return f.all(schema)
@@ -20,10 +21,10 @@ func finite(schema any) error {
 
 type follower struct {
 	maker
-	ends map[string]bool // the references known to end
+	ends map[string]bool // references that are known to end
 }
 
-// all takes each object of the document for a schema, which is more than there are.
+// all treats each object of the document as a schema, which is more than there are.
 func (f *follower) all(v any) error {
 	if err := f.same(v, nil); err != nil {
 		return err
@@ -36,8 +37,7 @@ func (f *follower) all(v any) error {
 	return nil
 }
 
-// same goes on to the schemas that look at the same value. The references that led here
-// are under way.
+// same follows the schemas that apply to the same value. way lists the references that led here.
 func (f *follower) same(v any, way []string) error {
 	s, ok := v.(map[string]any)
 	if !ok {
@@ -77,7 +77,7 @@ func (f *follower) same(v any, way []string) error {
 	return nil
 }
 
-// inside is what an object or an array has in it.
+// inside returns the values in an object or an array.
 func inside(v any) []any {
 	switch v := v.(type) {
 	case map[string]any:

@@ -1,7 +1,7 @@
 package rehearse
 
-// The ways a turn goes wrong. Each is named by an Outcome; where the real CLI was
-// seen to do the same, the lines are its own.
+// This file has the faulty outcomes of a turn, each named by an Outcome. The lines of outcomes that
+// were observed on the real CLI are its own.
 
 import (
 	"context"
@@ -12,14 +12,14 @@ import (
 	"unicode/utf8"
 )
 
-// apiFailure is how the CLI tells that the API refused (2.1.197).
+// apiFailure describes how the CLI reports that the API refused a request (2.1.197).
 type apiFailure struct {
 	status  int    // of the HTTP response
 	retries int    // api_retry lines before it gives up
-	retry   string // what they call it
+	retry   string // their error name
 	kind    string // the assistant line's error
 	text    string
-	null    bool // api_error_status is null: so after repeated 529s
+	null    bool // api_error_status is null, as after repeated 529s
 }
 
 var apiFailures = map[Outcome]apiFailure{
@@ -33,8 +33,8 @@ var apiFailures = map[Outcome]apiFailure{
 	Limited:  {status: 429, kind: "rate_limit"},
 }
 
-// midway tells that the outcome strikes after at least one response, so that there
-// must be one to come.
+// midway reports whether the outcome takes effect after at least one response, so that a further
+// response must follow.
 func (o Outcome) midway() bool {
 	switch o {
 	case Stall, IgnoreSigterm, Exit137, InterruptedLooksGood, OverTurns:
@@ -43,13 +43,13 @@ func (o Outcome) midway() bool {
 	return false
 }
 
-// strikes tells that the outcome replaces the rest of the turn.
+// strikes reports whether the outcome replaces the rest of the turn.
 func (o Outcome) strikes() bool {
 	_, api := apiFailures[o]
 	return api || o.midway() || o == OverCap || o == GarbageOnly
 }
 
-// when is the number of responses before the outcome strikes.
+// when returns the number of responses before the outcome takes effect.
 func (t *turn) when() int {
 	last := len(t.steps) - 1
 	switch o := t.b.Outcome; {
@@ -63,7 +63,7 @@ func (t *turn) when() int {
 	return 0
 }
 
-// overture is what comes between the init line and the first response.
+// overture prints the lines between the init line and the first response.
 func (t *turn) overture(ctx context.Context) error {
 	switch t.b.Outcome {
 	case Warning:
@@ -90,7 +90,7 @@ func (t *turn) strike(ctx context.Context) error {
 		return t.looksGood(ctx)
 	case OverCap:
 		t.chargeRest()
-		t.before = tokenLine{} // seen on the CLI: all zero
+		t.before = tokenLine{} // observed on the CLI: all zero
 		t.overCap(t.made)
 	case OverTurns:
 		t.chargeRest()
@@ -108,7 +108,7 @@ func (t *turn) strike(ctx context.Context) error {
 	return nil
 }
 
-// apiFails is the end of a turn whose request was refused for good.
+// apiFails ends a turn whose request the API finally refused.
 func (t *turn) apiFails(ctx context.Context) error {
 	f := apiFailures[t.b.Outcome]
 	for n := range f.retries {
@@ -140,10 +140,10 @@ func (t *turn) apiFails(ctx context.Context) error {
 	return nil
 }
 
-// limit prints a rate_limit_event, as subscriptions get it, and returns the reset.
+// limit prints a rate_limit_event, as for subscriptions, and returns the time of the reset.
 func (t *turn) limit(status string) time.Time {
 	wait := t.scale(time.Duration(or(t.b.ResetIn, Duration(time.Hour))))
-	at := t.now().Add(wait + time.Second - 1).Truncate(time.Second) // whole seconds, not before wait is over
+	at := t.now().Add(wait + time.Second - 1).Truncate(time.Second) // whole seconds, not before the wait ends
 	l := limitLine{Type: "rate_limit_event", UUID: t.id(), Session: t.session}
 	l.Info.Status, l.Info.ResetsAt, l.Info.Kind, l.Info.Overage = status, at.Unix(), "five_hour", "rejected"
 	if status != "rejected" {
@@ -153,7 +153,8 @@ func (t *turn) limit(status string) time.Time {
 	return at
 }
 
-// stall waits for an API that does not answer: an interrupt and signals work.
+// stall waits like the CLI for an API that does not answer. It reacts to an interrupt and to
+// signals.
 func (t *turn) stall(ctx context.Context) error {
 	timer := time.NewTimer(linger(t.b))
 	defer timer.Stop()
@@ -163,7 +164,7 @@ func (t *turn) stall(ctx context.Context) error {
 	return exit(t.lingered())
 }
 
-// ignore is deaf to everything but SIGKILL.
+// ignore reacts only to SIGKILL.
 func (t *turn) ignore() error {
 	timer := time.NewTimer(linger(t.b))
 	defer timer.Stop()
@@ -171,7 +172,7 @@ func (t *turn) ignore() error {
 	return exit(t.lingered())
 }
 
-// looksGood works in a tool until somebody stops it, and then reports success.
+// looksGood works in a tool until it is stopped, and then reports success.
 func (t *turn) looksGood(ctx context.Context) error {
 	act := action{id: t.toolID(), tool: "Bash", input: map[string]string{"command": "make test"}}
 	t.say(t.message(), tokenLine{}, part{Type: "tool_use", ID: act.id, Name: act.tool, Input: act.input})
@@ -192,7 +193,7 @@ func (t *turn) looksGood(ctx context.Context) error {
 	return exit(0)
 }
 
-// end prints the result of a turn that went through. over is always true.
+// end prints the result of a successful turn. over is always true.
 func (t *turn) end(ctx context.Context, r resultLine) (over bool, err error) {
 	switch t.b.Outcome {
 	case Orphan, OrphanStdout:
@@ -219,7 +220,7 @@ func (t *turn) end(ctx context.Context, r resultLine) (over bool, err error) {
 	return true, nil
 }
 
-// noise prints lines that no reader of the stream can use.
+// noise prints lines that a reader of the stream cannot use.
 func (t *turn) noise() {
 	for _, l := range []string{"this is not JSON", "", `{"type":"assistant","message":`, "\xff\xfe\x00\xc3\x28", "[1,2,3]", "null", "42",
 		`"text"`, "{}", `{"type":5}`, `{"type":"assistant"}`, `{"type":"assistant","message":"text"}`, `{"type":"user","message":null}`,
@@ -230,7 +231,7 @@ func (t *turn) noise() {
 	}
 }
 
-// bigLine prints a tool's result of the block's size in bytes, without holding it.
+// bigLine prints a tool's result of the block's size in bytes, without holding it in memory.
 func (t *turn) bigLine(ctx context.Context) error {
 	if !t.stream {
 		return nil
@@ -255,8 +256,8 @@ func (t *turn) bigLine(ctx context.Context) error {
 	return nil
 }
 
-// sayText prints the last message; with split-utf8 every character of several bytes
-// is cut, and its second half comes later.
+// sayText prints the last message. With split-utf8, it cuts every character of several bytes and
+// prints the second half later.
 func (t *turn) sayText(ctx context.Context, id string, used tokenLine, text string) error {
 	l := line(t.assistant(id, used, part{Type: "text", Text: text}))
 	if !t.stream {

@@ -12,7 +12,7 @@ import (
 // quick is the start of every block here: no waiting.
 const quick = `{"duration":"0s","cost":0.01,`
 
-// faults are the endings that need nobody to stop them, one entry for each.
+// faults has one entry for each outcome that ends without being stopped.
 var faults = map[Outcome]struct {
 	more string // of the block
 	args []string
@@ -169,7 +169,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// hangs are the endings that last until somebody stops the process.
+// hangs are the outcomes that last until the process is stopped.
 var hangs = []Outcome{HangAtStart, Stall, HangAfterResult, IgnoreSigterm, InterruptedLooksGood}
 
 func TestEveryOutcomeIsTested(t *testing.T) {
@@ -187,7 +187,7 @@ func TestEveryOutcomeIsTested(t *testing.T) {
 	want(t, "outcomes", len(faults)+len(hangs), len(Outcomes))
 }
 
-// Nobody stops them: they end by themselves, after linger, even with the input closed.
+// Without a signal they end by themselves after linger, even with the input closed.
 func TestHangsEndAtLast(t *testing.T) {
 	t.Parallel()
 	for _, o := range hangs {
@@ -214,12 +214,12 @@ func TestSignalsEndHangs(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		outcome Outcome
-		until   string // what is seen before the signal
+		until   string // output to wait for before the signal
 		code    int    // after SIGTERM; SIGINT is 0
 		results int
 	}{
 		{Stall, "pwd", 143, 0},
-		{HangAfterResult, `"result"`, 143, 0}, // its result was seen already
+		{HangAfterResult, `"result"`, 143, 0}, // its result was printed already
 		{InterruptedLooksGood, "make test", 0, 1},
 	} {
 		for _, sig := range []os.Signal{term, sigint} {
@@ -251,8 +251,7 @@ func TestSignalsEndHangs(t *testing.T) {
 	})
 }
 
-// An interrupt of a stalled turn gives a result with the cost so far, and the next
-// turn works.
+// An interrupt of a stalled turn gives a result with the cost so far, and the next turn works.
 func TestInterrupt(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, `{"duration":"0s","cost":0.02,"turns":2,"attempts":[{"outcome":"stall"},{"outcome":"ok"}]}`)

@@ -1,8 +1,7 @@
 package rehearse
 
-// The CLI's command line, as claude 2.1.197 takes it: which flags there are, how
-// many values each eats, and how a mistake is told. It knows nothing of what the
-// flags do.
+// This file parses the CLI's command line as claude 2.1.197 does: the flags, how many values each
+// takes, and the messages for mistakes. It does not know the meaning of the flags.
 
 import (
 	"encoding/json"
@@ -20,12 +19,12 @@ type arity int
 
 const (
 	none     arity = iota // --verbose
-	one                   // --model M, whatever M looks like
-	optional              // --resume [U]: not a word that begins with a dash
-	many                  // --allowedTools A B: up to a word that begins with a dash
+	one                   // --model M, also if M starts with a dash
+	optional              // --resume [U]: a word that does not start with a dash
+	many                  // --allowedTools A B: all words up to one that starts with a dash
 )
 
-// known are the flags of the CLI, hidden ones that wavex may use included.
+// known lists the flags of the CLI, including hidden ones that wavex may use.
 var known = map[string]arity{
 	"--print": none, "--verbose": none, "--no-session-persistence": none, "--strict-mcp-config": none,
 	"--dangerously-skip-permissions": none, "--allow-dangerously-skip-permissions": none, "--fork-session": none,
@@ -75,7 +74,7 @@ func (c *command) value(name string) string {
 	return ""
 }
 
-// parse reads the arguments. The error's text is what the CLI prints on stderr.
+// parse reads the arguments. The CLI prints the error's text on stderr.
 func parse(args []string) (*command, error) {
 	c := &command{given: map[string][]string{}}
 	var words []string
@@ -142,7 +141,7 @@ func unknownFlag(name string) error {
 	return complain("error: unknown option '%s'%s", name, near)
 }
 
-// check holds what the CLI refuses about values and combinations.
+// check refuses the values and combinations that the CLI refuses.
 func (c *command) check() error {
 	out := c.value("--output-format")
 	c.streams = c.value("--input-format") == "stream-json"
@@ -153,7 +152,7 @@ func (c *command) check() error {
 		}
 		c.cap = usd
 	}
-	// An unreadable number of turns is no limit to the CLI.
+	// The CLI ignores a number of turns that it cannot parse.
 	if n, err := strconv.ParseInt(c.value("--max-turns"), 10, 64); err == nil && n > 0 {
 		c.turns = n
 	}

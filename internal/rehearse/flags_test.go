@@ -26,7 +26,7 @@ func TestFlags(t *testing.T) {
 	want(t, "prompt", c.prompt, "")
 }
 
-// What the CLI refuses: exit 1, the reason on stderr, nothing on stdout.
+// The CLI's refusals: exit 1, the reason on stderr, nothing on stdout.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ args, says string }{
@@ -61,7 +61,7 @@ func TestRefusals(t *testing.T) {
 	want(t, "version", r.batch("", "--version").out, "2.1.197 (wavex rehearsal)\n")
 }
 
-// The agent's own refusals say what to do.
+// The agent's own refusals contain advice.
 func TestBadAssignments(t *testing.T) {
 	t.Parallel()
 	for block, says := range map[string]string{
@@ -86,7 +86,7 @@ func TestBadAssignments(t *testing.T) {
 	}
 }
 
-// With a directory to remember in, sessions behave as the CLI's.
+// With a directory for sessions, session ids behave as in the CLI.
 func TestSessions(t *testing.T) {
 	t.Parallel()
 	const id = "44444444-4444-4444-8444-444444444444"

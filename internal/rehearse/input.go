@@ -1,6 +1,6 @@
 package rehearse
 
-// The agent's ear: lines from standard input, of any length, and what they mean.
+// This file reads and parses the lines of standard input, of any length.
 
 import (
 	"bufio"
@@ -23,11 +23,10 @@ type message struct {
 		Role    string          `json:"role"`
 		Content json.RawMessage `json:"content"`
 	} `json:"message"`
-	err error // the line could not be understood
+	err error // the line could not be parsed
 }
 
-// ear reads in a goroutine of its own, so that the agent hears an interrupt while it
-// works.
+// ear reads in a goroutine of its own, so that the agent notices an interrupt during its work.
 type ear struct {
 	lines chan message // closed at the end of input
 	quit  chan struct{}
@@ -76,8 +75,8 @@ func (e *ear) send(m message) bool {
 	}
 }
 
-// close ends the reading. A read on the process's own standard input cannot be
-// called off; that goroutine alone is left to end with the process.
+// close ends the reading. A read of the process's own standard input cannot be cancelled; only that
+// goroutine remains until the process ends.
 func (e *ear) close() {
 	close(e.quit)
 	c, ok := e.in.(io.Closer)

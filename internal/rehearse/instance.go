@@ -1,8 +1,8 @@
 package rehearse
 
-// Answers to --json-schema: the smallest value that a schema allows, so that panels
-// of experts work in rehearsal. It covers what schemas for models use; what it does
-// not manage, fits refuses.
+// This file answers --json-schema with the smallest value that a schema allows, so that panels of
+// experts work in rehearsal. It supports the usual schemas for models; fits refuses values that it
+// gets wrong.
 
 import (
 	"encoding/json"
@@ -14,13 +14,13 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// maxDepth and maxValues bound schemas that contain themselves.
+// maxDepth and maxValues bound the values of recursive schemas.
 const (
 	maxDepth  = 32
 	maxValues = 10_000
 )
 
-// fits checks a value against a schema. The error is one line.
+// fits validates a value against a schema. Its error is one line.
 func fits(schema string, value []byte) error {
 	s, err := compiled([]byte(schema))
 	if err != nil {
@@ -51,7 +51,7 @@ func compiled(schema []byte) (*jsonschema.Resolved, error) {
 	return s.Resolve(nil)
 }
 
-// instance makes a value of the schema.
+// instance returns a value for the schema.
 func instance(schema []byte) json.RawMessage {
 	var root any
 	if json.Unmarshal(schema, &root) != nil {
@@ -66,7 +66,7 @@ func instance(schema []byte) json.RawMessage {
 
 type maker struct {
 	root any
-	left int // values that may still be made
+	left int // number of values that may still be made
 }
 
 func (m *maker) value(s any, depth int) any {
@@ -120,7 +120,7 @@ func (m *maker) value(s any, depth int) any {
 	return nil
 }
 
-// object has the required members and no others.
+// object returns an object with only the required members.
 func (m *maker) object(sch map[string]any, depth int) any {
 	props, _ := sch["properties"].(map[string]any)
 	out := map[string]any{}
@@ -169,7 +169,7 @@ func (m *maker) resolve(ref string) any {
 	return at
 }
 
-// joined lays alternatives over a schema; properties and required are united.
+// joined merges alternatives into a schema. It unites properties and required.
 func joined(sch map[string]any, without string, with []any) map[string]any {
 	out := maps.Clone(sch)
 	delete(out, without)
@@ -196,7 +196,7 @@ func joined(sch map[string]any, without string, with []any) map[string]any {
 	return out
 }
 
-// kind is the schema's type, or the one that its other keys suggest.
+// kind returns the schema's type, or the type that its other keys suggest.
 func kind(sch map[string]any) string {
 	switch t := sch["type"].(type) {
 	case string:
@@ -220,7 +220,7 @@ func kind(sch map[string]any) string {
 	return ""
 }
 
-// text is a word that fits in length and, for the common ones, in format.
+// text returns a word with a valid length and, for the common formats, a valid format.
 func text(sch map[string]any) string {
 	switch sch["format"] {
 	case "date-time":

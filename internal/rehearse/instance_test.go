@@ -13,7 +13,7 @@ import (
 func FuzzInstance(f *testing.F) {
 	f.Add([]byte(`{"type":"object","required":["a"],"properties":{"a":{"$ref":"#"}}}`))
 	f.Add([]byte(`{"$ref":"#/$defs/x","$defs":{"x":{"anyOf":[{"type":"array","minItems":3}]}}}`))
-	f.Add([]byte(`{"required":["a","b"],"properties":{"a":{"$ref":"#"},"b":{"$ref":"#"}}}`)) // 2^32 values, were they all made
+	f.Add([]byte(`{"required":["a","b"],"properties":{"a":{"$ref":"#"},"b":{"$ref":"#"}}}`)) // 2^32 values if all were made
 	f.Fuzz(func(t *testing.T, schema []byte) {
 		if len(schema) > 1<<12 {
 			return
@@ -22,11 +22,11 @@ func FuzzInstance(f *testing.F) {
 		if !json.Valid(out) {
 			t.Fatalf("%s gives %s", schema, out)
 		}
-		_ = fits(string(schema), out) // says something, and ends
+		_ = fits(string(schema), out) // must return an error and terminate
 	})
 }
 
-// What the maker makes of an ordinary schema fits it.
+// instance returns a valid value for an ordinary schema.
 func TestInstanceFits(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{
@@ -52,7 +52,7 @@ func TestInstanceFits(t *testing.T) {
 	})
 }
 
-// A schema that comes back to itself is refused, unless it goes down into the value.
+// A schema that refers to itself is refused, unless each reference goes down into the value.
 func TestFitsEndsOrRefuses(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ schema, value, says string }{
@@ -76,7 +76,7 @@ func TestFitsEndsOrRefuses(t *testing.T) {
 	}
 }
 
-// Another validator says the same of what was made for one schema and is held against another.
+// fits and another validator agree on values that were made for another schema.
 func TestFitsAgrees(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -139,7 +139,7 @@ func genSchema(t *rapid.T, depth int) map[string]any {
 	}
 }
 
-// A structured answer is the block's where it fits; where not, the CLI's way to fail.
+// A structured answer is the block's if it is valid; if not, the turn fails in the way of the CLI.
 func TestStructured(t *testing.T) {
 	t.Parallel()
 	schema := []string{"--json-schema", `{"type":"object","required":["n"],"properties":{"n":{"type":"integer"}}}`}

@@ -1,8 +1,8 @@
 package rehearse
 
-// A process that is left behind, as a tool command of the CLI is when the CLI is
-// killed: in a session of its own, deaf to polite signals. It is the agent's own
-// program again, so that no other has to be installed.
+// This file leaves a process behind, as a tool command of the CLI is left behind when the CLI is
+// killed: in a session of its own, ignoring polite signals. The process is the agent's own program,
+// so that no other program is needed.
 
 import (
 	"os"
@@ -14,11 +14,11 @@ import (
 // orphanFlag is the hidden argument that makes Main an orphan.
 const orphanFlag = "--rehearse-orphan"
 
-// leaveOrphan starts the orphan and does not wait for it. args are those of this
-// process; what stands before them in os.Args is how the agent is called.
+// leaveOrphan starts the orphan and does not wait for it. args are those of this process; the words
+// before them in os.Args are the agent's program.
 //
-// This is os.StartProcess and not internal/proc on purpose: that package sees to it
-// that nothing survives, and here something must.
+// It uses os.StartProcess instead of internal/proc on purpose: that package leaves no process
+// behind, but here one must survive.
 func leaveOrphan(args, env []string, life time.Duration, holdOut bool) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -44,7 +44,7 @@ func leaveOrphan(args, env []string, life time.Duration, holdOut bool) error {
 	return p.Release()
 }
 
-// orphanMain does nothing for a while and ignores every signal that can be ignored.
+// orphanMain sleeps and ignores every signal that can be ignored.
 func orphanMain(args []string) int {
 	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	life := time.Hour

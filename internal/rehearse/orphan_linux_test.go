@@ -14,13 +14,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The orphan lives on in a session of its own, with the marks of its attempt.
+// The orphan survives in a session of its own, with the environment marks of its attempt.
 func TestProcessOrphan(t *testing.T) {
 	t.Parallel()
 	mark := fmt.Sprintf("WAVEX_ATTEMPT=orphan-test-%d", os.Getpid())
 	p := spawn(t, `{"outcome":"orphan","duration":"0s","linger":"1m"}`, mark)
 	_ = p.in.Close()
-	code, e := p.finish() // to the end of the stream: the orphan does not hold it
+	code, e := p.finish() // to the end of the stream, which the orphan does not hold open
 	want(t, "exit", code, 0)
 	want(t, "is_error", e.result(t).IsError, false)
 	pids := marked(t, mark)
@@ -37,7 +37,7 @@ func TestProcessOrphan(t *testing.T) {
 	}
 }
 
-// An orphan that holds stdout keeps the stream open after the agent has gone.
+// An orphan that holds stdout keeps the stream open after the agent has exited.
 func TestProcessOrphanHoldsStdout(t *testing.T) {
 	t.Parallel()
 	mark := fmt.Sprintf("WAVEX_ATTEMPT=orphan-stdout-test-%d", os.Getpid())
@@ -49,7 +49,7 @@ func TestProcessOrphanHoldsStdout(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), os.Args[0], streaming...)
 	cmd.Env = []string{asAgent + "=1", mark, FileVar + "=" + assign(t, "T-001", 1, `{"outcome":"orphan-stdout","duration":"0s","linger":"1m"}`)}
 	cmd.Stdin, cmd.Stdout, cmd.Dir = strings.NewReader(prompt), w, t.TempDir()
-	if err := cmd.Run(); err != nil { // returns when the agent has exited: it copies nothing
+	if err := cmd.Run(); err != nil { // returns when the agent has exited, because it copies no output
 		t.Fatal(err)
 	}
 	_ = w.Close()
@@ -64,7 +64,7 @@ func TestProcessOrphanHoldsStdout(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	out, err := io.ReadAll(r) // ends with the orphan
+	out, err := io.ReadAll(r) // ends when the orphan ends
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// process is the agent as a real process: the test binary again.
+// process is the agent as a real process, which is the test binary again.
 type process struct {
 	t   *testing.T
 	cmd *exec.Cmd
@@ -56,7 +56,8 @@ func (p *process) until(word string) string {
 	}
 }
 
-// finish reads the rest, waits, and returns the exit code (-1: a signal) and the rest.
+// finish reads the remaining output, waits, and returns the exit code (-1: a signal) and that
+// output.
 func (p *process) finish() (int, ended) {
 	p.t.Helper()
 	rest, err := io.ReadAll(p.out)
@@ -75,7 +76,7 @@ func TestProcessSignals(t *testing.T) {
 		name, block, until string
 		sig                os.Signal
 		code               int
-		result             string // subtype; "" none
+		result             string // subtype; "": no result
 	}{
 		{"SIGTERM while it waits for the API", `{"outcome":"stall","duration":"0s"}`, "tool_result", term, 143, ""},
 		{"SIGINT while it waits for the API", `{"outcome":"stall","duration":"0s"}`, "tool_result", sigint, 0, ""},
@@ -104,7 +105,7 @@ func TestProcessSignals(t *testing.T) {
 	}
 }
 
-// An interrupt kills the running command, and the process takes another turn.
+// An interrupt kills the running command, and the process accepts another turn.
 func TestProcessInterrupt(t *testing.T) {
 	t.Parallel()
 	p := spawn(t, `{"duration":"0s","attempts":[{"runs":["sleep 60"]},{"runs":["echo again"]}]}`)
@@ -135,7 +136,7 @@ func TestProcessKillsItself(t *testing.T) {
 	want(t, "state", p.cmd.ProcessState.String(), "signal: killed")
 }
 
-// A prompt of 2 MB to an agent that never reads must not be taken.
+// An agent that never reads must not accept a prompt of 2 MB.
 func TestProcessDiesBeforePrompt(t *testing.T) {
 	t.Parallel()
 	p := spawn(t, `{"outcome":"dies-before-prompt"}`)

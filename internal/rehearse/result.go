@@ -1,7 +1,7 @@
 package rehearse
 
-// The lines of a turn, filled in: what the agent says, what its tools gave, and the
-// result lines of every way to end. It decides nothing.
+// This file builds the lines of a turn: the agent's messages, the results of its tools, and the
+// result line of every outcome. It decides nothing.
 
 import (
 	"encoding/json"
@@ -11,12 +11,12 @@ import (
 	"strings"
 )
 
-// message and toolID are new ids in the API's style.
+// message and toolID return new ids in the API's style.
 func (t *turn) message() string { return "msg_" + strings.ReplaceAll(t.id(), "-", "")[:24] }
 func (t *turn) toolID() string  { return "toolu_" + strings.ReplaceAll(t.id(), "-", "")[:24] }
 
-// say prints a part of a response. Its output tokens are what the CLI knows at the
-// start of a response: a lower bound.
+// say prints a part of a response. Its output tokens are those that the CLI knows at the start of a
+// response: a lower bound.
 func (t *turn) say(id string, used tokenLine, p part) { t.emit(t.assistant(id, used, p)) }
 
 func (t *turn) assistant(id string, used tokenLine, p part) assistantLine {
@@ -27,7 +27,7 @@ func (t *turn) assistant(id string, used tokenLine, p part) assistantLine {
 	return l
 }
 
-// result prints what a tool gave.
+// result prints the result of a tool.
 func (t *turn) result(act action, text string, bad bool) {
 	l := t.user(toolResult{Tool: act.id, Type: "tool_result", Content: text, IsError: bad})
 	if bad {
@@ -42,7 +42,7 @@ func (t *turn) user(r toolResult) userLine {
 	return l
 }
 
-// line is a result line with everything that all of them have.
+// line returns a result line with the fields that all result lines have.
 func (t *turn) line(subtype string) resultLine {
 	took := t.now().Sub(t.started).Milliseconds()
 	return resultLine{Type: "result", Subtype: subtype, IsError: subtype != "success", Duration: took, API: took,
@@ -67,8 +67,8 @@ func (t *turn) conclude(r resultLine) {
 	t.out.write([]byte(text + "\n"))
 }
 
-// overCap is what the CLI ends with when the cost has reached --max-budget-usd: usage
-// lacks the response that did it, modelUsage has it.
+// overCap ends a turn as the CLI does when the cost has reached --max-budget-usd: usage lacks the
+// last response, modelUsage includes it.
 func (t *turn) overCap(turns int64) {
 	r := t.line("error_max_budget_usd")
 	limit := t.cmd.value("--max-budget-usd")
@@ -81,7 +81,7 @@ func (t *turn) overCap(turns int64) {
 	t.conclude(r)
 }
 
-// overTurns is what the CLI ends with when --max-turns is reached.
+// overTurns ends a turn as the CLI does when --max-turns is reached.
 func (t *turn) overTurns(limit int64) {
 	r := t.line("error_max_turns")
 	stop := "tool_use"
@@ -90,7 +90,7 @@ func (t *turn) overTurns(limit int64) {
 	t.conclude(r)
 }
 
-// aborted is the end of a turn that was interrupted, in a tool or outside.
+// aborted ends a turn that was interrupted, inside or outside of a tool.
 func (t *turn) aborted(reason string, act *action) {
 	text, extra, stop := "[Request interrupted by user]", int64(2), (*string)(nil)
 	if act != nil {
@@ -105,7 +105,7 @@ func (t *turn) aborted(reason string, act *action) {
 	t.conclude(r)
 }
 
-// success is the result line of a turn that went well.
+// success returns the result line of a successful turn.
 func (t *turn) success(text string, answer json.RawMessage) resultLine {
 	r := t.line("success")
 	r.Status, r.Result, r.Structured, r.Terminal = json.RawMessage("null"), &text, answer, "completed"

@@ -30,14 +30,14 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// streaming are the flags of every stream-json run.
+// streaming lists the flags of every stream-json run.
 var streaming = []string{"-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"}
 
 const prompt = `{"type":"user","message":{"role":"user","content":"do it"}}` + "\n"
 
 const interrupt = `{"type":"control_request","request_id":"r1","request":{"subtype":"interrupt"}}` + "\n"
 
-// rig is an agent inside the test, with a fixed clock and counted ids.
+// rig is an agent inside the test, with a fixed clock and numbered ids.
 type rig struct {
 	t       *testing.T
 	host    host
@@ -77,7 +77,7 @@ func assign(t *testing.T, task string, attempt int, block string) string {
 	return path
 }
 
-// ended is what is left of an agent.
+// ended holds the output and the exit code of an agent.
 type ended struct {
 	code        int
 	out, stderr string
@@ -91,7 +91,7 @@ func (r *rig) batch(input string, args ...string) ended {
 	return ended{code, out.String(), errs.String()}
 }
 
-// talk is an agent that the test speaks with.
+// talk is an interactive agent.
 type talk struct {
 	t   *testing.T
 	in  io.WriteCloser
@@ -135,7 +135,7 @@ func (k *talk) until(word string) string {
 	}
 }
 
-// finish reads the rest and waits for the end.
+// finish reads the remaining output and waits for the end.
 func (k *talk) finish() ended {
 	k.t.Helper()
 	rest, err := io.ReadAll(k.out)
@@ -147,7 +147,7 @@ func (k *talk) finish() ended {
 	return e
 }
 
-// seen is a line of the stream as a careful reader sees it.
+// seen holds the checked fields of a line of the stream.
 type seen struct {
 	Type     string
 	Subtype  string
@@ -182,7 +182,7 @@ type seen struct {
 	} `json:"rate_limit_info"`
 }
 
-// lines parses what can be parsed; bad counts the rest.
+// lines parses the lines; bad counts those that cannot be parsed.
 func (e ended) lines() (out []seen, bad int) {
 	for l := range strings.Lines(e.out) {
 		var s seen
@@ -205,7 +205,7 @@ func (e ended) of(kind string) (out []seen) {
 	return out
 }
 
-// result is the only result line.
+// result returns the only result line.
 func (e ended) result(t *testing.T) seen {
 	t.Helper()
 	rs := e.of("result")

@@ -1,8 +1,7 @@
 package rehearse
 
-// Scenario files: which task meets which fate, laid over what the plan's own blocks
-// say. It knows files and merging; the agent never sees a scenario, only the block
-// that came out.
+// This file reads scenario files, which give each task its outcome, and merges them over the plan's
+// own blocks. The agent never sees a scenario, only the merged block.
 
 import (
 	_ "embed"
@@ -17,11 +16,11 @@ import (
 //go:embed scenario.schema.json
 var schema []byte
 
-// Schema is the JSON Schema (draft 2020-12) of scenario files. A plan's rehearse
-// blocks follow its "#/$defs/block".
+// Schema returns the JSON Schema (draft 2020-12) of scenario files. A plan's rehearse blocks follow
+// its "#/$defs/block".
 func Schema() []byte { return slices.Clone(schema) }
 
-// Scenario is a scenario file, checked.
+// Scenario is a validated scenario file.
 type Scenario struct {
 	Path string
 
@@ -30,7 +29,7 @@ type Scenario struct {
 	questions  map[string]json.RawMessage
 }
 
-// scenarioFile is the format; T is Block to check it and raw text to keep it.
+// scenarioFile is the format. T is Block for validation and raw text for storage.
 type scenarioFile[T any] struct {
 	Schema    string       `json:"$schema,omitzero"`
 	Note      string       `json:"note,omitzero"`
@@ -40,8 +39,8 @@ type scenarioFile[T any] struct {
 	Questions map[string]T `json:"questions,omitzero"`
 }
 
-// LoadScenario reads and checks a scenario file. A mistake in it is a *BlockError,
-// whose text begins with file:line:column.
+// LoadScenario reads and validates a scenario file. A mistake in it is a *BlockError, whose text
+// begins with file:line:column.
 func LoadScenario(path string) (*Scenario, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -59,7 +58,7 @@ func LoadScenario(path string) (*Scenario, error) {
 	return s, nil
 }
 
-// ParseScenario is LoadScenario for text in memory.
+// ParseScenario is like LoadScenario, for text in memory.
 func ParseScenario(text []byte) (*Scenario, error) {
 	if err := decode(text, &scenarioFile[*Block]{}); err != nil {
 		return nil, err
@@ -71,15 +70,13 @@ func ParseScenario(text []byte) (*Scenario, error) {
 	return &Scenario{def: raw.Default, panel: raw.Panel, tasks: raw.Tasks, questions: raw.Questions}, nil
 }
 
-// Tasks lists the ids that the scenario names, sorted, so that a caller can tell a
-// mistyped one.
+// Tasks returns the task ids in the scenario, sorted, so that a caller can report a mistyped one.
 func (s *Scenario) Tasks() []string {
 	return slices.Sorted(maps.Keys(s.tasks))
 }
 
-// Block is what the agent is given for a task: the plan's block, the scenario's
-// default over it, and what it says of this task over both, key by key. A nil
-// Scenario changes nothing.
+// Block returns the agent's block for a task: the plan's block, overlaid with the scenario's
+// default and then with its entry for the task, key by key. A nil Scenario changes nothing.
 func (s *Scenario) Block(task string, planBlock json.RawMessage) json.RawMessage {
 	if s == nil {
 		return planBlock
@@ -87,10 +84,10 @@ func (s *Scenario) Block(task string, planBlock json.RawMessage) json.RawMessage
 	return Overlay(Overlay(planBlock, s.def), s.tasks[task])
 }
 
-// Panel is what the agent is given for a lean call: base, the scenario's panel block
-// over it, and what it says of this question over both. A question is named
-// "counsel/debugger" or "review/round-1/tester"; an entry "counsel" speaks of all that
-// begin with "counsel/", and one that says more of the name wins.
+// Panel returns the agent's block for a lean call: base, overlaid with the scenario's panel block
+// and then with its entry for the question. A question is named "counsel/debugger" or
+// "review/round-1/tester". The entry "counsel" applies to all that begin with "counsel/"; a longer
+// matching entry takes precedence.
 func (s *Scenario) Panel(question string, base json.RawMessage) json.RawMessage {
 	if s == nil {
 		return base
@@ -104,9 +101,9 @@ func (s *Scenario) Panel(question string, base json.RawMessage) json.RawMessage 
 	return out
 }
 
-// Overlay lays block over base. A key of block also wins over the same key in the
-// attempts of base, which would hide it otherwise. What is no object passes
-// through, for the agent to refuse.
+// Overlay overlays base with block. A key of block also replaces the same key in the attempts of
+// base, which would hide it otherwise. It passes values that are not objects through, so that the
+// agent refuses them.
 func Overlay(base, block json.RawMessage) json.RawMessage {
 	over, ok := object(block)
 	if !ok || len(over) == 0 {

@@ -1,8 +1,8 @@
 package rehearse
 
-// Sessions: which ids are known. The CLI refuses an id that is in use and does not
-// find one that it never saw, or that ran in another directory. The stand-in holds
-// to that only where SessionsVar gives it a directory to remember in.
+// This file handles session ids. The CLI refuses an id that is in use, and does not find one that
+// it never saw, or that ran in another directory. The agent does the same only if SessionsVar names
+// a directory to remember ids in.
 
 import (
 	"errors"
@@ -14,7 +14,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// claim settles the session's id. The error is what the CLI prints.
+// claim determines the session's id. The CLI prints the error's text.
 func (a *agent) claim(lost bool) error {
 	store := a.getenv(SessionsVar)
 	if a.cmd.has("--resume") {
@@ -38,7 +38,7 @@ func (a *agent) claim(lost bool) error {
 	return a.remember()
 }
 
-// remember keeps the session's id and where it belongs.
+// remember stores the session's id and its directory.
 func (a *agent) remember() error {
 	store := a.getenv(SessionsVar)
 	if store == "" || a.cmd.has("--no-session-persistence") {

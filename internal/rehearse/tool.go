@@ -1,7 +1,7 @@
 package rehearse
 
-// The agent's tools: they really write, delete and run, and look on the stream as the
-// CLI's Write, Edit and Bash do.
+// This file has the agent's tools. They really write, delete and run, and their lines on the stream
+// are those of the CLI's Write, Edit and Bash.
 
 import (
 	"context"
@@ -20,20 +20,20 @@ type action struct {
 	id      string
 	tool    string
 	input   any
-	command string // of Bash, when the block asked for it
+	command string // of Bash, if the block has it
 	note    string // "wrote a.txt", for the report
 	do      func(context.Context) (string, error)
 }
 
-// toolError is a tool's refusal: the model sees it, and the turn goes on.
+// toolError is a tool's refusal: the model sees it, and the turn continues.
 type toolError string
 
 func (e toolError) Error() string { return string(e) }
 
-// maxOutput bounds what of a command's output reaches the stream, in bytes.
+// maxOutput bounds, in bytes, a command's output on the stream.
 const maxOutput = 30_000
 
-// actions are the tools that the block asks for, in order.
+// actions returns the tool uses of the block, in order.
 func (t *turn) actions() []action {
 	var out []action
 	for _, p := range t.b.Deletes {
@@ -65,7 +65,7 @@ func (t *turn) actions() []action {
 	return out
 }
 
-// look is a tool use that changes nothing, for responses that have nothing to do.
+// look returns a tool use that changes nothing, for responses without another one.
 func (t *turn) look() action {
 	return action{id: t.toolID(), tool: "Bash", input: map[string]string{"command": "pwd", "description": "rehearsed"},
 		do: func(context.Context) (string, error) { return t.dir, nil }}
@@ -73,7 +73,7 @@ func (t *turn) look() action {
 
 func (t *turn) path(p LocalPath) string { return filepath.Join(t.dir, filepath.FromSlash(string(p))) }
 
-// write is a Write, or, where a file is changed, an Edit.
+// write returns the tool use for w: a Write for a whole file, an Edit for a change of one.
 func (t *turn) write(w Write) action {
 	path := t.path(w.Path)
 	act := action{tool: "Write", note: "wrote " + string(w.Path)}
@@ -131,7 +131,7 @@ func (t *turn) write(w Write) action {
 	return act
 }
 
-// save writes a file and the directories above it. Mode 0 keeps the file's own.
+// save writes a file and the directories above it. Mode 0 keeps the mode of an existing file.
 func save(path, text string, mode fs.FileMode) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
@@ -145,7 +145,7 @@ func save(path, text string, mode fs.FileMode) error {
 	return nil
 }
 
-// refused makes an error of the file system one that the model sees.
+// refused converts a file system error to one that the model sees.
 func refused(err error) error {
 	var tool toolError
 	if err == nil || errors.As(err, &tool) {
@@ -154,7 +154,7 @@ func refused(err error) error {
 	return toolError(err.Error())
 }
 
-// shell runs a command as the Bash tool does. When the turn is stopped, so is the command.
+// shell runs a command as the Bash tool does. It stops the command when the turn is stopped.
 func (t *turn) shell(ctx context.Context, cmd string) (string, error) {
 	var out head
 	p, err := proc.Start(proc.Spec{Argv: proc.Shell(cmd), Dir: t.dir, Env: t.env, Combined: &out})
@@ -162,7 +162,7 @@ func (t *turn) shell(ctx context.Context, cmd string) (string, error) {
 		return "", refused(err)
 	}
 	if err := t.await(ctx, nil, p.Done()); err != nil {
-		_ = p.Kill() // it may just have ended
+		_ = p.Kill() // it may have ended already
 		p.Wait()
 		return "", err
 	}
@@ -177,7 +177,7 @@ func (t *turn) shell(ctx context.Context, cmd string) (string, error) {
 	return text, nil
 }
 
-// head keeps the first maxOutput bytes of what is written to it.
+// head keeps the first maxOutput bytes written to it.
 type head []byte
 
 func (h *head) Write(b []byte) (int, error) {

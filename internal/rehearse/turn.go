@@ -1,8 +1,7 @@
 package rehearse
 
-// One user turn that goes as it should: responses with their share of time and
-// money, tools that really run, a report. Where an outcome wants something else, it
-// is in fault.go.
+// This file runs one user turn without faults: responses with their share of time and cost, tools
+// that really run, a report. fault.go has the faulty outcomes.
 
 import (
 	"context"
@@ -15,7 +14,7 @@ import (
 	"wavex/budget"
 )
 
-// aliasesOfModels is what the CLI makes of --model (2.1.197).
+// aliasesOfModels maps values of --model as the CLI does (2.1.197).
 var aliasesOfModels = map[string]string{"default": "claude-opus-4-8", "opus": "claude-opus-4-8", "sonnet": "claude-sonnet-5",
 	"haiku": "claude-haiku-4-5-20251001"}
 
@@ -29,11 +28,11 @@ type turn struct {
 	before  tokenLine  // tokens of this turn without the last response
 	tokens  tokenLine  // tokens of this turn
 	denied  []denialLine
-	notes   []string // what was done, for the report
-	failed  []string // what could not be done
+	notes   []string // completed actions, for the report
+	failed  []string // failed actions
 }
 
-// play takes one user turn from the prompt to its result.
+// play runs one user turn from the prompt to its result.
 func (a *agent) play(ctx context.Context) error {
 	b := a.block.ForAttempt(max(a.task.Attempt, 1) + a.served)
 	a.served++
@@ -106,7 +105,8 @@ func (t *turn) mode() string {
 	return "default"
 }
 
-// respond is one API response and its tools. over says that it was the last of this turn.
+// respond makes one API response and runs its tools. over means that it was the last one of this
+// turn.
 func (t *turn) respond(ctx context.Context, i int) (over bool, err error) {
 	n := time.Duration(len(t.steps))
 	if err := t.pause(ctx, time.Duration(or(t.b.Duration, Duration(200*time.Millisecond)))/n); err != nil {
@@ -139,7 +139,7 @@ func (t *turn) respond(ctx context.Context, i int) (over bool, err error) {
 	return false, nil
 }
 
-// use runs a tool and prints what it gave.
+// use runs a tool and prints its result.
 func (t *turn) use(ctx context.Context, act action) error {
 	if t.b.Outcome == Denial && act.command != "" {
 		t.denied = append(t.denied, denialLine{Tool: act.tool, ID: act.id, Input: act.input})
@@ -170,17 +170,16 @@ func (t *turn) use(ctx context.Context, act action) error {
 	return nil
 }
 
-// errOver says that the result of the turn is out already.
+// errOver means that the result of the turn is already printed.
 var errOver = errors.New("turn over")
 
-// report is the last response: the structured answer where a schema asks for one,
-// else the text.
+// report makes the last response: the structured answer if a schema asks for one, else the text.
 func (t *turn) report(ctx context.Context, id string, used tokenLine) (over bool, err error) {
 	var answer json.RawMessage
 	if s := t.cmd.value("--json-schema"); s != "" {
 		var wrong error
 		if answer, wrong = t.structured(s); wrong != nil {
-			// As observed: the tool refuses, the CLI insists once, and then takes the text.
+			// As observed: the tool refuses, the CLI insists once, and then accepts the text.
 			for range 2 {
 				act := action{id: t.toolID(), tool: "StructuredOutput", input: t.b.Structured}
 				t.say(id, used, part{Type: "tool_use", ID: act.id, Name: act.tool, Input: act.input})
@@ -208,8 +207,7 @@ func (t *turn) report(ctx context.Context, id string, used tokenLine) (over bool
 	return t.end(ctx, t.success(text, answer))
 }
 
-// text is the agent's last message, ending with the status block that the prompt
-// asks for (LEDGER S2-34).
+// text returns the agent's last message with the status block that the prompt asks for at its end.
 func (t *turn) text() string {
 	var b strings.Builder
 	good := t.b.Outcome != Fail && len(t.failed) == 0
@@ -244,7 +242,7 @@ func (t *turn) text() string {
 	return b.String()
 }
 
-// structured is the answer to --json-schema: the block's, or the smallest that fits.
+// structured returns the answer to --json-schema: the block's, or the smallest valid one.
 func (t *turn) structured(schema string) (json.RawMessage, error) {
 	answer := instance([]byte(schema))
 	if t.b.Structured != nil {
@@ -256,7 +254,7 @@ func (t *turn) structured(schema string) (json.RawMessage, error) {
 	return answer, nil
 }
 
-// charge accounts for the next response: its share of cost and tokens.
+// charge adds the next response's share of cost and tokens.
 func (t *turn) charge() tokenLine {
 	n, k := int64(len(t.steps)), t.made
 	share := func(total int64) int64 { return total*(k+1)/n - total*k/n }
@@ -272,21 +270,20 @@ func (t *turn) charge() tokenLine {
 	return used
 }
 
-// chargeRest accounts for what is left of the turn, where an outcome ends it with
-// its whole cost.
+// chargeRest adds the remaining cost of the turn, for an outcome that ends it with its whole cost.
 func (t *turn) chargeRest() {
 	for t.made < int64(len(t.steps)) {
 		t.charge()
 	}
 }
 
-// usage is the block's, or what the cost buys: four fifths of it for reading, at the
-// prices that the CLI was seen to count with.
+// usage returns the block's tokens, or tokens computed from the cost: four fifths of it for input,
+// at the prices that the CLI was observed to use.
 func (t *turn) usage(cost int64) tokenLine {
 	if u := t.b.Usage; u != nil {
 		return tokenLine{int64(u.Input), int64(u.CacheWrite), int64(u.CacheRead), int64(u.Output)}
 	}
-	in, out := int64(5), int64(25) // micro-dollars a token
+	in, out := int64(5), int64(25) // micro-dollars per token
 	switch {
 	case strings.Contains(t.model, "sonnet"):
 		in, out = 3, 15

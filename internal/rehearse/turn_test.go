@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A turn that does everything, as the CLI would print it.
+// A turn that uses every feature prints the same lines as the CLI.
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -107,7 +107,7 @@ func TestEditsAreReal(t *testing.T) {
 	want(t, "turns", res.Turns, 12) // 11 tools and the report
 }
 
-// However the cost is spread, it adds up, and one message id is one response.
+// For every spread of the cost, the parts add up, and one message id is one response.
 func TestCostAddsUp(t *testing.T) {
 	t.Parallel()
 	for turns := 1; turns <= 7; turns++ {
@@ -145,8 +145,8 @@ func inputOf(t *testing.T, e ended, id string) int64 {
 	return 0
 }
 
-// The cap holds as in the CLI: checked after each response, overshooting by one at
-// most, for the report too, and for good.
+// As in the CLI, the cap is checked after each response, so at most one response exceeds it. It
+// also applies to the report and to later turns.
 func TestCap(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

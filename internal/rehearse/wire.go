@@ -1,6 +1,6 @@
 package rehearse
 
-// The lines that the CLI prints, with their keys in its order (claude 2.1.197).
+// This file has the lines that the CLI prints, with their keys in its order (claude 2.1.197).
 
 import (
 	"bytes"
@@ -11,7 +11,7 @@ import (
 	"wavex/budget"
 )
 
-// version is the CLI whose behaviour is rehearsed.
+// version is the CLI version that the agent imitates.
 const version = "2.1.197"
 
 type initLine struct {
@@ -25,7 +25,7 @@ type initLine struct {
 	Permission string   `json:"permissionMode"`
 	KeySource  string   `json:"apiKeySource"`
 	Version    string   `json:"claude_code_version"`
-	Rehearsal  bool     `json:"wavex_rehearsal"` // nothing real is asked; the CLI has no such key
+	Rehearsal  bool     `json:"wavex_rehearsal"` // marks a rehearsal; the CLI has no such key
 	UUID       string   `json:"uuid"`
 }
 
@@ -122,8 +122,8 @@ type denialLine struct {
 	Input any    `json:"tool_input"`
 }
 
-// resultLine ends a turn. Result is a pointer because the CLI leaves it out of the
-// error_* subtypes, and Status because it gives null on success and after repeated 529s.
+// resultLine ends a turn. Result is a pointer because the CLI omits it in the error_* subtypes.
+// Status is a pointer because the CLI writes null on success and after repeated 529s.
 type resultLine struct {
 	Type       string               `json:"type"`
 	Subtype    string               `json:"subtype"`
@@ -155,18 +155,18 @@ type controlLine struct {
 	} `json:"response"`
 }
 
-// line is v as one line of JSON, with its newline.
+// line returns v as one line of JSON with a newline.
 func line(v any) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		panic(err) // every type above encodes
+		panic(err) // every type above can be encoded
 	}
 	return b.Bytes()
 }
 
-// pipe writes to the reader of the agent and remembers that it is gone.
+// pipe writes to the reader of the agent and remembers that the reader has gone.
 type pipe struct {
 	w   io.Writer
 	err error
