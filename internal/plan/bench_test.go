@@ -1,6 +1,6 @@
 package plan
 
-// This file measures loading, on plans a test makes. See also TestBigPlan.
+// This file measures loading, with generated plans. See also TestBigPlan.
 
 import (
 	"os"
@@ -34,7 +34,7 @@ func BenchmarkLoad(b *testing.B) {
 	}
 }
 
-// BenchmarkJSONTokens is the part of Load that is jsontext's.
+// BenchmarkJSONTokens measures jsontext's share of Load.
 func BenchmarkJSONTokens(b *testing.B) {
 	src := string(bigPlan(100_000))
 	b.SetBytes(int64(len(src)))

@@ -1,7 +1,7 @@
 package plan
 
-// This file reads what proves a task: checks, criteria, and the files it declares. It
-// runs nothing and looks at no file.
+// This file reads the evidence of a task: its checks, its criteria, and its declared files. It runs
+// nothing and looks at no file.
 
 import (
 	"path"
@@ -80,7 +80,7 @@ func (d *decoder) checkObject(t source.Token) (c Check, ok bool) {
 	return c, false
 }
 
-// verify reads a task's checks: a list, or one of them.
+// verify reads a task's checks: a list, or a single check.
 func (d *decoder) verify(t source.Token) []Check {
 	if t.Kind != source.KindArray {
 		if c, ok := d.check(t); ok {
@@ -96,8 +96,8 @@ func (d *decoder) verify(t source.Token) []Check {
 	return d.checks.take()
 }
 
-// Tail finds the command in a description that ends in "Verify: COMMAND", on a line of
-// its own or behind other words (LEDGER S0-01); "" when there is none.
+// Tail returns the command of a description that ends in "Verify: COMMAND", on a line of its own or
+// after other words; "" if there is none.
 func Tail(description string) string {
 	s := strings.TrimRight(description, " \t\r\n")
 	s = s[strings.LastIndexByte(s, '\n')+1:]
@@ -186,8 +186,8 @@ func (d *decoder) fileList(t source.Token) []File {
 	return d.files.take()
 }
 
-// local reads a path that stays in the directory, slash-separated; it is stored clean,
-// so that two spellings of one file compare equal.
+// local reads a slash-separated path that stays in the directory. It stores the clean path, so that
+// two spellings of one file are equal.
 func (d *decoder) local(dst *string, t source.Token) {
 	var s string
 	if d.word(&s, t); s == "" {

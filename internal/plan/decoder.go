@@ -1,7 +1,7 @@
 package plan
 
-// This file is the decoder's frame: objects described by tables of fields, the path
-// to where it is, and the list of mistakes. It knows no format, and no field by name.
+// This file is the frame of the decoder: objects described by tables of fields, the current path,
+// and the list of mistakes. It knows no format, and no field by name.
 
 import (
 	"strconv"
@@ -40,26 +40,26 @@ type decoder struct {
 	files         slab[File]
 	prompts       map[string]prompt // by the name after "@"
 	task          int               // index of the task being read
-	blockedBy     int               // how many names for blockedBy it used
-	alias         source.Place      // of its second name for blockedBy, if it has one
+	blockedBy     int               // number of names that the task used for blockedBy
+	alias         source.Place      // of its second name for blockedBy, if any
 	idAt          source.Place      // of its id
 	places        []source.Place    // of the tasks
 	named         named
 	ids           index
-	later         []reference // blockers that were not there yet when they were named
+	later         []reference // blockers that were named before their task was read
 	edges         *dag.Builder
-	suggestions   int // comparisons left for "did you mean" among task ids
+	suggestions   int // remaining comparisons for "did you mean" among task ids
 }
 
-// field is one field of an object: its name, and what reads its value. read must use
-// the value up, and report what is wrong with it.
+// field is one field of an object: its name and its reader. read must consume the value and report
+// its mistakes.
 type field[T any] struct {
 	name string
 	read func(*decoder, *T, source.Token)
 }
 
-// shape describes an object. Its tables are the only list of what a plan may hold; the
-// schema is tested against them.
+// shape describes an object. The shapes are the only list of a plan's possible fields; a test
+// compares the schema with them.
 type shape[T any] struct {
 	what   string // in messages: "a task"
 	fields []field[T]
@@ -85,12 +85,12 @@ func (s *shape[T]) names() []string {
 	return names
 }
 
-// seen is the set of fields an object had, one bit for each of its shape's.
+// seen is the set of fields that an object had, one bit for each field of its shape.
 type seen uint64
 
 func (s *shape[T]) had(set seen, name string) bool { return set&(1<<s.index[name]) != 0 }
 
-// decode reads the object that t opened into v. Reports whether t was an object at all.
+// decode reads the object that t opened into v. It reports whether t was an object at all.
 func (s *shape[T]) decode(d *decoder, v *T, t source.Token) (seen, bool) {
 	if t.Kind != source.KindObject {
 		d.wrongType(t, source.KindObject.String())
@@ -110,7 +110,7 @@ func (s *shape[T]) decode(d *decoder, v *T, t source.Token) (seen, bool) {
 		case value.Kind == source.KindBad:
 		case !ok:
 			guess := ""
-			if d.errors < maxReports { // guessing is dear, and nobody would read it
+			if d.errors < maxReports { // guessing is expensive, and further reports are dropped
 				guess = hint(name.Text, s.names())
 			}
 			d.errorf(name.At, CodeUnknownField, "unknown field %s in %s%s", source.Quote(name.Text), s.what, guess)
@@ -126,7 +126,8 @@ func (s *shape[T]) decode(d *decoder, v *T, t source.Token) (seen, bool) {
 	}
 }
 
-// list reads a list, calling read for each element with its index. Reports whether t was a list.
+// list reads a list. It calls read for each element with its index, and reports whether t was a
+// list.
 func (d *decoder) list(t source.Token, want string, read func(i int, t source.Token)) bool {
 	if t.Kind != source.KindArray {
 		d.wrongType(t, want)
@@ -183,7 +184,7 @@ func pathString(path []step) string {
 	return b.String()
 }
 
-// PlainName tells whether a field's name needs no quotes in a path.
+// PlainName reports whether a field's name needs no quotes in a path.
 func PlainName(s string) bool {
 	for _, c := range []byte(s) {
 		if c != '_' && c != '$' && c != '-' && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') {
@@ -193,15 +194,15 @@ func PlainName(s string) bool {
 	return s != "" && len(s) <= 100
 }
 
-// slab hands out small slices of exact length from big chunks: most tasks have one
-// check and one or two files, and an allocation for each would be most of the work.
+// slab hands out small slices of exact length from big chunks: most tasks have one check and one or
+// two files, and one allocation for each would take most of the time.
 type slab[T any] struct {
 	free  []T
-	list  []T // scratch for the list being read
+	list  []T // scratch for the current list
 	chunk int // size of the last chunk
 }
 
-// take copies the scratch list out and empties it.
+// take returns a copy of the scratch list and empties it.
 func (s *slab[T]) take() []T {
 	n := len(s.list)
 	if n == 0 {

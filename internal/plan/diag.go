@@ -1,7 +1,7 @@
 package plan
 
-// This file names what can be wrong with a plan file, and says it the way compilers
-// do. It does not look for mistakes.
+// This file lists the possible mistakes of a plan file, and formats them like compilers do. It does
+// not look for mistakes.
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 	"wavex/internal/plan/source"
 )
 
-// Severities of a Diagnostic. A plan with an error is not run; a warning never stops one.
+// Severities of a Diagnostic. A plan with an error cannot run; a warning never stops a plan.
 const (
 	SeverityError   = "error"
 	SeverityWarning = "warning"
@@ -21,20 +21,20 @@ const (
 	CodeSyntax             = source.CodeSyntax     // not JSON, or not YAML
 	CodeEncoding           = source.CodeEncoding   // not UTF-8, or a NUL character
 	CodeTooDeep            = source.CodeTooDeep    // nested deeper than any plan needs
-	CodeTooLarge           = source.CodeTooLarge   // the file, or what its YAML aliases expand to
+	CodeTooLarge           = source.CodeTooLarge   // the file, or the expansion of its YAML aliases
 	CodeEmptyPlan          = source.CodeEmptyPlan  // no tasks
-	CodeTooMany            = "too-many"            // diagnostics that were left out
+	CodeTooMany            = "too-many"            // diagnostics were omitted
 	CodeUnknownField       = "unknown-field"       //
 	CodeDuplicateField     = "duplicate-field"     //
 	CodeMissingField       = "missing-field"       //
 	CodeConflict           = "conflict"            // fields that exclude each other
-	CodeWrongType          = "wrong-type"          // a string where a list belongs, and so on
+	CodeWrongType          = "wrong-type"          // for example, a string in place of a list
 	CodeBadValue           = "bad-value"           // not one of the values allowed, or empty
 	CodeBadNumber          = "bad-number"          // negative, too large, or not a whole number
 	CodeBadDuration        = "bad-duration"        //
-	CodeBadID              = "bad-id"              // unfit for a file name
+	CodeBadID              = "bad-id"              // unsuitable for a file name
 	CodeBadPath            = "bad-path"            // absolute, or leaving the directory
-	CodeBadPattern         = "bad-pattern"         // matches is no regular expression
+	CodeBadPattern         = "bad-pattern"         // matches is not a regular expression
 	CodeMissingFile        = "missing-file"        // the "@file" of a prompt cannot be read
 	CodeUnsupportedVersion = "unsupported-version" //
 	CodeNoWork             = "no-work"             // neither subject nor prompt nor command
@@ -42,19 +42,19 @@ const (
 	CodeUnknownTask        = "unknown-task"        // a blocker that does not exist
 	CodeSelfEdge           = "self-edge"           // a task blocked by itself
 	CodeCycle              = "cycle"               //
-	CodeWaveOrder          = "wave-order"          // a declared wave not behind those of the blockers (LEDGER C4)
-	CodeWrongCount         = "wrong-count"         // an imported file holds another number of tasks or waves than it says
-	CodeNotCarried         = "not-carried"         // warning: an import has no place for it
-	CodeManualCheck        = "manual-check"        // warning: a check in words, which a person or a reviewer judges
-	CodeGuessed            = "guessed"             // warning: an import settled something the file leaves open
-	CodeNoCheck            = "no-check"            // warning: nothing proves the task (LEDGER S0-22)
+	CodeWaveOrder          = "wave-order"          // a declared wave that is not after the waves of the blockers
+	CodeWrongCount         = "wrong-count"         // an imported file has another number of tasks or waves than it says
+	CodeNotCarried         = "not-carried"         // warning: an import cannot represent it
+	CodeManualCheck        = "manual-check"        // warning: a check in words, for a person or a reviewer
+	CodeGuessed            = "guessed"             // warning: an import decided an ambiguity of the file
+	CodeNoCheck            = "no-check"            // warning: the task has no check
 	CodeFileOverlap        = "file-overlap"        // warning: tasks of one wave declare the same file
 	CodeMixedAliases       = "mixed-aliases"       // warning: blockedBy under two names in one task
 	CodeDuplicateBlocker   = "duplicate-blocker"   // warning: the same blocker twice
 )
 
-// Diagnostic is one mistake, or one doubt, and a way out. Line and Column count from
-// 1, Column in bytes; both are 0 where a mistake has no place in the file.
+// Diagnostic is one mistake or warning, with advice. Line and Column count from 1, Column in bytes;
+// both are 0 if it has no position in the file.
 type Diagnostic struct {
 	Severity string `json:"severity"`
 	Code     string `json:"code"`
@@ -65,8 +65,8 @@ type Diagnostic struct {
 	Column   int    `json:"column"`
 }
 
-// String is the diagnostic on one line, as editors parse it:
-// "plan.json:12:7: error: ... [unknown-task]".
+// String returns the diagnostic on one line in the form that editors parse: "plan.json:12:7: error:
+// ... [unknown-task]".
 func (d Diagnostic) String() string {
 	var b strings.Builder
 	if d.File != "" {
@@ -83,7 +83,7 @@ func (d Diagnostic) String() string {
 	return b.String()
 }
 
-// HasErrors tells whether any of the diagnostics is an error.
+// HasErrors reports whether any of the diagnostics is an error.
 func HasErrors(ds []Diagnostic) bool {
 	for _, d := range ds {
 		if d.Severity == SeverityError {

@@ -1,7 +1,7 @@
 package plan
 
-// This file keeps docs/plan.md true: its examples are plans, and it names every field
-// and every code.
+// This file checks docs/plan.md: its examples are valid plans, and it names every field and every
+// code.
 
 import (
 	"go/ast"
@@ -61,7 +61,7 @@ func codes(t *testing.T) []string {
 			if !ok || !strings.HasPrefix(v.Names[0].Name, "Code") {
 				return true
 			}
-			if lit, ok := v.Values[0].(*ast.BasicLit); ok { // others are those of source
+			if lit, ok := v.Values[0].(*ast.BasicLit); ok { // the others are constants of source
 				code, err := strconv.Unquote(lit.Value)
 				if err != nil {
 					t.Fatal(err)

@@ -1,7 +1,7 @@
 package plan
 
-// This file lists the fields of plans and tasks, and reads those that are not settings,
-// checks or blockers. It sees one task at a time; what concerns several is in links.go.
+// This file lists the fields of plans and tasks, and reads those that are not settings, checks or
+// blockers. It sees one task at a time; links.go has the rules for several tasks.
 
 import (
 	"encoding/json"
@@ -11,7 +11,7 @@ import (
 	"wavex/internal/plan/source"
 )
 
-// Version is the only one there is.
+// Version is the only supported version of plans.
 const Version = 1
 
 func planFields() []field[Plan] {
@@ -77,8 +77,8 @@ func limitFields() []field[Limits] {
 	}
 }
 
-// taskFields lists the names of blockedBy first, so that the bits of the names seen are
-// the lowest.
+// taskFields returns the fields of a task. The names of blockedBy come first, so that they have the
+// lowest bits in seen.
 func taskFields() []field[Task] {
 	var fields []field[Task]
 	for k, name := range blockerNames() {
@@ -112,7 +112,7 @@ func taskFields() []field[Task] {
 		field[Task]{"exclusive", func(d *decoder, task *Task, t source.Token) { d.words(&task.Exclusive, t) }},
 		field[Task]{"reversibility", func(d *decoder, task *Task, t source.Token) {
 			if t.Kind == source.KindNumber {
-				t.Kind = source.KindString // 1 is as good as "1"
+				t.Kind = source.KindString // 1 counts as "1"
 			}
 			d.enum(&task.Reversibility, t, "2A", "2B", "1")
 		}},
@@ -153,8 +153,8 @@ func guessFields() []field[Estimate] {
 	}
 }
 
-// readTask reads one element of tasks. It is kept even when it is wrong: its place in
-// the list is its number.
+// readTask reads one element of tasks. It keeps a task with mistakes, because the index of a task
+// is its number.
 func (d *decoder) readTask(i int, t source.Token) {
 	before := d.errors
 	d.task, d.blockedBy = i, 0
@@ -189,13 +189,13 @@ func (d *decoder) readTask(i int, t source.Token) {
 	if task.Reversibility == "" {
 		task.Reversibility = "2A"
 	}
-	// Where the task is wrong anyway, its check may be what is wrong.
+	// If the task has another mistake, that mistake may be in its check.
 	if d.errors == before && len(task.Verify) == 0 && task.Command == "" && !d.proven(task) {
 		d.warnf(t.At, CodeNoCheck, "task %s has no check, so nothing but the agent's word will show that it is done; add verify", source.Quote(task.ID))
 	}
 }
 
-// proven tells whether a criterion of the task brings a check of its own.
+// proven reports whether a criterion of the task has a check of its own.
 func (d *decoder) proven(task *Task) bool {
 	for _, c := range task.Criteria {
 		if c.Check != nil {

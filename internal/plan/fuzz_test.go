@@ -1,7 +1,7 @@
 package plan
 
-// This file throws anything at the parsers. Whatever comes: no panic, a verdict, and a
-// plan only when it holds together.
+// This file feeds arbitrary input to the parsers. For every input there is no panic, there is a
+// verdict, and a returned plan is consistent.
 
 import (
 	"os"

@@ -1,7 +1,7 @@
 package plan
 
-// This file makes big plans. It knows what a plan of a planner looks like: a subject, a
-// sentence or two, five blockers among the tasks before, and a command.
+// This file generates big plans like those of a planner: a subject, a sentence or two, five
+// blockers among the earlier tasks, and a command.
 
 import (
 	"bytes"
@@ -9,8 +9,8 @@ import (
 	"math/rand/v2"
 )
 
-// bigPlan is a valid JSON plan of n tasks, each but the first few blocked by 5 different
-// earlier ones; the same n gives the same bytes. About 240 bytes a task.
+// bigPlan returns a valid JSON plan of n tasks. Each but the first few is blocked by 5 different
+// earlier tasks. The same n gives the same bytes. A task takes about 240 bytes.
 func bigPlan(n int) []byte {
 	var b bytes.Buffer
 	b.Grow(n * 250)

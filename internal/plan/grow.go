@@ -1,7 +1,7 @@
 package plan
 
-// This file lets a plan grow while it runs: tasks that were decided on the way join
-// those of the file. It judges a task as Parse does and knows nothing of why it came.
+// This file lets a plan grow during a run: new tasks join those of the file. It judges a task as
+// Parse does and does not know the reason of a new task.
 
 import (
 	"encoding/json"
@@ -14,11 +14,10 @@ import (
 	"wavex/internal/plan/source"
 )
 
-// With is the plan with further tasks behind its own, each an object as in the tasks
-// of a plan file; their blockedBy may name tasks of the plan and those before them in the
-// list, and they run in the given wave (from 1). The plan itself is not changed, and the
-// keys of its tasks stay what they are. An error means that a task is no task, has an id
-// that is taken, or a blocker that is not there.
+// With returns the plan with further tasks after its own. Each is an object as in the tasks of a
+// plan file; their blockedBy may name tasks of the plan and earlier tasks of the list, and they run
+// in the given wave (from 1). With does not change p, and the keys of its tasks stay the same. It
+// returns an error if a task is invalid, has an id that is taken, or has an unknown blocker.
 func (p *Plan) With(wave int, tasks ...json.RawMessage) (*Plan, error) {
 	blockers := make([][]string, len(tasks))
 	for i := range tasks {
@@ -75,12 +74,13 @@ func (p *Plan) With(wave int, tasks ...json.RawMessage) (*Plan, error) {
 	return &q, nil
 }
 
-// unblocked takes what blocks task i out of it. The list that is given is not changed.
+// unblocked removes the blockers of task i from its object and returns them. It does not change the
+// given list.
 func unblocked(tasks []json.RawMessage, i int) (rest []json.RawMessage, blockers []string, err error) {
 	const field = "blockedBy"
 	var object map[string]json.RawMessage
 	if json.Unmarshal(tasks[i], &object) != nil || object[field] == nil {
-		return tasks, nil, nil // what is no object is judged with the rest
+		return tasks, nil, nil // a value that is not an object is judged with the rest
 	}
 	if err := json.Unmarshal(object[field], &blockers); err != nil {
 		return nil, nil, fmt.Errorf("%s of a task that is added must be a list of ids: %w", field, err)

@@ -55,7 +55,7 @@ func TestPlansMadeByHandHaveTheirKeys(t *testing.T) {
 	}
 }
 
-// A task that joins with what blocks it is the task that a plan file with both has.
+// A task that joins with its blockers equals the task of a plan file with both.
 func TestWithBlockers(t *testing.T) {
 	t.Parallel()
 	a, b, c := `{"id":"1","subject":"a","verify":["true"]}`, `{"id":"2","subject":"b","blockedBy":["1"],"verify":["true"]}`, `{"id":"3","subject":"c","blockedBy":["2","01"],"verify":["true"]}`

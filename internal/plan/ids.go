@@ -1,7 +1,7 @@
 package plan
 
-// This file compares task ids: 1, "1", "01", "T01" and "T-001" are one task (LEDGER
-// S0-04). It does not know edges.
+// This file compares task ids: 1, "1", "01", "T01" and "T-001" are the same task. It does not know
+// edges.
 
 import (
 	"fmt"
@@ -11,18 +11,19 @@ import (
 	"wavex/internal/plan/source"
 )
 
-// maxID is the length of an id in bytes; ids name folders.
+// maxID is the maximum length of an id in bytes: ids are names of folders.
 const maxID = 100
 
-// index finds tasks by id. Numbered ids are kept apart: they are most of what big
-// plans have, and the small ones of them need no hashing at all.
+// index finds tasks by id. It keeps numeric ids apart: big plans mostly have numeric ids, and small
+// numbers need no hashing.
 type index struct {
 	small   []int32 // by number: 1 + the task; 0: none
 	numbers map[uint64]int32
 	names   map[string]int32
 }
 
-// newIndex has room for small numbers up to a few times the tasks expected.
+// newIndex returns an index with room for small numbers up to a few times the expected number of
+// tasks.
 func newIndex(tasks int) index {
 	return index{make([]int32, 2*tasks+100), map[uint64]int32{}, map[string]int32{}}
 }
@@ -35,7 +36,7 @@ func (x *index) number(n uint64) (int32, bool) {
 	return i, ok
 }
 
-// Numbered gives the number of ids like 1, 01, T01, T-001; others are names.
+// Numbered returns the number of ids like 1, 01, T01, T-001. Other ids are names.
 func Numbered(id string) (uint64, bool) {
 	s := id
 	if len(s) > 1 && (s[0] == 'T' || s[0] == 't') {
@@ -56,8 +57,8 @@ func Numbered(id string) (uint64, bool) {
 	return n, true
 }
 
-// get returns the task with that id, in any spelling of its number. Names match
-// exactly: that they may not differ by case alone is for add to say.
+// get returns the task with that id, in any spelling of its number. Names must match exactly; add
+// refuses names that differ only by case.
 func (x *index) get(tasks []Task, id string) (int32, bool) {
 	if n, ok := Numbered(id); ok {
 		return x.number(n)
@@ -66,8 +67,8 @@ func (x *index) get(tasks []Task, id string) (int32, bool) {
 	return i, ok && tasks[i].ID == id
 }
 
-// add enters task i, or returns the task that already has the id. Ids that differ by
-// case alone are the same: they name the same folder on macOS and Windows.
+// add adds task i, or returns the task that already has the id. Ids that differ only by case are
+// the same, because they name the same folder on macOS and Windows.
 func (x *index) add(id string, i int) (other int, ok bool) {
 	if n, isNumber := Numbered(id); isNumber {
 		if at, taken := x.number(n); taken {
@@ -88,13 +89,13 @@ func (x *index) add(id string, i int) (other int, ok bool) {
 	return i, true
 }
 
-// Lookup finds a task by its id, in any spelling: 1, 01, T01 and T-001 are the same.
+// Lookup finds a task by its id in any spelling: 1, 01, T01 and T-001 are the same.
 func (p *Plan) Lookup(id string) (int, bool) {
 	i, ok := p.ids.get(p.Tasks, id)
 	return int(i), ok
 }
 
-// id reads an id as it is written: a string, or a whole number.
+// id reads an id in its original spelling: a string, or a whole number.
 func (d *decoder) id(t source.Token) (string, bool) {
 	switch t.Kind {
 	case source.KindString:
@@ -111,7 +112,7 @@ func (d *decoder) id(t source.Token) (string, bool) {
 	return "", false
 }
 
-// unfit says why an id cannot name a folder on every system, or "".
+// unfit returns the reason why an id cannot name a folder on every system, or "".
 func unfit(id string) string {
 	switch {
 	case id == "":

@@ -1,8 +1,8 @@
 package plan
 
-// This file reads what a plan says of isolation: where tasks work, what their worktrees
-// need, what must not be touched, and what only one task may use at a time. It knows no
-// git and does not look whether anything is there.
+// This file reads the isolation of a plan: where tasks work, which files their worktrees need,
+// which paths are protected, and which resources only one task may use at a time. It knows nothing
+// of git and does not check that a path exists.
 
 import (
 	"path"
@@ -17,7 +17,7 @@ const (
 	branchPrefix = "branch:"
 )
 
-// isolationFields are those of a plan.
+// isolationFields returns the isolation fields of a plan.
 func isolationFields() []field[Plan] {
 	return []field[Plan]{
 		{"isolation", func(d *decoder, p *Plan, t source.Token) { d.enum(&p.Isolation, t, "auto", "shared", "worktree") }},
@@ -37,8 +37,8 @@ func isolationFields() []field[Plan] {
 	}
 }
 
-// prefixed reads a list of paths, or of other things that begin with prefix; one string
-// counts as a list of one.
+// prefixed reads a list of paths, or of other values that begin with prefix. One string counts as a
+// list of one.
 func (d *decoder) prefixed(dst *[]string, t source.Token, prefix string, read func(*string, source.Token)) {
 	one := func(t source.Token) {
 		rest, has := strings.CutPrefix(t.Text, prefix)

@@ -4,11 +4,11 @@ import (
 	"wavex/internal/plan/source"
 )
 
-// This file reads the key links of a plan: files that are to be connected in the end. It
-// looks at no file; package gaps does.
+// This file reads the key links of a plan: files that must be connected in the end. It looks at no
+// file; package gaps does.
 
-// Link says that a file is to be connected with another: one of them names the other.
-// Paths are relative to the project, slash-separated and clean.
+// Link says that two files must be connected: one of them must name the other. Paths are relative
+// to the project, slash-separated and clean.
 type Link struct {
 	From string
 	To   string

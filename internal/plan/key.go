@@ -1,7 +1,7 @@
 package plan
 
-// This file gives tasks their content keys: the same work has the same key, however the
-// file is written. It knows nothing of what was run.
+// This file computes the content keys of tasks: the same work has the same key, however the file is
+// written. It knows nothing of runs.
 
 import (
 	"bytes"
@@ -19,16 +19,15 @@ type keys struct {
 	sums []digest
 }
 
-// Key is the content key of task i, sha256 in hex: over its id, words, command, files,
-// checks and criteria, the resolved settings that change what an attempt does, and the
-// keys of its blockers. Formatting, the order of tasks and of blockers, limits of time,
-// turns, retries and money, declared waves, metadata and rehearse blocks do not change
-// it; where waves are barriers, the edges they stand for do. All keys are
-// computed when the first is asked for; Key is safe for concurrent use. A plan made by
-// hand has nowhere to keep them: who wants many of its keys asks for Keys.
+// Key returns the content key of task i, sha256 in hex. It covers the task's id, words, command,
+// files, checks and criteria, the resolved settings that change an attempt's work, and the keys of
+// its blockers. It does not depend on formatting, the order of tasks and of blockers, limits of
+// time, turns, retries and money, declared waves, metadata and rehearse blocks. If waves are
+// barriers, their edges count. The first call computes all keys; Key is safe for concurrent use. A
+// plan that was not made by Parse cannot store the keys, so use Keys to get many of them.
 func (p *Plan) Key(i int) string { return hex.EncodeToString(p.sums()[i][:]) }
 
-// Keys are the keys of all tasks, in plan order.
+// Keys returns the keys of all tasks, in plan order.
 func (p *Plan) Keys() []string {
 	sums := p.sums()
 	out := make([]string, len(sums))
@@ -39,14 +38,14 @@ func (p *Plan) Keys() []string {
 }
 
 func (p *Plan) sums() []digest {
-	if p.keys == nil { // made by hand, which only tests do
+	if p.keys == nil { // built by hand, as only tests do
 		return p.digests()
 	}
 	p.keys.once.Do(func() { p.keys.sums = p.digests() })
 	return p.keys.sums
 }
 
-// digests goes through the tasks wave by wave, so that blockers come first.
+// digests computes the keys wave by wave, so that blockers come first.
 func (p *Plan) digests() []digest {
 	wave, total := p.Waves()
 	start := make([]int, total+2)
@@ -73,8 +72,7 @@ func (p *Plan) digests() []digest {
 	return sums
 }
 
-// hasher writes a task as bytes that only it has: every text and every list begins with
-// its length.
+// hasher writes a task as unique bytes: every text and every list begins with its length.
 type hasher struct {
 	buf      []byte
 	blockers []digest
@@ -133,7 +131,7 @@ func (h *hasher) task(p *Plan, i int, sums []digest) digest {
 	h.texts(s.AllowedTools)
 	h.texts(s.DisallowedTools)
 
-	// Blockers in the order of their keys, not of the file.
+	// Use the blockers in the order of their keys, not of the file.
 	h.blockers = h.blockers[:0]
 	for _, b := range p.Graph.Blockers(i) {
 		h.blockers = append(h.blockers, sums[b])

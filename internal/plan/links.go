@@ -1,7 +1,7 @@
 package plan
 
-// This file turns blockedBy into a graph and says what is wrong with it: unknown tasks,
-// self-edges, cycles. It keeps no list of blockers; edges go straight to the graph.
+// This file converts blockedBy to a graph and reports its mistakes: unknown tasks, self-edges,
+// cycles. It keeps no list of blockers; edges go straight to the graph.
 
 import (
 	"slices"
@@ -10,17 +10,17 @@ import (
 	"wavex/internal/plan/source"
 )
 
-// blockerNames are the field's own name and what other tools call it (LEDGER S0-04).
+// blockerNames returns the field's own name and its names in other tools.
 func blockerNames() []string {
 	return []string{"blockedBy", "addBlockedBy", "depends", "depends_on", "dependsOn", "dependencies"}
 }
 
-// reference is a blocker whose task had not been read when it was named.
+// reference is a blocker that was named before its task was read.
 type reference struct {
 	at      source.Place
 	id      string
 	task    int32
-	element int32 // its index in the list; -1 when it stood alone
+	element int32 // its index in the list; -1 for a single value
 	name    uint8 // of the field, into blockerNames
 }
 
@@ -56,15 +56,15 @@ func (d *decoder) edge(task, blocker int32, r reference, at source.Place) {
 	d.edges.Edge(int(task), int(blocker))
 }
 
-// named remembers the blockers of one task at a time. Few tasks have more than a handful,
-// and looking through those beats a mark in a table of all tasks.
+// named remembers the blockers of one task at a time. Few tasks have more than a handful, and
+// searching those is faster than marks in a table of all tasks.
 type named struct {
 	task int32
 	few  []int32
-	many map[int32]bool // once few are too many
+	many map[int32]bool // used once there are more than a few
 }
 
-// twice enters a blocker, and tells whether it was there.
+// twice adds a blocker, and reports whether it was there already.
 func (n *named) twice(task, blocker int32) bool {
 	if task != n.task {
 		n.task, n.few, n.many = task, n.few[:0], nil
@@ -94,14 +94,14 @@ func (r reference) path() []step {
 	return p
 }
 
-// link resolves what was left, builds the graph, and reports cycles.
+// link resolves the remaining references, builds the graph, and reports cycles.
 func (d *decoder) link() {
 	d.suggestions = 5_000_000
 	for _, r := range d.later {
 		i, ok := d.ids.get(d.plan.Tasks, r.id)
 		switch {
 		case !ok && d.errors >= maxReports:
-			d.errors++ // counted only; guessing is dear
+			d.errors++ // only counted; guessing is expensive
 		case !ok:
 			d.report(r.at, SeverityError, CodeUnknownTask, r.path(), "unknown task %s in %s%s", source.Quote(r.id), blockerNames()[r.name], d.hintID(r.id))
 		case i == r.task:
@@ -119,7 +119,7 @@ func (d *decoder) link() {
 	}
 }
 
-// cycleText is "T-001 -> T-002 -> T-001"; the middle of a long cycle is left out.
+// cycleText returns "T-001 -> T-002 -> T-001"; the middle of a long cycle is omitted.
 func (d *decoder) cycleText(cycle []int) string {
 	const ends = 10
 	var b strings.Builder

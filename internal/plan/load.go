@@ -1,7 +1,7 @@
 package plan
 
-// This file is the way in: bytes to a plan and everything that is wrong with it. It
-// starts nothing and writes nothing.
+// This file is the entry point: it converts bytes to a plan and its diagnostics. It starts nothing
+// and writes nothing.
 
 import (
 	"crypto/sha256"
@@ -19,8 +19,7 @@ import (
 	"wavex/internal/plan/source"
 )
 
-// maxFile is the size of the largest plan file read, in bytes: four times a plan of a
-// million tasks.
+// maxFile is the maximum size of a plan file, in bytes: four times a plan of a million tasks.
 const maxFile = 1 << 30
 
 // ReadError is a plan file that cannot be read at all.
@@ -31,25 +30,26 @@ type ReadError struct {
 
 func (e *ReadError) Error() string { return fmt.Sprintf("cannot read the plan: %v", e.Err) }
 
-// Unwrap gives the operating system's error.
+// Unwrap returns the operating system's error.
 func (e *ReadError) Unwrap() error { return e.Err }
 
-// Options are for Parse; the zero value is fine for a plan that names no files.
+// Options are the options of Parse. The zero value suits a plan that names no files.
 type Options struct {
-	// Dir is where the "@file" of prompts is looked up. With "" naming one is a mistake.
+	// Dir is the folder in which the "@file" of prompts are looked up. If it is "", such a prompt
+	// is a mistake.
 	Dir string
-	// Lenient makes it a warning that an imported file holds another number of tasks or
-	// waves than it says.
+	// Lenient turns the error that an imported file has another number of tasks or waves than it
+	// says into a warning.
 	Lenient bool
-	// Rehearse says what is wrong with a rehearse block, whose format is somebody else's; nil:
-	// nobody is asked.
+	// Rehearse returns the mistake of a rehearse block, whose format another package defines. nil
+	// accepts every block.
 	Rehearse func(block json.RawMessage) error
 }
 
-// Load reads a plan file, JSON or YAML by its extension (.json, .yaml, .yml) and else by
-// its content; plans of other tools are read by package foreign. All mistakes are diagnostics, in the order of the file; the plan is nil
-// when one of them is an error. The error is a *ReadError, and means that there was
-// nothing to judge.
+// Load reads a plan file, JSON or YAML by its extension (.json, .yaml, .yml) or else by its
+// content. Package foreign reads plans of other tools. All mistakes are diagnostics, in the order
+// of the file; the plan is nil if one of them is an error. The error is a *ReadError and means that
+// the file could not be read.
 func Load(path string) (*Plan, []Diagnostic, error) {
 	src, digest, err := ReadFile(path)
 	if err != nil {
@@ -62,8 +62,8 @@ func Load(path string) (*Plan, []Diagnostic, error) {
 	return p, ds, nil
 }
 
-// Parse is Load for bytes in memory; name stands for the file in diagnostics and tells
-// the format by its extension.
+// Parse is like Load, for bytes in memory. name stands for the file in diagnostics, and its
+// extension selects the format.
 func Parse(name string, data []byte, opts Options) (*Plan, []Diagnostic) {
 	return parse(name, string(data), sha256.Sum256(data), opts)
 }
@@ -74,7 +74,7 @@ func ReadFile(path string) (src string, digest [sha256.Size]byte, err error) {
 	if err != nil {
 		return "", digest, err
 	}
-	defer f.Close() // read only; nothing can be lost
+	defer f.Close() // opened only for reading
 	var b strings.Builder
 	info, err := f.Stat()
 	switch {
@@ -110,8 +110,8 @@ func parse(name, src string, digest [sha256.Size]byte, opts Options) (*Plan, []D
 	return Read(name, src, source.NewJSON(src), Reports{}, digest, opts)
 }
 
-// Read reads a plan from tokens that stand for the file name with the text src, which
-// may be of another form: what an importer made of it, and what that found wrong.
+// Read reads a plan from the tokens of the file name with the text src. The tokens may be the
+// output of an importer, with its reports in found.
 func Read(name, src string, from source.Tokens, found Reports, digest [sha256.Size]byte, opts Options) (*Plan, []Diagnostic) {
 	d := newDecoder(opts, src)
 	d.src, d.Reports = from, found
@@ -129,8 +129,7 @@ func Read(name, src string, from source.Tokens, found Reports, digest [sha256.Si
 	return p, ds
 }
 
-// IsYAML goes by the extension, and where that says nothing by the first character: a
-// JSON plan begins with a brace.
+// IsYAML decides by the extension, or else by the first character: a JSON plan begins with a brace.
 func IsYAML(name, src string) bool {
 	switch strings.ToLower(filepath.Ext(name)) {
 	case ".json":
@@ -143,9 +142,9 @@ func IsYAML(name, src string) bool {
 }
 
 func newDecoder(opts Options, src string) *decoder {
-	// Room at once for the tasks (each opens a brace) and the edges (each but the last
-	// of a task has a comma): growing slices of millions would need them twice. What is
-	// not used of it is never touched, but may count as committed: hence the limits.
+	// Allocate once for the tasks (each opens a brace) and the edges (each but the last of a task
+	// has a comma): growing slices of millions would need twice the memory. The unused part is
+	// never touched, but may count as committed, hence the limits.
 	room := min(strings.Count(src, "{"), len(src)/64, 2<<20)
 	edges := min(strings.Count(src, ","), len(src)/8, 16<<20)
 	return &decoder{
@@ -197,7 +196,7 @@ func (d *decoder) read() {
 	}
 }
 
-// prompt is the content of an "@file", or what is wrong with it.
+// prompt is the content of an "@file", or its problem.
 type prompt struct {
 	text  string
 	wrong string

@@ -1,6 +1,6 @@
 package plan
 
-// This file checks what good plans become, in both formats, and how files are found.
+// This file checks the result of valid plans in both formats, and how files are found.
 
 import (
 	"encoding/json"
@@ -86,7 +86,7 @@ func equal(a, b []int32) bool {
 	return len(a) == 0 && len(b) == 0 || reflect.DeepEqual(a, b)
 }
 
-// same compares what plans say, whatever the layout of their files.
+// same compares the content of plans, whatever the layout of their files.
 func same(t *testing.T, got, want *Plan) {
 	t.Helper()
 	if a, b := words(t, got), words(t, want); a != b {

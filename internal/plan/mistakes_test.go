@@ -1,6 +1,6 @@
 package plan
 
-// This file holds a small wrong plan for each kind of mistake, and what is said about it.
+// This file has a small wrong plan for each kind of mistake, and its diagnostics.
 
 import (
 	"fmt"
@@ -14,12 +14,12 @@ const ok = `{"id":"a","subject":"A","verify":"true"}`
 // tasks wraps tasks into a plan, on line 1 from column 11.
 func tasks(list ...string) string { return `{"tasks":[` + strings.Join(list, ",") + `]}` }
 
-// task is a good task but for the fields given.
+// task returns a valid task with the given fields added.
 func task(fields string) string {
 	return tasks(`{"id":"a","subject":"A","verify":"true",` + fields + `}`)
 }
 
-// whole is a good plan but for the fields given.
+// whole returns a valid plan with the given fields added.
 func whole(fields string) string {
 	return `{` + fields + `,"tasks":[{"id":"a","subject":"A","verify":"true"}]}`
 }

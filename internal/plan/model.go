@@ -1,6 +1,5 @@
-// Package plan reads plan files: what tasks there are, what blocks them, how each
-// is checked, and within which limits they run. It knows files and positions; it
-// starts nothing and knows nothing of runs.
+// Package plan reads plan files: the tasks, their blockers, their checks, and their limits. It
+// knows files and positions; it starts nothing and knows nothing of runs.
 package plan
 
 import (
@@ -12,8 +11,8 @@ import (
 	"wavex/internal/plan/source"
 )
 
-// Plan is a validated plan: every blocker exists, there is no cycle, and every
-// value is in range. Only Load and Parse make one.
+// Plan is a validated plan: every blocker exists, there is no cycle, and every value is in range.
+// Only Load and Parse make one.
 type Plan struct {
 	Path   string // as the user gave it; "" when parsed from memory
 	Digest string // sha256 of the file's bytes, hex
@@ -27,33 +26,34 @@ type Plan struct {
 	Defaults Settings
 	Criteria []Condition
 	MustNot  []Condition
-	Links    []Link // files that are to be connected in the end
-	// Isolation is where tasks work: "auto", "shared" or "worktree"; "": not given. Share
-	// lists what worktrees need and git does not have, as paths of the project, with "copy:"
-	// before what is copied; Setup is a shell command for each worktree.
+	Links    []Link // files that must be connected in the end
+	// Isolation says where tasks work: "auto", "shared" or "worktree"; "": not given. Share lists
+	// the files that worktrees need and git does not have, as paths of the project; the prefix
+	// "copy:" marks those to copy. Setup is a shell command for each worktree.
 	Isolation, Setup string
 	Share            []string
-	// ProtectPaths no task may change; ProtectBranches no delivery moves. Both are patterns
-	// of path.Match; a path is protected with the folder that it is in.
+	// No task may change ProtectPaths, and no delivery moves ProtectBranches. Both are patterns of
+	// path.Match; a path is protected if a folder that contains it is.
 	ProtectPaths, ProtectBranches []string
-	Declared                      []Wave // what the plan says of single waves, in the order of the file
-	Tasks                         []Task
-	Rehearse                      json.RawMessage // plan-level block for the rehearsal agent; opaque here
+	// Declared holds the plan's data about single waves, in the order of the file.
+	Declared []Wave
+	Tasks    []Task
+	Rehearse json.RawMessage // plan-level block for the rehearsal agent; opaque here
 
 	// Graph holds the tasks' edges; its node i is Tasks[i].
 	Graph *dag.Graph
 
 	ids        index        // of Tasks, for Lookup
-	keys       *keys        // computed when the first is asked for
-	given      []digest     // keys of the first tasks, which an outline tells; nil: they follow from the tasks
-	floor      []int        // the tasks' declared waves; nil when there are none
+	keys       *keys        // computed on first use
+	given      []digest     // keys of the first tasks, from an outline; nil: computed from the tasks
+	floor      []int        // the tasks' declared waves; nil if there are none
 	sequential map[int]bool // by wave
 }
 
-// NoLimit is what Limits.USD points to for "none": spend without a limit of wavex's own.
+// NoLimit is the value of Limits.USD for "none": spending without a limit of wavex's own.
 const NoLimit budget.USD = -1
 
-// Limits are the plan's own limits; a nil field was not given. A flag wins over them.
+// Limits are the plan's own limits; a nil field was not given. A flag takes precedence.
 type Limits struct {
 	USD        *budget.USD   // micro-dollars for the run; NoLimit for "none"
 	Iterations *int          // attempts; 0 means unlimited
@@ -69,12 +69,12 @@ type Task struct {
 	ActiveForm    string // present continuous, for progress lines
 	Prompt        string // inline, or the content of the "@file" it named
 	Command       string // a shell command instead of an agent; "" for an agent
-	Wave          int    // declared, from 1: the wave it runs in; 0: as its blockers have it
+	Wave          int    // the declared wave, from 1; 0: the wave follows from the blockers
 	Files         []File
 	Verify        []Check
 	Criteria      []Condition
 	Aspects       []string
-	Exclusive     []string   // names of what only one running task may use at a time
+	Exclusive     []string   // names of resources that only one running task may use at a time
 	Reversibility string     // "2A" (default), "2B" or "1"
 	BudgetUSD     budget.USD // cap for one attempt; 0: derived from the run's budget
 	Estimate      Estimate
@@ -84,7 +84,7 @@ type Task struct {
 	Pos           Pos             // of the task in the plan file
 }
 
-// Pos is a place in the plan file; Line and Column count from 1, Column in bytes.
+// Pos is a position in the plan file; Line and Column count from 1, Column in bytes.
 type Pos = source.Pos
 
 // File is a path that a task declares, relative to its directory, slash-separated and clean.
@@ -93,36 +93,36 @@ type File struct {
 	Action string `json:"action,omitempty"` // "create", "modify", "create or modify", "delete", "read"
 }
 
-// Writes tells whether the declaration promises an edit.
+// Writes reports whether the declaration promises an edit.
 func (f File) Writes() bool { return f.Action != "read" }
 
-// Check is one piece of evidence wavex obtains by itself. Exactly one form is set:
-// Run; or File alone (it exists); or File with Contains or Matches.
+// Check is one piece of evidence that wavex obtains by itself. Exactly one form is set: Run; or
+// File alone (it exists); or File with Contains or Matches.
 type Check struct {
 	Run      string        `json:"run,omitempty"`
 	Timeout  time.Duration `json:"timeout,omitempty"` // of Run; 0: the default (10 minutes)
 	File     string        `json:"file,omitempty"`
 	Contains string        `json:"contains,omitempty"`
 	Matches  string        `json:"matches,omitempty"` // RE2
-	// NoRecheck says that the check is true at its task's own time and may be false later: it
-	// is not made again at the end of a run. Of a task's own checks only.
+	// NoRecheck means that the check holds at its task's own time and may fail later, so it is not
+	// repeated at the end of a run. It is only for a task's own checks.
 	NoRecheck bool `json:"no_recheck,omitempty"`
 }
 
-// Condition is a criterion or a mustNot: words, and, where it can be expressed, a check.
+// Condition is a criterion or a mustNot: words, and a check if possible.
 type Condition struct {
 	Text         string `json:"text"`
 	Check        *Check `json:"check,omitempty"`
 	Verification string `json:"verification,omitempty"` // "execution output", "measurement", "observation", "assumption"
 }
 
-// Estimate is the author's guess of what one attempt takes.
+// Estimate is the author's estimate of one attempt.
 type Estimate struct {
 	Seconds float64
 	USD     budget.USD
 }
 
-// Settings are how an attempt is started; the zero value of a field means "not given".
+// Settings say how an attempt is started; the zero value of a field means "not given".
 type Settings struct {
 	Model              string
 	FallbackModel      string
@@ -137,6 +137,6 @@ type Settings struct {
 	Agent              string
 	AppendSystemPrompt string
 	MCPConfig          string // "" none (strict), "inherit", or a file; in a task's own Settings also "none"
-	SettingSources     string // "" as the user has them; else the CLI's comma list
+	SettingSources     string // "": the user's own; else the CLI's comma list
 	Dir                string // relative to the project directory
 }

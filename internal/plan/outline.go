@@ -1,8 +1,7 @@
 package plan
 
-// This file writes what a plan looks like from outside, and reads it again: enough to tell
-// of a run whose plan was moved or edited since. It knows nothing of runs, and not where an
-// outline is kept.
+// This file writes and reads the outline of a plan: enough to show a run whose plan was moved or
+// edited since. It knows nothing of runs, nor where an outline is stored.
 
 import (
 	"bufio"
@@ -15,14 +14,14 @@ import (
 	"wavex/dag"
 )
 
-// outlineVersion is of the form that an outline has in a file.
+// outlineVersion is the version of the outline's file format.
 const outlineVersion = 1
 
-// ErrLarge is that a plan has more edges than an outline of it is worth.
+// ErrLarge means that a plan has too many edges for an outline.
 var ErrLarge = errors.New("the plan has too many edges for an outline")
 
-// outlineEdges is the most edges of an outline; a plan of waves without edges stands for
-// more of them than anybody wrote.
+// outlineEdges is the maximum number of edges of an outline. A plan of waves without edges stands
+// for more edges than its file names.
 const outlineEdges = 1 << 20
 
 // outlineHead is the first line of an outline.
@@ -61,7 +60,7 @@ type outlineTask struct {
 	Column        int         `json:"column,omitempty"`
 }
 
-// Outline writes the plan, one JSON object a line, without what only agents read. The
+// Outline writes the plan, one JSON object per line, without the parts that only agents read. The
 // error is ErrLarge, with nothing written, or that of w.
 func (p *Plan) Outline(w io.Writer) error {
 	if p.Graph.Edges() > outlineEdges {
@@ -88,9 +87,8 @@ func (p *Plan) Outline(w io.Writer) error {
 	return b.Flush()
 }
 
-// ReadOutline gives the plan that an outline was written of: with its graph, its waves and
-// its keys, without prompts. Nothing can be run with it. The error says that it is none, or
-// not whole.
+// ReadOutline returns the plan of an outline, with its graph, its waves and its keys, but without
+// prompts. Such a plan cannot run. It returns an error if r holds no outline, or not a whole one.
 func ReadOutline(r io.Reader) (*Plan, error) {
 	from := json.NewDecoder(bufio.NewReaderSize(r, 64<<10))
 	var h outlineHead
@@ -130,7 +128,7 @@ func ReadOutline(r io.Reader) (*Plan, error) {
 	return p, nil
 }
 
-// outlined takes a task of an outline of so many into the plan.
+// outlined adds a task of an outline to the plan. all is the number of tasks of the outline.
 func (p *Plan) outlined(t outlineTask, all int, edges *dag.Builder) error {
 	i := len(p.Tasks)
 	var key digest

@@ -1,6 +1,6 @@
 package plan
 
-// This file checks that an outline tells of a plan what the plan itself does.
+// This file compares outlines with their plans.
 
 import (
 	"bytes"
@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// again is the plan that an outline of p is read as.
+// again returns the plan that is read from an outline of p.
 func again(t interface{ Fatal(...any) }, p *Plan) *Plan {
 	var b bytes.Buffer
 	if err := p.Outline(&b); err != nil {
@@ -28,7 +28,7 @@ func again(t interface{ Fatal(...any) }, p *Plan) *Plan {
 	return q
 }
 
-// inJSON is a task in words; an empty list and none are the same.
+// inJSON returns a task as JSON; an empty list equals a missing one.
 func inJSON(t interface{ Fatal(...any) }, task Task) string {
 	b, err := json.Marshal(task)
 	if err != nil {
@@ -37,7 +37,7 @@ func inJSON(t interface{ Fatal(...any) }, task Task) string {
 	return strings.ReplaceAll(string(b), ":[]", ":null")
 }
 
-// outlinedAs compares what an outline must tell.
+// outlinedAs compares the parts that an outline must keep.
 func outlinedAs(t interface {
 	Fatal(...any)
 	Fatalf(string, ...any)
@@ -151,7 +151,7 @@ func FuzzOutline(f *testing.F) {
 	})
 }
 
-// An outline that was cut anywhere is none.
+// An outline that was cut anywhere is refused.
 func TestCutOutlineIsNone(t *testing.T) {
 	t.Parallel()
 	p, _ := Parse("plan.json", []byte(`{"tasks":[{"id":"a","command":"true"},{"id":"b","command":"true","blockedBy":"a"}]}`), Options{})

@@ -1,7 +1,7 @@
 package plan
 
-// This file finds tasks of one wave that declare the same file. They may: the scheduler
-// runs them one after the other (LEDGER C3). It only says so.
+// This file finds tasks of one wave that declare the same file. That is allowed, because the
+// scheduler runs them one after the other; the file only warns.
 
 import (
 	"fmt"
@@ -10,8 +10,8 @@ import (
 	"wavex/internal/plan/source"
 )
 
-// overlaps warns once for each file and wave, at the second task that declares it. Tasks
-// that all only read a file do not get in each other's way.
+// overlaps warns once for each file and wave, at the second task that declares the file. Tasks that
+// all only read a file do not conflict.
 func (d *decoder) overlaps() {
 	type key struct {
 		wave int
@@ -29,7 +29,8 @@ func (d *decoder) overlaps() {
 		return
 	}
 	wave, _ := d.plan.Waves()
-	// Most files have one user: the map holds numbers, and lists only where needed.
+	// Most files have one user, so the map holds numbers, and lists only for files with several
+	// users.
 	first := make(map[key]int32)
 	shared := make(map[key]*users)
 	var order []key
@@ -78,7 +79,7 @@ func writes(files []File, path string) bool {
 	return false
 }
 
-// some names tasks, the first few of many.
+// some names tasks, only the first few of many.
 func (d *decoder) some(tasks []int) string {
 	const most = 5
 	var names []string

@@ -1,7 +1,7 @@
 package plan
 
-// This file checks what holds for every plan: keys that do not see formatting, ids in
-// any spelling, and edges as a naive reading has them.
+// This file checks properties of every plan: keys ignore formatting, ids may have any spelling, and
+// edges agree with a naive reading.
 
 import (
 	"encoding/json"
@@ -16,7 +16,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// draft is a plan before it is written down; blockers are numbers of earlier tasks.
+// draft is the content of a plan; blockers are numbers of earlier tasks.
 type draft struct {
 	fields   map[string]any
 	blockers []int
@@ -46,8 +46,8 @@ func drafts(t *rapid.T) []draft {
 	return list
 }
 
-// write spells a plan in its own way: tasks, fields and blockers in any order, ids in
-// any spelling where they are only named.
+// write formats a plan in random order and spelling: tasks, fields and blockers in any order,
+// references to ids in any spelling.
 func write(t *rapid.T, list []draft, label string) []byte {
 	r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, label), 0))
 	var tasks []string
@@ -109,7 +109,8 @@ func TestKeysSeeTheWorkOnly(t *testing.T) {
 				t.Fatalf("blockers of %d: %v, want %v", n+1, got, list[n].blockers)
 			}
 		}
-		// Changing one task changes its key and those of everything behind it, no other.
+		// A change of one task changes its key and the keys of all its dependents, and no other
+		// key.
 		n := rapid.IntRange(0, len(list)-1).Draw(t, "changed")
 		list[n].fields["subject"] = "Something else 7"
 		c, ds := Parse("c.json", write(t, list, "third"), Options{})
@@ -182,8 +183,8 @@ func TestManyBlockers(t *testing.T) {
 	}
 }
 
-// A big plan costs a fixed number of bytes a task and next to no allocations: nothing is
-// kept for an edge but the edge.
+// A big plan costs a fixed number of bytes per task and next to no allocations: an edge takes no
+// memory besides the graph's.
 func TestBigPlan(t *testing.T) { // not parallel: it counts the process's allocations
 	const n = 20_000
 	data := bigPlan(n)

@@ -1,7 +1,7 @@
 package plan
 
-// This file collects what is wrong with a plan, from importers and from the decoder. It
-// does not look for mistakes.
+// This file collects the mistakes of a plan, from importers and from the decoder. It does not look
+// for mistakes.
 
 import (
 	"fmt"
@@ -10,16 +10,16 @@ import (
 	"wavex/internal/plan/source"
 )
 
-// Reports is what was found wrong with a file, with places in its own measure. The zero
-// value is an empty list.
+// Reports holds the mistakes of a file, with positions in the source's own measure. The zero value
+// is an empty list.
 type Reports struct {
 	list     []report
 	errors   int
 	warnings int
 }
 
-// maxReports bounds how many errors, and how many warnings, are kept: a generated
-// plan can hold the same mistake a million times.
+// maxReports bounds the errors and the warnings that are kept: a generated plan may have the same
+// mistake a million times.
 const maxReports = 1000
 
 type report struct {
@@ -30,17 +30,17 @@ type report struct {
 	path     string
 }
 
-// Warn enters a doubt.
+// Warn adds a warning.
 func (r *Reports) Warn(at source.Place, code, format string, args ...any) {
 	r.add(at, SeverityWarning, code, "", format, args...)
 }
 
-// Error enters a mistake: there will be no plan.
+// Error adds a mistake, which means that there will be no plan.
 func (r *Reports) Error(at source.Place, code, format string, args ...any) {
 	r.add(at, SeverityError, code, "", format, args...)
 }
 
-// Mistyped says that t is not what it should be, like "a string".
+// Mistyped reports that t does not have the wanted type, such as "a string".
 func (r *Reports) Mistyped(t source.Token, want string) { r.mistyped(t, want, "") }
 
 func (r *Reports) add(at source.Place, severity, code, path, format string, args ...any) {
@@ -70,7 +70,8 @@ func (r *Reports) mistyped(t source.Token, want, path string) {
 	r.add(t.At, SeverityError, CodeWrongType, path, "expected %s, found %s%s", want, t.Kind, way)
 }
 
-// Of is what was found in a file, in its order, with lines and columns as pos has them.
+// Of returns the diagnostics of a file in the order of the file. pos converts positions to lines
+// and columns.
 func (r *Reports) Of(file string, pos func(source.Place) Pos) []Diagnostic {
 	slices.SortStableFunc(r.list, func(a, b report) int {
 		switch {

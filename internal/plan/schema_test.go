@@ -1,7 +1,7 @@
 package plan
 
-// This file keeps the schema and the decoder together: the same fields, and the same
-// verdict wherever a schema can have one.
+// This file compares the schema and the decoder: the same fields, and the same verdict wherever a
+// schema can have one.
 
 import (
 	"bytes"
@@ -74,8 +74,8 @@ func TestSchemaHasTheDecodersFields(t *testing.T) {
 	}
 }
 
-// beyond are the mistakes no schema can see: between tasks, in files, in numbers that
-// only look alike, and repeated names, which are gone when a schema sees the value.
+// beyond returns plans with mistakes that no schema can detect: between tasks, in files, in numbers
+// that only look alike, and repeated names, which a schema never sees.
 func beyond() []string {
 	return []string{CodeDuplicateID, CodeUnknownTask, CodeSelfEdge, CodeCycle, CodeMissingFile, CodeDuplicateField,
 		CodeBadPattern, CodeWaveOrder, CodeTooDeep, CodeEncoding, CodeSyntax}
@@ -96,7 +96,7 @@ func TestSchemaAgrees(t *testing.T) {
 		whole(`"isolation":"auto","share":"copy:a","protect":"branch:main","setup":"x"`), whole(`"share":[],"protect":["a/*","branch:x y"]`),
 		task(`"exclusive":["a","b"]`), task(`"exclusive":"a"`),
 		tasks(`{"id":1,"subject":"x","verify":{"run":"x","recheck":false}}`), task(`"criteria":[{"text":"a","check":{"run":"x","recheck":true}}]`),
-		// One mistake each.
+		// Each has one mistake.
 		tasks(`{"id":1,"subject":"x","verify":{"run":"x","recheck":0}}`), tasks(`{"id":1,"subject":"x","verify":{"recheck":false}}`), task(`"criteria":[{"text":"a","verify":{"file":"x","recheck":false}}]`), whole(`"mustNot":[{"text":"a","check":{"file":"x","recheck":false}}]`),
 		whole(`"isolation":"both"`), whole(`"share":["/a"]`), whole(`"share":["copy:"]`), whole(`"share":["copy:../a"]`), whole(`"share":[1]`), whole(`"share":{}`),
 		whole(`"setup":""`), whole(`"protect":["branch: "]`), whole(`"protect":["~/x"]`), whole(`"protect":""`), task(`"exclusive":[""]`), task(`"exclusive":1`),
@@ -133,7 +133,7 @@ func TestSchemaAgrees(t *testing.T) {
 	}
 }
 
-// A schema may accept what the decoder refuses; it must never refuse a good plan.
+// A schema may accept plans that the decoder refuses; it must never refuse a valid plan.
 func TestSchemaLetsPassWhatIsNotItsOwn(t *testing.T) {
 	t.Parallel()
 	s := compiled(t)

@@ -1,7 +1,7 @@
 package plan
 
-// This file reads how attempts are started, as defaults or as a task's overrides, and
-// resolves the two. It does not turn settings into flags of the CLI.
+// This file reads how attempts are started, as defaults or as a task's overrides, and merges the
+// two. It does not convert settings to flags of the CLI.
 
 import (
 	"cmp"
@@ -14,7 +14,7 @@ import (
 // MCPInherit is the value of Settings.MCPConfig for the user's own MCP servers.
 const MCPInherit = "inherit"
 
-// mcpNone turns a default off for one task; resolved settings never show it.
+// mcpNone turns a default off for one task. It never occurs in merged settings.
 const mcpNone = "none"
 
 func settingsFields() []field[Settings] {
@@ -75,10 +75,9 @@ func sourcesField(d *decoder, s *Settings, t source.Token) {
 	s.SettingSources = strings.Join(list, ",")
 }
 
-// Settings are how attempts of task i are started: the task's own where it has them,
-// otherwise the plan's defaults. A task's list replaces the default list, it does not
-// add to it; an empty list in a task is a list, and takes the default's away. The lists
-// are shared with the plan and must not be modified.
+// Settings returns how attempts of task i are started: the task's own values, otherwise the plan's
+// defaults. A task's list replaces the default list and does not add to it; an empty list in a task
+// removes the default. The lists are shared with the plan and must not be modified.
 func (p *Plan) Settings(i int) Settings {
 	s := p.Defaults
 	if own := p.Tasks[i].Settings; own != nil {
@@ -115,11 +114,11 @@ func over[T comparable](dst *T, own T) {
 	}
 }
 
-// Title is what a task is called beside its id: its subject, else its command; "" where it
-// has neither.
+// Title returns the name of a task beside its id: its subject, else its command; "" if it has
+// neither.
 func (t *Task) Title() string { return cmp.Or(t.Subject, t.Command) }
 
-// WorkDir is where the task works and is checked, below the directory of its project.
+// WorkDir returns the directory, below that of the project, in which the task works and is checked.
 func (t *Task) WorkDir(project string) string {
 	if s := t.Settings; s != nil && s.Dir != "" {
 		return filepath.Join(project, filepath.FromSlash(s.Dir))

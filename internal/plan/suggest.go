@@ -1,6 +1,6 @@
 package plan
 
-// This file guesses what somebody meant. It decides nothing: every guess is only text.
+// This file makes suggestions for mistyped names. They are only text and decide nothing.
 
 import (
 	"fmt"
@@ -11,8 +11,8 @@ import (
 	"wavex/internal/plan/source"
 )
 
-// hint is `; did you mean "x"?` for the nearest of the names, or a list of them when
-// none is near and they are few, or nothing.
+// hint returns `; did you mean "x"?` for the nearest of the names. If no name is near, it returns a
+// list of the names if they are few, else "".
 func hint(got string, names []string) string {
 	best, distance := "", 1+len(got)/3
 	low := strings.ToLower(got)
@@ -32,7 +32,7 @@ func hint(got string, names []string) string {
 	return ""
 }
 
-// either is `"a", "b" or "c"`.
+// either returns `"a", "b" or "c"`.
 func either(names []string) string {
 	var b strings.Builder
 	for i, n := range names {
@@ -48,8 +48,8 @@ func either(names []string) string {
 	return b.String()
 }
 
-// hintID is hint over all task ids. It stops guessing when that has cost enough: a
-// big plan with one bad generator would otherwise compare for minutes.
+// hintID is like hint, over all task ids. It has a budget: with a bad generator, a big plan would
+// otherwise compare for minutes.
 func (d *decoder) hintID(got string) string {
 	best, distance := "", 1+len(got)/4
 	if len(got) > 64 {

@@ -1,7 +1,7 @@
 package plan
 
-// This file reads single values and lists of strings: type, range, and what to write
-// instead. It does not know which field it reads.
+// This file reads single values and lists of strings: type, range, and advice for corrections. It
+// does not know which field it reads.
 
 import (
 	"encoding/json"
@@ -15,7 +15,7 @@ import (
 	"wavex/internal/plan/source"
 )
 
-// Upper bounds that no run comes near; beyond them a figure is a slip of the pen.
+// Upper bounds far above the needs of any run; a larger figure is a typing error.
 const (
 	maxDuration = 365 * 24 * time.Hour
 	MaxCount    = 1_000_000_000
@@ -32,7 +32,7 @@ func (d *decoder) str(t source.Token) (string, bool) {
 	return t.Text, d.clean(t)
 }
 
-// clean reports a NUL, which no command line, file name or prompt can carry.
+// clean reports a NUL, which no command line, file name or prompt can contain.
 func (d *decoder) clean(t source.Token) bool {
 	if strings.IndexByte(t.Text, 0) >= 0 {
 		d.errorf(t.At, CodeEncoding, "the string contains a NUL character; remove it")
@@ -61,7 +61,8 @@ func (d *decoder) word(dst *string, t source.Token) {
 	*dst = s
 }
 
-// line is word for one line; line ends around it, which YAML's block texts bring, are dropped.
+// line is like word, for one line. It drops line ends around the text, which YAML's block texts
+// have.
 func (d *decoder) line(dst *string, t source.Token) {
 	var s string
 	d.word(&s, t)
@@ -72,7 +73,7 @@ func (d *decoder) line(dst *string, t source.Token) {
 	*dst = s
 }
 
-// words reads a list of non-empty strings; a single string counts as a list of one.
+// words reads a list of non-empty strings. A single string counts as a list of one.
 func (d *decoder) words(dst *[]string, t source.Token) {
 	if t.Kind == source.KindString {
 		var s string
@@ -153,7 +154,7 @@ func (d *decoder) truth(t source.Token) (value, ok bool) {
 	return t.Text == "true", true
 }
 
-// duration reads "90s", "10m", "1h30m", or a number of seconds; it must be positive.
+// duration reads "90s", "10m", "1h30m", or a number of seconds. It must be positive.
 func (d *decoder) duration(dst *time.Duration, t source.Token) {
 	var v time.Duration
 	switch t.Kind {
@@ -206,7 +207,7 @@ func (d *decoder) usd(t source.Token) (budget.USD, bool) {
 	return budget.FromFloat(f), ok
 }
 
-// rehearse reads a block for the rehearsal agent. A mistake in it is told where it begins.
+// rehearse reads a block for the rehearsal agent. A mistake is reported at the start of the block.
 func (d *decoder) rehearse(t source.Token) json.RawMessage {
 	raw := d.src.Raw(t)
 	if check := d.opts.Rehearse; check != nil && raw != nil {

@@ -1,29 +1,29 @@
 package plan
 
-// This file reads declared waves and makes them hold: as floors under what the edges
-// say, as barriers where a plan has no edges, and one task at a time where a wave is
-// sequential (LEDGER C3, C4). It does not know how tasks are started.
+// This file reads declared waves and applies them: as lower bounds beside the edges, as barriers in
+// a plan without edges, and as an order of single tasks in a sequential wave. It does not know how
+// tasks are started.
 
 import "wavex/internal/plan/source"
 
-// MaxWave bounds declared waves: what follows them has room for every number below.
+// MaxWave bounds declared waves. Code that uses waves allocates memory for every number below it.
 const MaxWave = 100_000
 
 // maxBarriers bounds the edges that declared waves stand for.
 const maxBarriers = 4 << 20
 
-// Wave is what a plan says of one of its waves.
+// Wave is a plan's data about one of its waves.
 type Wave struct {
 	Number     int    // from 1
 	Title      string // for people
 	Sequential bool   // its tasks run one after the other, in plan order
 }
 
-// Waves gives each task its wave, from 1, and how many waves there are. A task with a
-// declared wave is in that one. A number below total can be without tasks.
+// Waves returns the wave of each task, from 1, and the number of waves. A task with a declared wave
+// is in that one. A wave below total may have no tasks.
 func (p *Plan) Waves() (wave []int, total int) { return p.Graph.Waves(p.floor) }
 
-// Sequential tells whether the tasks of a wave run one after the other, in plan order.
+// Sequential reports whether the tasks of a wave run one after the other, in plan order.
 func (p *Plan) Sequential(wave int) bool { return p.sequential[wave] }
 
 func waveFields() []field[Wave] {
@@ -73,7 +73,7 @@ func (d *decoder) waves(t source.Token) {
 	})
 }
 
-// floors gives declared waves their effect, once the graph is known to be sound.
+// floors applies declared waves, once the graph is known to be valid.
 func (d *decoder) floors() {
 	p := d.plan
 	var floor []int
@@ -111,9 +111,8 @@ func (d *decoder) floors() {
 	}
 }
 
-// barriers blocks the tasks of each declared wave by all tasks of the one before it.
-// They are edges like others: what failed blocks what is behind it, and the eager
-// schedule honours them.
+// barriers blocks the tasks of each declared wave by all tasks of the wave before. They are edges
+// like others: a failed task blocks its dependents, and the eager schedule obeys them.
 func (d *decoder) barriers() {
 	p := d.plan
 	members := map[int][]int{}

@@ -1,6 +1,6 @@
 package plan
 
-// This file checks what declared waves do: floors, barriers, order, and sequences.
+// This file checks the effects of declared waves: lower bounds, barriers, order, and sequences.
 
 import (
 	"fmt"
@@ -59,7 +59,7 @@ func TestSequentialWaves(t *testing.T) {
 		return Parse("plan.json", []byte(`{"waves":[`+waves+`],"tasks":[{"id":"a","subject":"x","verify":"x","files":["f"],"wave":2},{"id":"b","subject":"x","verify":"x","files":["f"],"wave":2}]}`), Options{})
 	}
 	p, ds := plan(`{"wave":2,"parallel":false,"title":"Two"},{"wave":3,"parallel":true},{"wave":4}`)
-	if p == nil || len(ds) != 0 { // nobody has to be told of the shared file
+	if p == nil || len(ds) != 0 { // no warning about the shared file is needed
 		t.Fatal(ds)
 	}
 	if !p.Sequential(2) || p.Sequential(1) || p.Sequential(3) || p.Sequential(4) || p.Declared[0].Title != "Two" {
@@ -77,8 +77,8 @@ func TestSequentialWaves(t *testing.T) {
 	}
 }
 
-// Whatever is declared: either it is refused, or each task runs in the wave it declares,
-// behind all its blockers. Keys see the edges, not the waves.
+// Any declaration is either refused, or each task runs in the wave that it declares, after all its
+// blockers. Keys depend on the edges, not on the waves.
 func TestDeclaredWavesHold(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -1,7 +1,7 @@
 package plan
 
-// This file holds what is special about YAML: places, aliases, merges, tags, numbers,
-// and files made to cost much.
+// This file has the peculiarities of YAML: positions, aliases, merges, tags, numbers, and files
+// that are made to be expensive.
 
 import (
 	"fmt"
@@ -104,8 +104,8 @@ tasks:
 	}
 }
 
-// What is made to be costly is refused, or read in linear time: the whole test would
-// take minutes otherwise (measured on the parser alone: 33 s and 16 s for two of these).
+// A file that is made to be expensive is refused, or read in linear time: otherwise the whole test
+// would take minutes (measured on the parser alone: 33 s and 16 s for two of these).
 func TestYAMLIsBounded(t *testing.T) {
 	t.Parallel()
 	var bomb strings.Builder

@@ -1,8 +1,8 @@
 package foreign
 
-// This file turns checks in words into checks wavex can make, where the words leave no
-// doubt: `X exists`, `X contains "Y"`, and commands (LEDGER S4-09). Everything else
-// stays words: a criterion, which nothing passes by itself. When in doubt it is words.
+// This file converts unambiguous checks in words into checks that wavex can make: `X exists`, `X
+// contains "Y"`, and commands. All other words become a criterion, which never passes by itself. In
+// doubt, words stay words.
 
 import (
 	"path"
@@ -14,10 +14,10 @@ import (
 	"wavex/internal/plan/source"
 )
 
-// maxClaim is the length of the longest words that are looked at, in bytes.
+// maxClaim is the maximum length, in bytes, of words that are parsed.
 const maxClaim = 1000
 
-// claims holds the patterns, and the files that basenames may mean.
+// claims holds the patterns, and the files that a basename may stand for.
 type claims struct {
 	exists, contains, denies, narrows, commanded, success *regexp.Regexp
 	byBase                                                map[string][]string // files of the whole plan
@@ -62,14 +62,14 @@ func (f *foreign) decide(c *claims, t *foreignTask, claim claim) {
 		switch {
 		case text == "" || c.success.MatchString("it "+text):
 		case claim.kind == "grep":
-			// That something matched does not prove what is said of it.
+			// A match alone does not prove the statement.
 			f.manual(t, phrase{text + " (as " + claim.command + " shows)", at})
 		default:
 			t.section("Check", claim.command+" ("+text+")")
 		}
 		return
 	}
-	if claim.file != "" { // as our own exports write what the usual words cannot say
+	if claim.file != "" { // the form of our own exports for checks that the usual words cannot express
 		check := source.Object(at).Set("file", source.Text(claim.file, at))
 		switch claim.kind {
 		case "content":
@@ -108,7 +108,7 @@ func (f *foreign) manual(t *foreignTask, w phrase) {
 	f.warnf(w.at, plan.CodeManualCheck, "task %s: %s is a check in words; it became a criterion that nothing passes by itself", source.Quote(t.id.text), source.Quote(w.text))
 }
 
-// condition is a criterion of the plan, with a check where the words are one.
+// condition returns a criterion of the plan, with a check if its words are one.
 func (f *foreign) condition(c *claims, w phrase) *source.Node {
 	text := strings.Join(strings.Fields(w.text), " ")
 	n := source.Object(w.at).Set("text", source.Text(text, w.at))
@@ -124,7 +124,8 @@ func (f *foreign) condition(c *claims, w phrase) *source.Node {
 	return n
 }
 
-// files finds what the words claim of files. whole tells whether that is all they say.
+// files returns the statements about files in the words. whole reports whether the words contain
+// nothing else.
 func (c *claims) files(t *foreignTask, text, kind string, at source.Place) (checks []*source.Node, whole bool) {
 	if m := c.exists.FindStringSubmatch(text); m != nil {
 		if file, ok := c.subject(t, m[1]); ok {
@@ -170,8 +171,8 @@ func (c *claims) files(t *foreignTask, text, kind string, at source.Place) (chec
 	return checks, whole
 }
 
-// quotations are the quoted parts of a text, in the quotes that come first in it, and
-// the text around them.
+// quotations returns the quoted parts of a text, in the kind of quotes that comes first, and the
+// text around them.
 func quotations(s string) (quoted []string, around string) {
 	i := strings.IndexAny(s, "\"`'")
 	if i < 0 || s[i] == '\'' && i > 0 && s[i-1] != ' ' && s[i-1] != '(' {
@@ -192,8 +193,8 @@ func quotations(s string) (quoted []string, around string) {
 	return quoted, around
 }
 
-// subject is the file that words mean: a path, a basename among the files of the task
-// or else of the plan, or a word like "the script" for the task's only file.
+// subject returns the file that the words name: a path, a basename among the files of the task or
+// else of the plan, or a phrase like "the script" for the task's only file.
 func (c *claims) subject(t *foreignTask, s string) (string, bool) {
 	fields := strings.Fields(s)
 	if len(fields) > 1 && slices.Contains([]string{"the", "a", "this"}, strings.ToLower(fields[0])) {
@@ -206,7 +207,7 @@ func (c *claims) subject(t *foreignTask, s string) (string, bool) {
 		return "", false
 	}
 	name := strings.TrimPrefix(strings.Trim(fields[0], "`\"'"), "./")
-	var own []string // what the task leaves behind
+	var own []string // the files that the task leaves behind
 	if t != nil {
 		for _, f := range t.files {
 			if f.action != "read" && f.action != "delete" {
@@ -238,20 +239,20 @@ func (c *claims) subject(t *foreignTask, s string) (string, bool) {
 			return fit[0], true
 		}
 		if len(fit) > 1 {
-			return "", false // nobody can tell which
+			return "", false // ambiguous
 		}
 	}
 	return name, strings.Contains(name, "/") || t != nil && fileLike(name)
 }
 
-// fileLike tells whether a word without a folder reads like a file's name.
+// fileLike reports whether a word without a folder looks like a file's name.
 func fileLike(name string) bool {
 	i := strings.LastIndexByte(name, '.')
 	return i >= 0 && len(name)-i > 1 && len(name)-i <= 9
 }
 
-// command finds the command that words are: one in backticks, or one that begins with
-// a program people run and has no prose behind it.
+// command returns the command in the words: one in backticks, or words that begin with a common
+// program and continue without prose.
 func (c *claims) command(text, kind string) (string, bool) {
 	if m := c.commanded.FindStringSubmatch(text); m != nil {
 		if m[1] != "" || m[3] != "" || program(m[2]) {
@@ -279,7 +280,7 @@ func (c *claims) command(text, kind string) (string, bool) {
 	return text, true
 }
 
-// program tells whether a text begins with the name of a program people check with.
+// program reports whether a text begins with the name of a common program for checks.
 func program(text string) bool {
 	fields := strings.Fields(text)
 	if len(fields) == 0 {

@@ -1,6 +1,6 @@
 package foreign
 
-// This file checks what words become: a check where they leave no doubt, else words.
+// This file checks the conversion of words: unambiguous words become a check, others stay words.
 
 import (
 	"fmt"

@@ -1,7 +1,7 @@
 package foreign
 
-// This file writes phase plans in markdown, as import_phase.go reads them, and knows
-// what phase plans cannot carry: it is named, not dropped in silence.
+// This file writes phase plans in markdown, in the form that import_phase.go reads. It names every
+// part of a plan that a phase plan cannot represent, instead of dropping it silently.
 
 import (
 	"encoding/json"
@@ -13,7 +13,7 @@ import (
 	"wavex/internal/plan"
 )
 
-// lost collects what a form has no place for, each kind of thing once.
+// lost collects the parts without a place in the form, each kind once.
 type lost struct{ list []string }
 
 func (l *lost) add(is bool, what string) {
@@ -28,7 +28,7 @@ func (l *lost) plan(p *plan.Plan) {
 	l.add(p.Schedule == "eager", "the eager schedule")
 	l.add(!noSettings(p.Defaults), "the defaults")
 	l.add(len(p.MustNot) > 0, "mustNot")
-	for _, k := range p.Links { // imported ones are words of the request too
+	for _, k := range p.Links { // imported ones are also part of the request's words
 		l.add(!strings.Contains(p.Request, k.From) || !strings.Contains(p.Request, k.To), "links")
 	}
 	l.add(p.Rehearse != nil, "rehearse blocks")
@@ -58,14 +58,14 @@ func (l *lost) plan(p *plan.Plan) {
 	}
 }
 
-// noSettings tells whether nothing was given.
+// noSettings reports whether no setting was given.
 func noSettings(s plan.Settings) bool {
 	return s.AllowedTools == nil && s.DisallowedTools == nil && s.Model+s.FallbackModel+s.PermissionMode+s.Agent+s.AppendSystemPrompt+s.MCPConfig+s.SettingSources+s.Dir+s.RetrySession == "" &&
 		s.Timeout == 0 && s.IdleTimeout == 0 && s.MaxRetries == nil && s.MaxTurns == 0
 }
 
-// PhaseNumber splits a name like "Phase 2: Title", as imports of phase plans make them.
-// Without a number the title is the whole name.
+// PhaseNumber splits a name like "Phase 2: Title", as in imports of phase plans. Without a number
+// the title is the whole name.
 func PhaseNumber(p *plan.Plan) (number, title string) {
 	if m := regexp.MustCompile(`^Phase ([\w.]+)(?:: (.*))?$`).FindStringSubmatch(p.Name); m != nil {
 		return m[1], m[2]
@@ -73,7 +73,7 @@ func PhaseNumber(p *plan.Plan) (number, title string) {
 	return "", p.Name
 }
 
-// grouped are the tasks by wave, in plan order, and the description of each wave.
+// grouped returns the tasks by wave, in plan order, and the description of each wave.
 func grouped(p *plan.Plan) (members [][]int, about map[int]plan.Wave) {
 	wave, total := p.Waves()
 	members = make([][]int, total+1)
@@ -87,7 +87,7 @@ func grouped(p *plan.Plan) (members [][]int, about map[int]plan.Wave) {
 	return members, about
 }
 
-// work is the text an agent gets for a task, as one.
+// work returns the whole text of a task for an agent.
 func work(t *plan.Task) string {
 	var parts []string
 	for _, s := range []string{t.Description, t.Prompt} {
@@ -109,7 +109,8 @@ func blockerIDs(p *plan.Plan, i int) []string {
 	return list
 }
 
-// WritePhase is the plan as a phase plan in markdown, and what that could not carry.
+// WritePhase returns the plan as a phase plan in markdown, and the names of the parts that are not
+// carried.
 func WritePhase(p *plan.Plan) (out []byte, notCarried []string) {
 	l := &lost{}
 	l.plan(p)
@@ -163,8 +164,7 @@ func WritePhase(p *plan.Plan) (out []byte, notCarried []string) {
 	return []byte(b.String()), l.list
 }
 
-// shifted indents a text as a whole when one of its lines would be taken for markdown
-// that means something in a phase plan.
+// shifted indents a whole text if one of its lines would be read as markup of a phase plan.
 func shifted(s string) string {
 	plain := true
 	for _, line := range strings.Split(s, "\n") {
@@ -245,7 +245,7 @@ func writeTask(p *plan.Plan, b *strings.Builder, i, wave int, claims *claims, l 
 	b.WriteString("</task>\n\n")
 }
 
-// taskWords are the attributes and fields of a task that mean something of their own.
+// taskWords returns the attributes and fields of a task that have a meaning of their own.
 func taskWords() []string {
 	return []string{"id", "title", "name", "subject", "wave", "depends", "depends_on", "dependsOn", "dependencies", "blockedBy", "blocked_by", "addBlockedBy", "needs", "parallel",
 		"action", "description", "prompt", "details", "files", "verify", "checks", "verification", "acceptanceCriteria", "acceptance_criteria", "acceptance", "criteria",
@@ -261,7 +261,7 @@ func sortedNames(m map[string]json.RawMessage) []string {
 	return names
 }
 
-// claimsOf knows the plan's files, to tell whether words will be understood.
+// claimsOf returns the claims for the plan's files, to predict how words will be read.
 func claimsOf(p *plan.Plan) *claims {
 	f := &foreign{}
 	for i := range p.Tasks {
@@ -278,8 +278,8 @@ func asForeign(t *plan.Task) *foreignTask {
 	return out
 }
 
-// inWords is a check as phase plans write it, where reading that again gives the same
-// check; else with an attribute of our own, as name=value.
+// inWords returns a check as phase plans write it, if reading that gives the same check; otherwise
+// with an attribute of wavex, as name=value.
 func inWords(p *plan.Plan, c *claims, task int, check plan.Check) (kind, attr, text string) {
 	if check.Run != "" {
 		return "console", "cmd=" + check.Run, "exits with 0"

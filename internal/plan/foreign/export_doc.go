@@ -11,8 +11,8 @@ import (
 	"wavex/internal/plan/source"
 )
 
-// WritePhaseDoc is the plan as a phase plan in JSON, waves holding their tasks, and
-// what that could not carry.
+// WritePhaseDoc returns the plan as a phase plan in JSON, in which waves hold their tasks, and the
+// names of the parts that are not carried.
 func WritePhaseDoc(p *plan.Plan) (out []byte, notCarried []string) {
 	l := &lost{}
 	l.plan(p)

@@ -1,6 +1,6 @@
 package foreign
 
-// This file checks that what is exported imports as the same work.
+// This file checks that an exported plan is imported as the same work.
 
 import (
 	"encoding/json"
@@ -60,7 +60,7 @@ func TestSamplesRoundTrip(t *testing.T) {
 	t.Parallel()
 	for _, s := range samples() {
 		p, _ := Parse(s.file, s.read(t), plan.Options{})
-		for i := range p.Tasks { // markdown has no place for them; see TestLost
+		for i := range p.Tasks { // markdown cannot represent them; see TestLost
 			delete(p.Tasks[i].Metadata, "test_required")
 			delete(p.Tasks[i].Metadata, "priority")
 			if len(p.Tasks[i].Metadata) == 0 {
@@ -86,7 +86,7 @@ func TestSamplesRoundTrip(t *testing.T) {
 	}
 }
 
-// Whatever words a plan holds, the forms carry them.
+// The forms keep every text that a plan may contain.
 func TestExportsImportTheSame(t *testing.T) {
 	t.Parallel()
 	text := rapid.StringMatching(`([A-Za-z0-9<>&"'#*/ .,:=!\[\]{}-]|\n  ?|é|</action>\n<done>|\n</task>\n|\n<task id="9">\n|` + "\n```\n" + `){1,40}`)

@@ -1,7 +1,7 @@
 package foreign
 
-// This file is what all importers fill in, and what becomes of it: the tree of a native
-// plan. It knows no foreign format. Checks are judged last, when all files are known.
+// This file has the structure that all importers fill in, and its conversion to the tree of a
+// native plan. It knows no foreign format. It judges checks last, once all files are known.
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ import (
 	"wavex/internal/plan/source"
 )
 
-// phrase is a text of a foreign file and where it stands.
+// phrase is a text of a foreign file with its position.
 type phrase struct {
 	text string
 	at   source.Place
@@ -25,7 +25,7 @@ func (w phrase) node() *source.Node {
 	return source.Text(w.text, w.at)
 }
 
-// claim is a check as a foreign file has it: a kind, a command, a file, or only words.
+// claim is a check of a foreign file: a kind, a command, a file, or only words.
 type claim struct {
 	kind, command, file string
 	phrase
@@ -43,10 +43,10 @@ type foreignTask struct {
 	id       phrase
 	subject  phrase
 	action   phrase
-	sections []string // what follows the action in the description
+	sections []string // the parts of the description after the action
 	wave     int
 	waveAt   source.Place
-	alone    bool // not to run beside others
+	alone    bool // must not run in parallel with others
 	blockers []phrase
 	files    []foreignFile
 	claims   []claim
@@ -76,7 +76,7 @@ type foreign struct {
 	known    map[int]int // index into waves, by number
 	tasks    []*foreignTask
 
-	waveCount, taskCount *source.Node // what the file says of itself
+	waveCount, taskCount *source.Node // the counts that the file states
 }
 
 func (f *foreign) warnf(at source.Place, code, format string, args ...any) {
@@ -91,7 +91,7 @@ func (f *foreign) notCarried(at source.Place, what string) {
 	f.warnf(at, plan.CodeNotCarried, "%s has no place in a plan and was left out", what)
 }
 
-// wave enters what is known of a wave; said twice, it adds up.
+// wave adds the data of a wave. Repeated data of one wave is merged.
 func (f *foreign) wave(w foreignWave) {
 	if i, known := f.known[w.number]; known {
 		old := &f.waves[i]
@@ -108,7 +108,7 @@ func (f *foreign) wave(w foreignWave) {
 	f.waves = append(f.waves, w)
 }
 
-// tree is the native plan.
+// tree returns the native plan.
 func (f *foreign) tree() *source.Node {
 	f.count()
 	f.separate()
@@ -187,7 +187,7 @@ func (t *foreignTask) tree() *source.Node {
 	if len(list) > 0 {
 		n.Set("files", source.List(list[0].At, list...))
 	}
-	// Always: a "Verify:" at the end of foreign prose is no command.
+	// Always set it: a "Verify:" at the end of foreign prose is not a command.
 	n.Set("verify", source.List(t.at, t.checks...))
 	list = nil
 	for _, m := range t.manual {
@@ -199,7 +199,7 @@ func (t *foreignTask) tree() *source.Node {
 	return n.Set("metadata", t.metadata)
 }
 
-// title is a subject for a task that has none: how its text begins.
+// title returns a subject for a task without one: the start of its text.
 func (t *foreignTask) title() string {
 	for _, text := range append([]string{t.action.text}, t.sections...) {
 		line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
@@ -212,7 +212,7 @@ func (t *foreignTask) title() string {
 	return "Task " + t.id.text
 }
 
-// clipped is a text of at most n bytes, cut between words where it can be.
+// clipped returns a text of at most n bytes, cut between words if possible.
 func clipped(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -231,7 +231,7 @@ func (t *foreignTask) section(title, text string) {
 	}
 }
 
-// keep puts into metadata what a plan has no field for, a hundred of such.
+// keep puts a value without a field in plans into metadata, at most a hundred for each task.
 func (f *foreign) keep(t *foreignTask, name string, value *source.Node) {
 	if t.metadata == nil {
 		t.metadata = source.Object(value.At)
@@ -243,8 +243,8 @@ func (f *foreign) keep(t *foreignTask, name string, value *source.Node) {
 	t.metadata.Set(name, value)
 }
 
-// count compares what the file says of itself with what was found in it: a difference
-// means that a task was lost on the way (LEDGER S4-01).
+// count compares the counts that the file states with the tasks and waves found in it. A difference
+// means that the import lost a task.
 func (f *foreign) count() {
 	waves := map[int]bool{}
 	for _, t := range f.tasks {
@@ -267,8 +267,8 @@ func (f *foreign) count() {
 	compare(f.waveCount, len(waves), "waves")
 }
 
-// separate honours tasks that are not to run beside others. A plan says this of waves
-// only: the whole wave of such a task becomes sequential.
+// separate handles tasks that must not run in parallel with others. A plan can say this only about
+// waves, so the whole wave of such a task becomes sequential.
 func (f *foreign) separate() {
 	var first *foreignTask
 	for _, t := range f.tasks {
@@ -290,7 +290,7 @@ func (f *foreign) separate() {
 		}
 		f.wave(foreignWave{number: levels[i], sequential: true, at: t.at})
 		f.warnf(t.at, plan.CodeGuessed, "task %s is not to run beside others: the %d tasks of its wave run one after the other", source.Quote(t.id.text), single[levels[i]])
-		single[levels[i]] = 0 // said once
+		single[levels[i]] = 0 // report it once
 	}
 	for i, t := range f.tasks {
 		if t.wave == 0 && single[levels[i]] == 0 {
@@ -299,8 +299,8 @@ func (f *foreign) separate() {
 	}
 }
 
-// levels are the waves the tasks will be in. Where blockers are unknown or go round in
-// a circle they are not right: the decoder refuses such a plan.
+// levels returns the future waves of the tasks. They are wrong if blockers are unknown or form a
+// cycle, but the decoder refuses such a plan.
 func (f *foreign) levels() []int {
 	at := map[string]int{}
 	for i, t := range f.tasks {
@@ -324,7 +324,7 @@ func (f *foreign) levels() []int {
 	return level
 }
 
-// spelled is one spelling for all that name one task.
+// spelled returns one spelling for all ids that name the same task.
 func spelled(id string) string {
 	if n, ok := plan.Numbered(id); ok {
 		return fmt.Sprint(n)

@@ -10,9 +10,9 @@ import (
 	"wavex/internal/plan/source"
 )
 
-// This file recognises which tool wrote a plan, by its shape. It reads no further than that.
+// This file recognises by its shape which tool wrote a plan. It reads no more than that takes.
 
-// notText tells what keeps markdown from being read.
+// notText returns the problem that makes markdown unreadable, or nil.
 func notText(src string) *source.Problem {
 	if len(src) > maxForeign {
 		return &source.Problem{At: 0, Code: plan.CodeTooLarge, Message: "the file is larger than 16 MB, which no plan in markdown is"}
@@ -32,7 +32,7 @@ func notText(src string) *source.Problem {
 	return nil
 }
 
-// markdownForm tells the form of a markdown file; "" for JSON and YAML.
+// markdownForm returns the form of a markdown file; "" for JSON and YAML.
 func markdownForm(name, src string) Form {
 	markdown := false
 	switch strings.ToLower(filepath.Ext(name)) {
@@ -71,8 +71,8 @@ func markdownForm(name, src string) Form {
 	return ""
 }
 
-// taskTag is the length of a <task ...> that a line begins with, at most three spaces
-// before it included; 0 without one.
+// taskTag returns the length of a <task ...> at the start of a line, including up to three spaces
+// before it; 0 if there is none.
 func taskTag(s string) int {
 	rest := strings.TrimLeft(s, " ")
 	indent := len(s) - len(rest)
@@ -90,8 +90,8 @@ func storyHeading() *regexp.Regexp {
 	return regexp.MustCompile(`^(#{2,4})\s+([A-Za-z]{1,5}-?\d{1,6})\s*[:.]\s+(\S.*)$`)
 }
 
-// recognise tells which foreign form a JSON or YAML file has, by its first fields that
-// tell; "" for a native plan, and for what no form fits.
+// recognise returns the foreign form of a JSON or YAML file, from its first distinctive fields; ""
+// for a native plan and for an unknown form.
 func recognise(s source.Tokens) Form {
 	if t := s.Next(); t.Kind != source.KindObject {
 		return ""
@@ -122,8 +122,8 @@ func recognise(s source.Tokens) Form {
 	}
 }
 
-// recogniseList looks at the first element of tasks or waves. What it leaves unread is
-// skipped when it is not sure.
+// recogniseList looks at the first element of tasks or waves. If it is not sure, it skips the rest
+// of the list.
 func recogniseList(s source.Tokens, name string, list source.Token) (form Form, sure bool) {
 	if list.Kind != source.KindArray {
 		s.Skip(list)

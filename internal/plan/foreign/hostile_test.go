@@ -1,7 +1,7 @@
 package foreign
 
-// This file throws anything at the importers: mistakes are told, nothing panics, and
-// nothing takes more than linear time.
+// This file feeds arbitrary input to the importers: they report mistakes, never panic, and take
+// linear time.
 
 import (
 	"fmt"
@@ -46,7 +46,7 @@ func fuzzImport(f *testing.F, name string, forms ...Form) {
 	f.Fuzz(func(t *testing.T, text string) { sound(t, name, text) })
 }
 
-// sound is what holds for any text.
+// sound checks the properties that hold for every text.
 func sound(t *testing.T, name, text string) {
 	t.Helper()
 	out, form, ds := Import(name, []byte(text), plan.Options{})
@@ -151,8 +151,8 @@ func many(n int) string {
 	return b.String()
 }
 
-// chain is n tasks that wait for each other from the last to the first, one of which
-// is not to run beside others.
+// chain returns n tasks, each waiting for the next one in the file, one of which must not run in
+// parallel with others.
 func chain(n int) string {
 	var list []string
 	for i := range n {

@@ -1,10 +1,10 @@
-// Package foreign reads plans of other tools as if they were wavex plans, and writes
-// plans in the forms of other tools. It starts nothing and knows nothing of runs.
+// Package foreign reads plans of other tools as wavex plans, and writes plans in the forms of other
+// tools. It starts nothing and knows nothing of runs.
 package foreign
 
-// This file hands plans of other tools to their importers. What an importer makes is read
-// by the decoder like any plan, with places in the foreign file. How forms are told apart
-// is in form.go; what they mean, the importers know.
+// This file calls the importer of a plan's form. The decoder reads the importer's output like any
+// plan, with positions in the foreign file. form.go recognises the forms; the importers know their
+// meaning.
 
 import (
 	"crypto/sha256"
@@ -19,7 +19,7 @@ import (
 // Form is the format of a plan file.
 type Form string
 
-// The forms that are read. All but the first two are imported (docs/imports.md).
+// The supported forms. All but the first two are imported (docs/imports.md).
 const (
 	FormJSON     Form = "wavex JSON"
 	FormYAML     Form = "wavex YAML"
@@ -31,11 +31,11 @@ const (
 	formUnknown  Form = "markdown"
 )
 
-// maxForeign bounds a file that is imported, in bytes: it is held as a tree.
+// maxForeign bounds, in bytes, an imported file, because it is held as a tree.
 const maxForeign = 16 << 20
 
-// Load is plan.Load for plans of any form; opts is as for plan.Parse, with the plan's own
-// folder for Dir.
+// Load is plan.Load for plans of any form. opts is as for plan.Parse, but Dir is the plan's own
+// folder.
 func Load(path string, opts plan.Options) (*plan.Plan, []plan.Diagnostic, error) {
 	src, digest, err := plan.ReadFile(path)
 	if err != nil {
@@ -49,14 +49,14 @@ func Load(path string, opts plan.Options) (*plan.Plan, []plan.Diagnostic, error)
 	return p, ds, nil
 }
 
-// Parse is Load for bytes in memory; name stands for the file, as in plan.Parse.
+// Parse is like Load, for bytes in memory. name stands for the file, as in plan.Parse.
 func Parse(name string, data []byte, opts plan.Options) (*plan.Plan, []plan.Diagnostic) {
 	return open(name, string(data), opts).read(sha256.Sum256(data))
 }
 
-// Import is a plan file as a native plan in JSON, indented, and its form. A file that
-// is one already comes as it is, YAML as JSON. The bytes are nil when a diagnostic is
-// an error; warnings say what was not carried over. "@file" prompts keep their names.
+// Import returns a plan file as a native plan in indented JSON, and its form. A native JSON file is
+// returned unchanged, YAML as JSON. The bytes are nil if a diagnostic is an error; warnings name
+// the parts that are not carried over. "@file" prompts keep their names.
 func Import(name string, data []byte, opts plan.Options) ([]byte, Form, []plan.Diagnostic) {
 	o := open(name, string(data), opts)
 	out := o.native()
@@ -67,7 +67,7 @@ func Import(name string, data []byte, opts plan.Options) ([]byte, Form, []plan.D
 	return indented(out), o.form, ds
 }
 
-// yamlAsJSON keeps ids as they are written: JSON has no 007.
+// yamlAsJSON converts YAML to JSON and keeps the spelling of ids: JSON has no 007.
 func yamlAsJSON(probe source.YAML) []byte {
 	size := source.MaxNodes
 	root := source.ReadTree(&probe, probe.Next(), &size)
@@ -85,7 +85,7 @@ func yamlAsJSON(probe source.YAML) []byte {
 func indented(data []byte) []byte {
 	var v json.RawMessage = data
 	out, err := json.MarshalIndent(v, "", "  ")
-	if err != nil { // it was read before: this cannot be
+	if err != nil { // cannot happen: it was parsed before
 		return data
 	}
 	return append(out, '\n')
@@ -104,7 +104,7 @@ func (o opened) read(digest [sha256.Size]byte) (*plan.Plan, []plan.Diagnostic) {
 	return plan.Read(o.name, o.src, o.tokens, o.found, digest, o.opts)
 }
 
-// native is the plan in JSON, nil where it cannot be read. It leaves the tokens unread.
+// native returns the plan in JSON, or nil if it cannot be read. It consumes no tokens.
 func (o opened) native() []byte {
 	switch s := o.tokens.(type) {
 	case *source.Tree:
@@ -119,7 +119,7 @@ func (o opened) native() []byte {
 	return nil
 }
 
-// open finds out the form and chooses the source the plan is read from.
+// open recognises the form and chooses the source of the plan.
 func open(name, src string, opts plan.Options) opened {
 	src = strings.TrimPrefix(src, "\ufeff")
 	o := opened{name: name, src: src, opts: opts}
@@ -197,7 +197,7 @@ func (o *opened) markdown(form Form) {
 	o.tokens = &source.Tree{Root: f.tree(), Where: where}
 }
 
-// ImportFile is Import for a file. The error is a *ReadError.
+// ImportFile is like Import, for a file. The error is a *ReadError.
 func ImportFile(path string, opts plan.Options) ([]byte, Form, []plan.Diagnostic, error) {
 	src, _, err := plan.ReadFile(path)
 	if err != nil {
@@ -210,5 +210,5 @@ func ImportFile(path string, opts plan.Options) ([]byte, Form, []plan.Diagnostic
 	return out, form, ds, nil
 }
 
-// Beside is the folder that the "@file" of a plan's prompts are looked up in.
+// Beside returns the folder in which the "@file" of a plan's prompts are looked up.
 func Beside(path string) string { return filepath.Dir(path) }

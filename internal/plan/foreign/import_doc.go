@@ -1,8 +1,7 @@
 package foreign
 
-// This file reads phase plans in JSON, in the three layouts there are: a flat list of
-// tasks with their waves, waves that hold their tasks, and waves that hold ids of tasks
-// listed apart.
+// This file reads phase plans in JSON in their three layouts: a flat list of tasks with their
+// waves, waves that contain their tasks, and waves that contain ids of a separate list of tasks.
 
 import (
 	"strings"
@@ -71,7 +70,7 @@ func (f *foreign) readPhaseDoc(root *source.Node) {
 	}
 }
 
-// unused says that a field of the whole file is not carried over, unless it is empty.
+// unused reports that a field of the whole file is not carried over, unless it is empty.
 func (f *foreign) unused(name, v *source.Node) {
 	switch {
 	case v.Kind == source.KindNull, v.Kind == source.KindString && v.Text == "", v.Kind == source.KindBool && v.Text == "false":
@@ -81,7 +80,7 @@ func (f *foreign) unused(name, v *source.Node) {
 	}
 }
 
-// scalar is a text, a number, or nothing.
+// scalar returns a text or a number as a phrase; other values are empty.
 func (f *foreign) scalar(v *source.Node) phrase {
 	switch v.Kind {
 	case source.KindString, source.KindNumber, source.KindBool:
@@ -93,7 +92,7 @@ func (f *foreign) scalar(v *source.Node) phrase {
 	return phrase{}
 }
 
-// oneLine shows any value in one line.
+// oneLine returns any value on one line.
 func (f *foreign) oneLine(v *source.Node) string {
 	if v.Kind == source.KindObject || v.Kind == source.KindArray {
 		return string(v.AppendJSON(nil))
@@ -110,7 +109,7 @@ func (f *foreign) number(v *source.Node) int {
 	return n
 }
 
-// mustHaves are strings, objects with a text, or an object of such lists.
+// mustHaves reads strings, objects with a text, or an object of such lists.
 func (f *foreign) mustHaves(v *source.Node) {
 	if v.Kind == source.KindObject {
 		v.Each(func(name, list *source.Node) {
@@ -199,7 +198,7 @@ func (f *foreign) task(e *source.Node) *foreignTask {
 			t.subject.text = strings.Join(strings.Fields(t.subject.text), " ")
 		case "action", "description", "prompt", "details":
 			p := f.scalar(v)
-			if p.text != "" { // as it is: its first line may be indented
+			if p.text != "" { // unchanged: its first line may be indented
 				p.text = strings.Trim(strings.ReplaceAll(v.Text, "\r\n", "\n"), "\n")
 			}
 			if t.action.text != "" && p.text != "" {
@@ -246,7 +245,7 @@ func (f *foreign) task(e *source.Node) *foreignTask {
 	return t
 }
 
-// docFiles reads paths, objects with a path, or lists of them by their action.
+// docFiles reads paths, objects with a path, or lists of them by action.
 func (f *foreign) docFiles(t *foreignTask, v *source.Node) {
 	if v.Kind == source.KindObject && v.Get("path") == nil {
 		v.Each(func(action, list *source.Node) {

@@ -1,9 +1,8 @@
 package foreign
 
-// This file reads phase plans in markdown: front matter, must-haves, headings of waves,
-// and <task> blocks (LEDGER S4-01 to S4-12). The blocks only look like XML: their text
-// holds bare <, tags, fences and headings, so they are cut out by their own lines, and
-// an action is opaque.
+// This file reads phase plans in markdown: front matter, must-haves, headings of waves, and <task>
+// blocks. The blocks only look like XML: their text holds bare <, tags, fences and headings. So the
+// reader cuts them out line by line and does not parse an action.
 
 import (
 	"regexp"
@@ -56,7 +55,7 @@ func (f *foreign) readPhase(src string) {
 	}
 }
 
-// frontMatter reads the lines between --- at the top, and returns the first line after.
+// frontMatter reads the lines between --- at the top, and returns the index of the next line.
 func (r *phaseReader) frontMatter() int {
 	if len(r.lines) == 0 || strings.TrimSpace(r.lines[0].text) != "---" {
 		return 0
@@ -98,7 +97,7 @@ func (r *phaseReader) frontMatter() int {
 	return len(r.lines)
 }
 
-// section reads what follows a heading, and returns the line that is none of it.
+// section reads the text below a heading, and returns the index of the first line after it.
 func (r *phaseReader) section(i, level int, text string) int {
 	head := r.lines[i]
 	end := i + 1
@@ -142,10 +141,10 @@ func (r *phaseReader) section(i, level int, text string) int {
 		r.notCarried(head.at, "the section "+source.Quote(text))
 		return end
 	}
-	return i + 1 // the text below is looked at line by line
+	return i + 1 // the text below is read line by line
 }
 
-// from is where a line begins; the end of the file for the one after the last.
+// from returns the position of a line's start; for the line after the last, the end of the file.
 func (r *phaseReader) from(i int) source.Place {
 	if i < len(r.lines) {
 		return r.lines[i].at
@@ -184,8 +183,8 @@ func atoi(s string) int {
 	return n
 }
 
-// task reads the block that begins at a line, and returns the line after it. It ends
-// at the first </task> that is indented no further than it begins.
+// task reads the block that begins at a line, and returns the index of the line after it. The block
+// ends at the first </task> that is indented no further than its start.
 func (r *phaseReader) task(i int) int {
 	first := r.lines[i]
 	indent := len(first.text) - len(strings.TrimLeft(first.text, " "))

@@ -1,7 +1,7 @@
 package foreign
 
-// This file reads a PRD in markdown: a heading "### T-001: title" for each task, an HTML
-// comment with id, blockedBy and parallel, and boxes for what it is accepted by.
+// This file reads a PRD in markdown: a heading "### T-001: title" for each task, an HTML comment
+// with id, blockedBy and parallel, and checkboxes for its acceptance criteria.
 
 import (
 	"regexp"
@@ -11,8 +11,8 @@ import (
 	"wavex/internal/plan/source"
 )
 
-// maxRequest bounds what of a PRD's other text goes into the request, in bytes: each
-// prompt repeats it.
+// maxRequest bounds, in bytes, the other text of a PRD that goes into the request, because each
+// prompt repeats the request.
 const maxRequest = 16 << 10
 
 func (f *foreign) readPRD(src string) {
@@ -22,12 +22,12 @@ func (f *foreign) readPRD(src string) {
 	var (
 		t       *foreignTask
 		level   int
-		text    strings.Builder // of the task, or of what stands around tasks
+		text    strings.Builder // of the task, or of the text around tasks
 		around  strings.Builder
 		comment strings.Builder
 		ticked  int
 		from    source.Place
-		inside  bool // a comment
+		inside  bool // inside a comment
 		meta    source.Place
 	)
 	finish := func() {

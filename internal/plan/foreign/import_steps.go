@@ -1,8 +1,8 @@
 package foreign
 
-// This file reads linear plans: the stories of a prd.json, in the order of their
-// priority, and the steps of a state.json. Both are done one after the other, so each
-// task is blocked by the one before it, unless stories name what they depend on.
+// This file reads linear plans: the stories of a prd.json in the order of their priority, and the
+// steps of a state.json. Both are sequential: each task is blocked by the one before it, unless the
+// stories name their dependencies.
 
 import (
 	"fmt"
@@ -82,7 +82,7 @@ func (f *foreign) readStories(root *source.Node) {
 	}
 }
 
-// without is an object less one field; nil when nothing is left.
+// without returns the object without one field, or nil if no field remains.
 func without(n *source.Node, name string) *source.Node {
 	if n == nil {
 		return nil
@@ -153,7 +153,7 @@ func (f *foreign) readSteps(root *source.Node) {
 	}
 }
 
-// stepText is what a step says: itself, or the first of its fields that tells.
+// stepText returns the text of a step: the step itself, or the first of its fields with a text.
 func stepText(e *source.Node) string {
 	if e.Kind == source.KindObject {
 		for _, name := range []string{"title", "subject", "name", "step", "text", "description"} {

@@ -1,7 +1,7 @@
 package foreign
 
-// This file reads what stands in one <task> block of a phase plan: attributes, sections,
-// files and checks. It looks for tags where they may be, and takes the rest as text.
+// This file reads the content of one <task> block of a phase plan: attributes, sections, files and
+// checks. It looks for tags only in their expected places, and takes the rest as text.
 
 import (
 	"html"
@@ -38,8 +38,8 @@ func (r *phaseReader) attributes(t *foreignTask, text string, at source.Place) {
 	})
 }
 
-// eachAttribute goes through name="value", name='value' and name=value; at is where a
-// value begins. What is none of these is skipped.
+// eachAttribute calls f for each name="value", name='value' and name=value; at is the offset of the
+// value. It skips all other text.
 func eachAttribute(s string, f func(name, value string, at int)) {
 	const blank = " \t\r\n"
 	for i := 0; i < len(s); {
@@ -77,7 +77,7 @@ func eachAttribute(s string, f func(name, value string, at int)) {
 	}
 }
 
-// ids are the ids of a list like "01, 02"; "none" is an empty one.
+// ids returns the ids of a list like "01, 02"; "none" is an empty list.
 func ids(p phrase) []phrase {
 	var list []phrase
 	for at := 0; at < len(p.text); {
@@ -126,8 +126,8 @@ func (r *phaseReader) body(t *foreignTask, body string, at source.Place) {
 	}
 }
 
-// close finds the end of a section. An action is opaque and may hold its own tag: its
-// end is the last that another section, or nothing, follows.
+// close returns the end of a section. An action is opaque and may contain its own tag: it ends at
+// the last end tag that is followed by another section or by nothing.
 func (r *phaseReader) close(rest, name string) int {
 	end := "</" + name + ">"
 	if name != "action" {
@@ -175,7 +175,7 @@ func (r *phaseReader) part(t *foreignTask, name, text string, at source.Place) {
 	}
 }
 
-// elements calls f for each <name ...>text</name>, and gives what stands around them.
+// elements calls f for each <name ...>text</name>, and returns the text around them.
 func (r *phaseReader) elements(text, name string, f func(attrs map[string]string, text string, at int)) string {
 	var around strings.Builder
 	for at := 0; ; {
@@ -208,7 +208,7 @@ func (r *phaseReader) elements(text, name string, f func(attrs map[string]string
 	}
 }
 
-// tagEnd is the length of the tag a text begins with; a > in quotes is none of its end.
+// tagEnd returns the length of the tag at the start of a text; a > in quotes does not end it.
 func tagEnd(s string) int {
 	var in byte
 	for i := 0; i < len(s); i++ {
@@ -237,7 +237,7 @@ func (r *phaseReader) files(t *foreignTask, text string, at source.Place) {
 	}
 }
 
-// file enters a declared file; actions have several names.
+// file adds a declared file. An action may have several names.
 func (f *foreign) file(t *foreignTask, p phrase, action string) {
 	p.text = strings.ReplaceAll(strings.Trim(p.text, "` "), `\`, "/")
 	if p.text == "" {

@@ -1,7 +1,7 @@
 package foreign
 
-// This file checks what plans of other tools become, from reduced samples of each form:
-// counts, waves as run, checks, words, and that nothing is dropped in silence.
+// This file checks the imports of plans of other tools with reduced samples of each form: counts,
+// waves as run, checks, words, and that nothing is dropped silently.
 
 import (
 	"bytes"
@@ -51,7 +51,7 @@ func (s sample) read(t testing.TB) []byte {
 	return data
 }
 
-// figures are what the samples are counted by.
+// figures returns the compared counts of a sample.
 func figures(p *plan.Plan) (waves string, checks, words int) {
 	wave, total := p.Waves()
 	var parts []string
@@ -106,7 +106,7 @@ func TestSamples(t *testing.T) {
 					}
 				}
 			}
-			// The written plan is the same plan, and a wavex plan.
+			// The written plan is a wavex plan and is the same plan.
 			out, form, _ := Import(s.file, data, plan.Options{})
 			if form != s.form {
 				t.Errorf("taken for %s", form)
@@ -128,7 +128,7 @@ func TestSamples(t *testing.T) {
 	}
 }
 
-// Line ends and marks of Windows change nothing but the digest.
+// Line ends and byte order marks of Windows change only the digest.
 func TestSamplesFromWindows(t *testing.T) {
 	t.Parallel()
 	for _, s := range samples() {
@@ -260,7 +260,7 @@ func TestLenient(t *testing.T) {
 	}
 }
 
-// What is no foreign plan is read as what it is, mistakes and all.
+// A native plan is read as such, including its mistakes.
 func TestNativePlansAreNotImported(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]Form{

@@ -11,9 +11,8 @@ import (
 	"wavex/internal/plan/source"
 )
 
-// This file reads key links (LEDGER S4-11): rows of a table, lines with arrows, objects. They
-// stay words of the request as well, for the agents; those between two files are checked by
-// `wavex verify`.
+// This file reads key links: rows of a table, lines with arrows, objects. They also stay in the
+// words of the request, for the agents; `wavex verify` checks those between two files.
 
 // link is one key link between files.
 type link struct {
@@ -21,8 +20,8 @@ type link struct {
 	from, to, why string
 }
 
-// linksIn are the links of one line: a row of a table, or names with arrows between them.
-// ok is false when it says something else.
+// linksIn returns the links of one line: a row of a table, or names with arrows between them. ok is
+// false if the line has another form.
 func linksIn(at source.Place, line string) (out []link, ok bool) {
 	line = strings.TrimLeft(strings.TrimSpace(line), "-* ")
 	why := ""
@@ -54,7 +53,7 @@ func linksIn(at source.Place, line string) (out []link, ok bool) {
 	return out, len(out) > 0
 }
 
-// asFile is a text as the path of a file in the project; "" when it is none.
+// asFile returns a text as the path of a file in the project; "" if it is not one.
 func asFile(s string) string {
 	s = path.Clean(strings.Trim(strings.TrimSpace(s), "`\"'"))
 	if strings.ContainsAny(s, " \t<>:*?|\\") || !strings.Contains(path.Base(s), ".") || !filepath.IsLocal(filepath.FromSlash(s)) || s == "." {
@@ -63,7 +62,7 @@ func asFile(s string) string {
 	return s
 }
 
-// linkRows reads the lines of a section; what is no link is told once.
+// linkRows reads the lines of a section. It reports the lines that are not links once.
 func (f *foreign) linkRows(at source.Place, body string) {
 	rest := 0
 	for i, line := range strings.Split(body, "\n") {
@@ -81,7 +80,7 @@ func (f *foreign) linkRows(at source.Place, body string) {
 	f.loose(at, rest)
 }
 
-// loose tells of key links that are not between files.
+// loose reports key links that are not between files.
 func (f *foreign) loose(at source.Place, n int) {
 	if n > 0 {
 		f.warnf(at, plan.CodeNotCarried, "%s not between two files and became words of the request; nothing checks them",
@@ -89,7 +88,7 @@ func (f *foreign) loose(at source.Place, n int) {
 	}
 }
 
-// linkNodes are the links as a plan has them.
+// linkNodes returns the links in the form of a plan.
 func (f *foreign) linkNodes() *source.Node {
 	list := source.List(f.links[0].at)
 	for _, l := range f.links {

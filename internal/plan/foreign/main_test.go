@@ -1,6 +1,6 @@
 package foreign
 
-// What the tests here share: plans to compare, and tasks to build wavex plans of.
+// Helpers of the tests here: a comparison of plans, and tasks for wavex plans.
 
 import (
 	"encoding/json"
@@ -11,7 +11,7 @@ import (
 	"wavex/internal/plan"
 )
 
-// ok is a task of a wavex plan; tasks wraps such into a plan.
+// ok is a task of a wavex plan; tasks wraps tasks into a plan.
 const ok = `{"id":"a","subject":"A","verify":"true"}`
 
 func tasks(list ...string) string { return `{"tasks":[` + strings.Join(list, ",") + `]}` }
@@ -25,7 +25,7 @@ func load(t *testing.T, file string) *plan.Plan {
 	return p
 }
 
-// same compares what plans say, wherever it stands.
+// same compares the content of plans and ignores positions.
 func same(t *testing.T, got, want *plan.Plan) {
 	t.Helper()
 	words := func(p plan.Plan) string {

@@ -1,7 +1,7 @@
 package foreign
 
-// This file cuts markdown into lines, and knows which of them are code or comment, and
-// so no headings. It is no markdown parser: plans need headings, lists and boxes.
+// This file splits markdown into lines, and marks lines in code or comments, which cannot be
+// headings. It is not a markdown parser: plans need headings, lists and checkboxes.
 
 import (
 	"iter"
@@ -15,10 +15,10 @@ type line struct {
 	text string
 	at   source.Place
 	end  source.Place // of the text after it
-	code bool         // in a fenced block or a comment, or their marks
+	code bool         // in a fenced block or a comment, or one of their marks
 }
 
-// markdownLines goes through the lines. Fences are those of CommonMark at the left edge.
+// markdownLines iterates over the lines. It recognises CommonMark fences at the left edge.
 func markdownLines(src string) iter.Seq[line] {
 	return func(yield func(line) bool) {
 		fence, comment := "", false
@@ -51,7 +51,7 @@ func markdownLines(src string) iter.Seq[line] {
 	}
 }
 
-// fenceMark is the ``` or ~~~ a line begins with, as long as it is; "" without.
+// fenceMark returns the whole ``` or ~~~ at the start of a line; "" if there is none.
 func fenceMark(text string) string {
 	s := strings.TrimLeft(text, " ")
 	if len(text)-len(s) > 3 || s == "" || s[0] != '`' && s[0] != '~' {
@@ -64,7 +64,7 @@ func fenceMark(text string) string {
 	return s[:n]
 }
 
-// heading gives the level and the text of a heading; level 0 for other lines.
+// heading returns the level and the text of a heading; level 0 for other lines.
 func (l line) heading() (level int, text string) {
 	if l.code {
 		return 0, ""
@@ -77,8 +77,7 @@ func (l line) heading() (level int, text string) {
 	return level, strings.TrimSpace(strings.TrimRight(strings.TrimSpace(s), "#"))
 }
 
-// item gives the text of a list item, with where it begins, and whether it has a box
-// and a tick in it.
+// item returns the text of a list item with its position, and whether it has a checkbox and a tick.
 func (l line) item() (p phrase, box, ticked, ok bool) {
 	s := strings.TrimLeft(l.text, " \t")
 	digits := strings.TrimLeft(s, "0123456789")
@@ -102,7 +101,7 @@ func (l line) item() (p phrase, box, ticked, ok bool) {
 	return p, box, ticked, p.text != ""
 }
 
-// dedent takes away what all lines are indented by, and empty lines at both ends.
+// dedent removes the common indentation and the empty lines at both ends.
 func dedent(s string) string {
 	lines := strings.Split(strings.ReplaceAll(s, "\r\n", "\n"), "\n")
 	common := -1
@@ -113,7 +112,7 @@ func dedent(s string) string {
 		}
 		n := len(l) - len(strings.TrimLeft(l, " \t"))
 		if i == 0 && n == 0 && len(lines) > 1 {
-			continue // begins behind its tag
+			continue // starts after its tag
 		}
 		if common < 0 || n < common {
 			common = n

@@ -10,15 +10,15 @@ import (
 	"wavex/internal/plan"
 )
 
-// The phase plans that the samples are reduced from, and what each must give. They are other
-// people's and are not kept here: with WAVEX_SAMPLES=DIR the same is asked of them.
+// The original phase plans of the samples, and the expected result of each. They belong to other
+// people and are not kept here. With WAVEX_SAMPLES=DIR the test also runs on them.
 func TestSamplesGiveWhatTheirOriginalsDo(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		sample, original string
 		tasks            int
 		waves            string // tasks by wave as run, a sequential one in brackets
-		alone            string // pairs that share a file in one wave, and so take turns
+		alone            string // pairs that share a file in one wave, and so run one after the other
 		checks           string // files, contents, words; "": the original does not say
 	}{
 		{"loop.plan.md", "phase-loop-mechanism.plan.md", 7, "3 [2] [2]", "", "2 20 1"},
@@ -46,7 +46,7 @@ func TestSamplesGiveWhatTheirOriginalsDo(t *testing.T) {
 	}
 }
 
-// shape is what an original is counted by.
+// shape returns the compared counts of an original.
 func shape(p *plan.Plan) (waves, alone, checks string) {
 	wave, total := p.Waves()
 	var sizes, turns []string

@@ -2,10 +2,10 @@ package source
 
 // This file reads JSON as tokens with offsets. It knows nothing of plans.
 //
-// jsontext was chosen by measurement: it delivers the tokens of a 25 MB plan at about
-// 500 MB/s with strict UTF-8 and grammar checks (BenchmarkJSONTokens), a quarter of the
-// time a check takes, and it holds no tree. Strings without escapes are cut out of the
-// source and share its memory, so most of a plan is held once.
+// jsontext was chosen by measurement: it delivers the tokens of a 25 MB plan at about 500 MB/s with
+// strict UTF-8 and grammar checks (BenchmarkJSONTokens), which is a quarter of the time of a whole
+// check, and it builds no tree. Strings without escapes are slices of the source and share its
+// memory, so most of a plan is held once.
 
 import (
 	"encoding/json"
@@ -22,18 +22,18 @@ import (
 type JSON struct {
 	src   string
 	dec   *jsontext.Decoder
-	end   int // offset at which the token read last ended
+	end   int // offset of the end of the last token
 	depth int
 	wrong *Problem
 	at    Cursor
 }
 
-// NewJSON begins to read a text; what is wrong with it comes as the problem.
+// NewJSON starts to read a text. Problem returns its mistake.
 func NewJSON(src string) *JSON {
 	return &JSON{
 		src: src,
-		// Repeated names are the decoder's to report, with its own words and without
-		// a set of names for each object.
+		// The decoder reports repeated names itself, with a better message and without a set of
+		// names for each object.
 		dec: jsontext.NewDecoder(strings.NewReader(src), jsontext.AllowDuplicateNames(true)),
 		at:  Cursor{src: src, line: 1},
 	}
@@ -86,8 +86,8 @@ func tooDeep(at Place) *Problem {
 	return &Problem{at, CodeTooDeep, fmt.Sprintf("values are nested more than %d deep; a plan needs 6 levels", maxDepth)}
 }
 
-// start is where the token after the last one begins: white space and the separators
-// are all that can lie between.
+// start returns the offset of the next token: between two tokens there are only white space and
+// separators.
 func (s *JSON) start() int {
 	for i := s.end; i < len(s.src); i++ {
 		switch s.src[i] {
@@ -124,7 +124,7 @@ func (s *JSON) Raw(t Token) json.RawMessage {
 	return json.RawMessage(s.src[t.At:s.end])
 }
 
-// Finish reports what follows the plan, if anything does.
+// Finish reports any text after the plan.
 func (s *JSON) Finish() {
 	if s.wrong != nil {
 		return
@@ -174,7 +174,7 @@ func (s *JSON) fail(err error) {
 	s.wrong = &Problem{Place(at), CodeSyntax, "not valid JSON: " + reason}
 }
 
-// bareWord is the word that text begins with, unless JSON knows it.
+// bareWord returns the word at the start of text, unless it is a JSON word.
 func bareWord(text string) string {
 	n := 0
 	for n < len(text) && (text[n]|0x20 >= 'a' && text[n]|0x20 <= 'z' || text[n] == '_' || n > 0 && text[n] >= '0' && text[n] <= '9') {
@@ -188,7 +188,7 @@ func bareWord(text string) string {
 	}
 }
 
-// misread recognises what people and other tools write that JSON does not have.
+// misread recognises syntax of people and other tools that JSON does not have.
 func (s *JSON) misread(at int) *Problem {
 	if at >= len(s.src) {
 		return nil
@@ -219,16 +219,16 @@ func (s *JSON) Pos(p Place) Pos { return s.at.Pos(int(p)) }
 // Problem implements Tokens.
 func (s *JSON) Problem() *Problem { return s.wrong }
 
-// Cursor turns offsets into lines and columns. It counts on from the last answer, so
-// asking in the order of the file reads the file once.
+// Cursor converts offsets to lines and columns. It continues from the last answer, so asking in the
+// order of the file reads the file once.
 type Cursor struct {
 	src   string
-	off   int // where it stands
+	off   int // current offset
 	line  int
-	begin int // offset at which the line begins
+	begin int // offset of the start of the line
 }
 
-// Pos is the place of an offset.
+// Pos returns the position of an offset.
 func (c *Cursor) Pos(off int) Pos {
 	off = min(max(off, 0), len(c.src))
 	if off < c.begin {
@@ -245,10 +245,10 @@ func (c *Cursor) Pos(off int) Pos {
 	return Pos{Line: c.line, Column: off - c.begin + 1}
 }
 
-// NewCursor stands at the beginning of a text.
+// NewCursor returns a cursor at the start of a text.
 func NewCursor(src string) *Cursor { return &Cursor{src: src, line: 1} }
 
-// line1 is the offset at which a line begins.
+// line1 returns the offset of the start of a line.
 func (c *Cursor) line1(line int) int {
 	if line < c.line {
 		c.off, c.line, c.begin = 0, 1, 0

@@ -1,25 +1,25 @@
 package source
 
-// This file names what can be wrong with a file before anybody knows what it means.
+// This file lists the mistakes that a file can have whatever its meaning.
 
 import (
 	"strconv"
 	"strings"
 )
 
-// Pos is a place in the plan file; Line and Column count from 1, Column in bytes.
+// Pos is a position in the plan file; Line and Column count from 1, Column in bytes.
 type Pos struct{ Line, Column int }
 
-// Codes of what is wrong with a file as such; package plan has the others.
+// Codes of mistakes of the file itself; package plan has the others.
 const (
 	CodeSyntax    = "syntax"     // not JSON, or not YAML
 	CodeEncoding  = "encoding"   // not UTF-8, or a NUL character
 	CodeTooDeep   = "too-deep"   // nested deeper than any plan needs
-	CodeTooLarge  = "too-large"  // the file, or what its YAML aliases expand to
+	CodeTooLarge  = "too-large"  // the file, or the expansion of its YAML aliases
 	CodeEmptyPlan = "empty-plan" // no tasks
 )
 
-// Quote shows a text of the user's in a message: quoted, one line, at most 80 bytes.
+// Quote formats a text of the user for a message: quoted, one line, at most 80 bytes.
 func Quote(s string) string {
 	if len(s) > 80 {
 		s = strings.ToValidUTF8(s[:77], "") + "..."

@@ -1,15 +1,14 @@
 package source
 
-// This file holds a value as a tree with places: what importers read, when the file is
-// JSON or YAML, and what they make, for the decoder to read like any plan. It knows no
-// format and no field.
+// This file holds a value as a tree with positions. Importers read a JSON or YAML file as a tree,
+// and their output is a tree that the decoder reads like any plan. It knows no format and no field.
 
 import (
 	"encoding/json"
 	"strconv"
 )
 
-// Node is one value. An object's items alternate: name, value.
+// Node is one value. The items of an object alternate: name, value.
 type Node struct {
 	Kind  Kind
 	Text  string // of a scalar
@@ -17,24 +16,24 @@ type Node struct {
 	Items []*Node
 }
 
-// MaxNodes bounds the values of an imported file: a tree takes about 100 bytes for each.
+// MaxNodes bounds the values of an imported file: each takes about 100 bytes in a tree.
 const MaxNodes = 4 << 20
 
-// Text is a string.
+// Text returns a string.
 func Text(s string, at Place) *Node { return &Node{Kind: KindString, Text: s, At: at} }
 
-// Count is a whole number.
+// Count returns a whole number.
 func Count(n int, at Place) *Node {
 	return &Node{Kind: KindNumber, Text: strconv.Itoa(n), At: at}
 }
 
-// List is a list of values.
+// List returns a list of values.
 func List(at Place, items ...*Node) *Node { return &Node{Kind: KindArray, At: at, Items: items} }
 
-// Object is an object without fields.
+// Object returns an object without fields.
 func Object(at Place) *Node { return &Node{Kind: KindObject, At: at} }
 
-// Set adds a field; a nil value adds none.
+// Set adds a field, unless value is nil.
 func (n *Node) Set(name string, value *Node) *Node {
 	if value != nil {
 		n.Items = append(n.Items, Text(name, value.At), value)
@@ -42,7 +41,7 @@ func (n *Node) Set(name string, value *Node) *Node {
 	return n
 }
 
-// Get is the first field of that name, or nil.
+// Get returns the first field of that name, or nil.
 func (n *Node) Get(name string) *Node {
 	if n == nil || n.Kind != KindObject {
 		return nil
@@ -55,7 +54,7 @@ func (n *Node) Get(name string) *Node {
 	return nil
 }
 
-// Each goes through the fields of an object; of others there are none.
+// Each calls f for each field of an object. Other values have no fields.
 func (n *Node) Each(f func(name, value *Node)) {
 	if n == nil || n.Kind != KindObject {
 		return
@@ -65,7 +64,7 @@ func (n *Node) Each(f func(name, value *Node)) {
 	}
 }
 
-// Elements are those of a list; a scalar or an object counts as a list of one.
+// Elements returns the elements of a list. A scalar or an object counts as a list of one.
 func (n *Node) Elements() []*Node {
 	switch {
 	case n == nil || n.Kind == KindNull:
@@ -76,7 +75,7 @@ func (n *Node) Elements() []*Node {
 	return []*Node{n}
 }
 
-// ReadTree reads the value that t opened; nil when the source broke or is too large.
+// ReadTree reads the value that t opened. It returns nil if the source broke or is too large.
 func ReadTree(s Tokens, t Token, budget *int) *Node {
 	if *budget--; *budget < 0 || t.Kind == KindBad {
 		return nil
@@ -90,7 +89,7 @@ func ReadTree(s Tokens, t Token, budget *int) *Node {
 		if e.Kind == KindEnd {
 			return n
 		}
-		item := ReadTree(s, e, budget) // as deep as the source allows: maxDepth
+		item := ReadTree(s, e, budget) // the source bounds the depth: maxDepth
 		if item == nil {
 			return nil
 		}
@@ -98,11 +97,11 @@ func ReadTree(s Tokens, t Token, budget *int) *Node {
 	}
 }
 
-// AppendJSON writes the value without any space.
+// AppendJSON appends the value as JSON without white space.
 func (n *Node) AppendJSON(out []byte) []byte {
 	switch n.Kind {
 	case KindString:
-		text, _ := json.Marshal(n.Text) // a string cannot fail
+		text, _ := json.Marshal(n.Text) // encoding a string cannot fail
 		return append(out, text...)
 	case KindNumber:
 		return append(out, jsonNumber(n.Text)...)
@@ -127,11 +126,11 @@ func (n *Node) AppendJSON(out []byte) []byte {
 	return append(out, brackets[1])
 }
 
-// Tree gives a tree as tokens.
+// Tree reads a tree as tokens.
 type Tree struct {
 	Root  *Node
 	stack []treeFrame
-	Where func(Place) Pos // in the file the tree was made from
+	Where func(Place) Pos // position in the file from which the tree was made
 	Wrong *Problem
 }
 

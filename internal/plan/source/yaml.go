@@ -1,8 +1,8 @@
 package source
 
-// This file opens YAML: it has goccy/go-yaml build a tree, after refusing what would
-// cost that parser too much, and turns its places into ours. yamlwalk.go reads the
-// tree as tokens. Neither knows anything of plans.
+// This file parses YAML: goccy/go-yaml builds a tree, after a check for input that would cost that
+// parser too much, and this file converts its positions. yamlwalk.go reads the tree as tokens.
+// Neither file knows anything of plans.
 
 import (
 	"errors"
@@ -33,7 +33,7 @@ type YAML struct {
 	at      Cursor
 }
 
-// NewYAML parses the whole file; what is wrong with it comes as the problem.
+// NewYAML parses the whole file. Problem returns its mistake.
 func NewYAML(src string) *YAML {
 	src = strings.ReplaceAll(src, "\r\n", "\n") // changes no line and no column
 	s := &YAML{src: src, anchors: map[string]ast.Node{}, at: Cursor{src: src, line: 1}}
@@ -43,7 +43,7 @@ func NewYAML(src string) *YAML {
 	return s
 }
 
-// unreadable tells what keeps a text from being parsed at all.
+// unreadable returns the problem that prevents parsing a text, or nil.
 func unreadable(src string) *Problem {
 	if len(src) > MaxYAML {
 		return &Problem{-1, CodeTooLarge, fmt.Sprintf("a YAML plan of more than %d MB takes too much memory; write it in JSON", MaxYAML>>20)}
@@ -66,7 +66,7 @@ func unreadable(src string) *Problem {
 	return nil
 }
 
-// parse fills root, or wrong. The parser's own panics on odd files become a problem.
+// parse sets root or wrong. A panic of the parser on an odd file becomes a problem.
 func (s *YAML) parse() {
 	defer func() {
 		if r := recover(); r != nil {
@@ -105,7 +105,7 @@ func yamlProblem(err error) *Problem {
 			at = yamlPlace(tk.Position.Line, tk.Position.Column)
 		}
 		what := "not valid YAML: " + firstLine(ye.GetMessage())
-		if strings.Contains(what, "'\t'") { // as the parser shows the character
+		if strings.Contains(what, "'\t'") { // the parser's form of the character
 			what = "not valid YAML: a tab begins the line; indent with spaces"
 		}
 		return &Problem{at, CodeSyntax, what}
@@ -118,12 +118,11 @@ func firstLine(s string) string {
 	return s
 }
 
-// excess finds what would cost the parser more than a plan is worth, in its tokens. The
-// parser recurses, and Go cannot recover from a stack that is used up: every block
-// inside a block stands further to the right, every flow inside a flow is another
-// bracket, so depth shows before parsing. And its time grows with the square of the
-// number of documents and of keys without a value (measured: 16 s for 100,000
-// documents, 33 s for 100,000 empty keys).
+// excess finds, in the tokens, input that would cost the parser too much. The parser recurses, and
+// Go cannot recover from an exhausted stack. Depth is visible before parsing: every block inside a
+// block is further to the right, and every flow inside a flow adds a bracket. The parser's time
+// also grows with the square of the number of documents and of keys without a value (measured: 16 s
+// for 100,000 documents, 33 s for 100,000 empty keys).
 func excess(tokens yamltoken.Tokens) *Problem {
 	const most = 2000
 	var columns []int
@@ -160,9 +159,9 @@ func excess(tokens yamltoken.Tokens) *Problem {
 	return nil
 }
 
-// valueless tells whether the colon at i has nothing behind it: what comes next stands
-// on a later line, and no further right than the key. In a flow a key may lack its
-// value too, before a comma or a bracket.
+// valueless reports whether no value follows the colon at i: the next token is on a later line, and
+// no further right than the key. In a flow, a comma or a bracket may also follow a key without a
+// value.
 func valueless(tokens yamltoken.Tokens, i int) bool {
 	if i == 0 || i+1 == len(tokens) {
 		return true
@@ -171,7 +170,7 @@ func valueless(tokens yamltoken.Tokens, i int) bool {
 	switch next.Type {
 	case yamltoken.CollectEntryType, yamltoken.MappingEndType, yamltoken.MappingValueType:
 		return true
-	case yamltoken.SequenceEntryType: // a list may stand right below its key
+	case yamltoken.SequenceEntryType: // a list may start in the column of its key
 		return next.Position.Column < key.Position.Column
 	}
 	return next.Position.Line > tokens[i].Position.Line && next.Position.Column <= key.Position.Column
@@ -191,7 +190,7 @@ func placeOf(n ast.Node) Place {
 		return -1
 	}
 	p := n.GetToken().Position
-	// A mapping's own token is its first colon; people look for its first key.
+	// The token of a mapping is its first colon; people look for its first key.
 	switch m := n.(type) {
 	case *ast.MappingNode:
 		if !m.IsFlowStyle && len(m.Values) > 0 {
@@ -203,7 +202,7 @@ func placeOf(n ast.Node) Place {
 	return yamlPlace(p.Line, p.Column)
 }
 
-// Pos turns a column in characters into one in bytes.
+// Pos converts a column in characters to one in bytes.
 func (s *YAML) Pos(at Place) Pos {
 	if at < 0 {
 		return Pos{}

@@ -1,6 +1,6 @@
 package source
 
-// This file turns a YAML value into JSON, for what a plan carries without reading it:
+// This file converts a YAML value to JSON, for the parts that a plan carries without reading them:
 // metadata and rehearse blocks.
 
 import (
@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Raw builds JSON from the tokens; it is bounded by the depth and the aliases allowed.
+// Raw builds JSON from the tokens. The limits of depth and aliases bound it.
 func (s *YAML) Raw(t Token) json.RawMessage {
 	out := s.appendRaw(nil, t)
 	if s.Wrong != nil {
@@ -22,7 +22,7 @@ func (s *YAML) Raw(t Token) json.RawMessage {
 func (s *YAML) appendRaw(out []byte, t Token) []byte {
 	switch t.Kind {
 	case KindString:
-		text, _ := json.Marshal(t.Text) // a string cannot fail
+		text, _ := json.Marshal(t.Text) // encoding a string cannot fail
 		return append(out, text...)
 	case KindNumber:
 		return append(out, jsonNumber(t.Text)...)
@@ -51,8 +51,8 @@ func (s *YAML) appendRaw(out []byte, t Token) []byte {
 	return out
 }
 
-// jsonNumber writes a number as JSON has it: no zeros in front, and null for what JSON
-// cannot say.
+// jsonNumber writes a number in JSON's notation: without leading zeros, and null for values that
+// JSON cannot express.
 func jsonNumber(text string) string {
 	f, err := strconv.ParseFloat(text, 64)
 	switch {

@@ -1,7 +1,7 @@
 package source
 
-// This file reads a YAML tree as tokens: it follows anchors, aliases and merges as it
-// goes, and bounds what they expand to. It knows nothing of plans.
+// This file reads a YAML tree as tokens. It follows anchors, aliases and merges, and bounds their
+// expansion. It knows nothing of plans.
 
 import (
 	"fmt"
@@ -11,8 +11,8 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// maxAliased is how many tokens aliases may expand to, against files that grow
-// exponentially when read.
+// maxAliased bounds the tokens that aliases expand to, because a hostile file can grow
+// exponentially.
 const maxAliased = 1_000_000
 
 // yamlFrame is an open mapping or sequence. A mapping's nodes alternate: name, value.
@@ -24,7 +24,7 @@ type yamlFrame struct {
 	end     Place
 }
 
-// Next walks on. A value that opens a mapping or a sequence pushes a frame.
+// Next returns the next token. A value that opens a mapping or a sequence pushes a frame.
 func (s *YAML) Next() Token {
 	if s.Wrong != nil || s.done {
 		return Token{}
@@ -57,7 +57,7 @@ func (s *YAML) fail(at Place, code, message string) Token {
 	return Token{At: at}
 }
 
-// name is a key of a mapping; numbers and the like count as their text.
+// name returns a key of a mapping; numbers and other scalars count as their text.
 func (s *YAML) name(node ast.Node) Token {
 	text, ok := keyText(node)
 	if !ok {
@@ -81,7 +81,7 @@ func keyText(node ast.Node) (string, bool) {
 	return "", false
 }
 
-// value turns a node into its first token.
+// value converts a node to its first token.
 func (s *YAML) value(node ast.Node, aliased bool) Token {
 	node, asString, aliased := s.resolve(node, aliased)
 	if s.Wrong != nil {
@@ -130,8 +130,8 @@ func scalar(k Kind, text, written string, asString bool, at Place) Token {
 	return Token{Kind: k, Text: text, At: at}
 }
 
-// integerText keeps decimal digits as they are written, for ids like 007, and turns
-// other notations into decimal.
+// integerText keeps the spelling of decimal digits, for ids like 007, and converts other notations
+// to decimal.
 func integerText(n *ast.IntegerNode) string {
 	if text := n.Token.Value; strings.Trim(text, "0123456789") == "" {
 		return text
@@ -148,7 +148,7 @@ func (s *YAML) push(t Token, f yamlFrame) Token {
 	return t
 }
 
-// resolve sees through anchors, aliases and tags, as often as they are stacked.
+// resolve removes anchors, aliases and tags, however deeply they are stacked.
 func (s *YAML) resolve(node ast.Node, aliased bool) (_ ast.Node, asString, fromAlias bool) {
 	for hops := 0; ; hops++ {
 		if hops > maxDepth {
@@ -183,8 +183,8 @@ func (s *YAML) resolve(node ast.Node, aliased bool) (_ ast.Node, asString, fromA
 	}
 }
 
-// mapping opens a mapping. Merged mappings (<<) give what the mapping itself does not
-// have, the first of them winning.
+// mapping opens a mapping. Merged mappings (<<) add the keys that the mapping itself does not have;
+// the first one takes precedence.
 func (s *YAML) mapping(values []*ast.MappingValueNode, aliased bool, at Place) Token {
 	f := yamlFrame{mapping: true, aliased: aliased, end: at, nodes: make([]ast.Node, 0, 2*len(values))}
 	var merges []ast.Node
