@@ -24,7 +24,7 @@ type keys struct {
 // its blockers. It does not depend on formatting, the order of tasks and of blockers, limits of
 // time, turns, retries and money, declared waves, metadata and rehearse blocks. If waves are
 // barriers, their edges count. The first call computes all keys; Key is safe for concurrent use. A
-// plan that was not made by Parse cannot store the keys, so use Keys to get many of them.
+// plan that is built by hand cannot store the keys, so use Keys to get many of them.
 func (p *Plan) Key(i int) string { return hex.EncodeToString(p.sums()[i][:]) }
 
 // Keys returns the keys of all tasks, in plan order.
