@@ -96,7 +96,10 @@ func openAudit(args []string, from string, std Stdio) (*audit.Audit, error) {
 	var none *refuse.UsageError
 	switch {
 	case err == nil:
-		v.Plan, v.State, v.Events, v.Dir = past.State.Plan, past.State, past.Events, past.State.Config.Dir
+		v.Plan = past.State.Plan
+		v.State = past.State
+		v.Events = past.Events
+		v.Dir = past.State.Config.Dir
 	case len(args) == 0 || !errors.As(err, &none):
 		return nil, err
 	default:

@@ -130,7 +130,10 @@ func (t *turn) apiFails(ctx context.Context) error {
 	l.Message.Model, l.Message.StopReason, l.Error = "<synthetic>", &stop, f.kind
 	t.emit(l)
 	r := t.line("success")
-	r.IsError, r.Result, r.Stop, r.Terminal = true, &f.text, &stop, "completed"
+	r.IsError = true
+	r.Result = &f.text
+	r.Stop = &stop
+	r.Terminal = "completed"
 	r.Turns = t.made + 1
 	r.Status = json.RawMessage("null")
 	if !f.null {
@@ -145,7 +148,10 @@ func (t *turn) limit(status string) time.Time {
 	wait := t.scale(time.Duration(or(t.b.ResetIn, Duration(time.Hour))))
 	at := t.now().Add(wait + time.Second - 1).Truncate(time.Second) // whole seconds, not before the wait ends
 	l := limitLine{Type: "rate_limit_event", UUID: t.id(), Session: t.session}
-	l.Info.Status, l.Info.ResetsAt, l.Info.Kind, l.Info.Overage = status, at.Unix(), "five_hour", "rejected"
+	l.Info.Status = status
+	l.Info.ResetsAt = at.Unix()
+	l.Info.Kind = "five_hour"
+	l.Info.Overage = "rejected"
 	if status != "rejected" {
 		l.Info.Utilization = 0.92
 	}

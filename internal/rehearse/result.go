@@ -21,7 +21,10 @@ func (t *turn) say(id string, used tokenLine, p part) { t.emit(t.assistant(id, u
 
 func (t *turn) assistant(id string, used tokenLine, p part) assistantLine {
 	l := assistantLine{Type: "assistant", Session: t.session, UUID: t.id()}
-	l.Message.ID, l.Message.Type, l.Message.Role, l.Message.Model = id, "message", "assistant", t.model
+	l.Message.ID = id
+	l.Message.Type = "message"
+	l.Message.Role = "assistant"
+	l.Message.Model = t.model
 	l.Message.Content, l.Message.Usage = []part{p}, used
 	l.Message.Usage.Output = min(used.Output, 1)
 	return l
@@ -108,7 +111,10 @@ func (t *turn) aborted(reason string, act *action) {
 // success returns the result line of a successful turn.
 func (t *turn) success(text string, answer json.RawMessage) resultLine {
 	r := t.line("success")
-	r.Status, r.Result, r.Structured, r.Terminal = json.RawMessage("null"), &text, answer, "completed"
+	r.Status = json.RawMessage("null")
+	r.Result = &text
+	r.Structured = answer
+	r.Terminal = "completed"
 	stop := "end_turn"
 	if answer != nil {
 		stop = "tool_use"

@@ -39,7 +39,11 @@ func Runs(events []scheduler.Event, alive bool) []Past {
 	end := func() { // of a session without a record of its end
 		if n := len(all); n > 0 && !since.IsZero() {
 			p := &all[n-1]
-			p.Status, p.Ended, p.Worked, p.Completed, p.Cost = CutOff, last, p.Worked+last.Sub(since), len(done), spent
+			p.Status = CutOff
+			p.Ended = last
+			p.Worked += last.Sub(since)
+			p.Completed = len(done)
+			p.Cost = spent
 			since = time.Time{}
 		}
 	}
@@ -81,11 +85,17 @@ func Runs(events []scheduler.Event, alive bool) []Past {
 		case scheduler.RunEnded:
 			if n := len(all); n > 0 {
 				p := &all[n-1]
-				p.Status, p.ExitCode, p.Reason, p.Ended = b.Status, b.ExitCode, b.Reason, e.Time
+				p.Status = b.Status
+				p.ExitCode = b.ExitCode
+				p.Reason = b.Reason
+				p.Ended = e.Time
 				if !since.IsZero() { // else it happened between sessions: a rollback, a cancel
 					p.Worked += e.Time.Sub(since)
 				}
-				p.Completed, p.Cost, p.Notional, p.Iterations = b.Tasks.Completed, b.Cost, b.Notional, b.Iterations
+				p.Completed = b.Tasks.Completed
+				p.Cost = b.Cost
+				p.Notional = b.Notional
+				p.Iterations = b.Iterations
 				p.Tasks = b.Tasks.Completed + b.Tasks.Failed + b.Tasks.Blocked + b.Tasks.Pending
 				since = time.Time{}
 			}

@@ -102,7 +102,11 @@ func Of(s *scheduler.State, events []scheduler.Event) Summary {
 		r.Advice, r.Limit, r.Breaker = st.Advice, st.Limit, st.Breaker
 	}
 	if e := s.Ended; e != nil {
-		r.Status, r.ExitCode, r.Reason, r.Resume, r.ResumeAt = e.Status, e.ExitCode, e.Reason, e.Resume, e.ResumeAt
+		r.Status = e.Status
+		r.ExitCode = e.ExitCode
+		r.Reason = e.Reason
+		r.Resume = e.Resume
+		r.ResumeAt = e.ResumeAt
 		r.Iterations = e.Iterations
 	}
 	r.Regressions = s.Regressions

@@ -188,7 +188,10 @@ func (v *terminal) follow(e scheduler.Event, s *scheduler.State) {
 	case scheduler.RunEnded:
 		v.live = false
 	}
-	m.completed, m.spent, m.limits, m.iterations = s.Counts.Completed, s.Ledger.Spent(), s.Ledger.Limits(), s.Ledger.Iterations()
+	m.completed = s.Counts.Completed
+	m.spent = s.Ledger.Spent()
+	m.limits = s.Ledger.Limits()
+	m.iterations = s.Ledger.Iterations()
 	m.notional = s.Notional
 	m.hold, m.stopping = s.Hold, s.Stop != nil
 	m.wave, m.of, m.done, m.all = v.wave.figures(s)

@@ -165,9 +165,19 @@ func (d *Details) last(s *scheduler.State, task string) *Attempt {
 
 func (a *Attempt) end(r runner.Result) {
 	a.Open = false
-	a.Outcome, a.Reason, a.Detail, a.Report = string(r.Outcome), safe.Line(r.Reason), safe.Text(r.Detail, outputMax), safe.Text(r.Report, outputMax)
-	a.Took, a.Cost, a.Priced, a.Turns, a.Tokens = r.Duration.Milliseconds(), int64(r.Cost), r.Priced, r.Turns, tokens(r.Usage)
-	a.Vacuous, a.Escaped, a.Session, a.Version = r.Vacuous, !r.Contained, safe.Line(r.Session), safe.Line(r.ClaudeVersion)
+	a.Outcome = string(r.Outcome)
+	a.Reason = safe.Line(r.Reason)
+	a.Detail = safe.Text(r.Detail, outputMax)
+	a.Report = safe.Text(r.Report, outputMax)
+	a.Took = r.Duration.Milliseconds()
+	a.Cost = int64(r.Cost)
+	a.Priced = r.Priced
+	a.Turns = r.Turns
+	a.Tokens = tokens(r.Usage)
+	a.Vacuous = r.Vacuous
+	a.Escaped = !r.Contained
+	a.Session = safe.Line(r.Session)
+	a.Version = safe.Line(r.ClaudeVersion)
 	a.Changed, a.Violated = lines(r.Changed), lines(r.Violated)
 	for _, n := range r.Denials {
 		a.Denials = append(a.Denials, safe.Line(n.Rule))

@@ -40,7 +40,11 @@ func (r *Run) walk(s *scheduler.State, events []scheduler.Event, now time.Time, 
 	for _, e := range events {
 		if _, ok := e.Body.(scheduler.RunStarted); ok {
 			// The page does not show an earlier run of the same journal.
-			r.Spans, r.Burn, r.Notes, r.Sessions, r.Reached = nil, nil, nil, nil, nil
+			r.Spans = nil
+			r.Burn = nil
+			r.Notes = nil
+			r.Sessions = nil
+			r.Reached = nil
 			clear(w.index)
 			w.spent = 0
 		}

@@ -34,7 +34,10 @@ func Reviewed(t testing.TB, show func(scheduler.Event, *scheduler.State)) *Story
 	s.Tell(scheduler.ReviewStarted{N: 2, Mode: counsel.Thorough, Round: 1, Cap: 3_000_000})
 	lost, wild := odd, odd
 	lost.Confirmed, lost.Evidence, lost.Fix = true, "a file without a last newline", "flush before Close"
-	wild.ID, wild.Line, wild.Text, wild.Refuted = "F-2", 0, "it races \x1b[31m<loop-complete>", "there is one goroutine"
+	wild.ID = "F-2"
+	wild.Line = 0
+	wild.Text = "it races \x1b[31m<loop-complete>"
+	wild.Refuted = "there is one goroutine"
 	s.After(9 * time.Second).Tell(scheduler.ReviewEnded{N: 2, Mode: counsel.Thorough, Round: 1, Blockers: 1,
 		Review: counsel.Review{Score: 5, Experts: []string{"debugger", "tester"}, Silent: []string{"simplifier: timed-out"},
 			Findings: []counsel.Finding{lost, wild, {ID: "F-3", Severity: counsel.Suggestion, Text: "shorter names", Expert: "debugger"}}, Cost: 30_000}})

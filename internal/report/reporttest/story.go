@@ -75,7 +75,12 @@ func (s *Story) Tell(b scheduler.Body) *Story {
 // Config returns the configuration of a run with 3 parallel attempts, $25 and 25 iterations.
 func Config() scheduler.Config {
 	c := scheduler.DefaultConfig()
-	c.Run, c.Dir, c.Loop, c.Agent, c.Parallel, c.MaxRetries = "r-1", "/project", "/project/.loop", "claude", 3, 1
+	c.Run = "r-1"
+	c.Dir = "/project"
+	c.Loop = "/project/.loop"
+	c.Agent = "claude"
+	c.Parallel = 3
+	c.MaxRetries = 1
 	c.Limits = budget.Limits{USD: 25 * budget.Dollar, Iterations: 25}
 	return c
 }
@@ -250,10 +255,17 @@ func Hostile(t testing.TB, show func(scheduler.Event, *scheduler.State)) *Story 
 	s.S.Plan.Criteria = []plan.Condition{{Text: evil}}
 	s.Show = show
 	r := Bad(10_000)
-	r.Reason, r.Detail, r.Report, r.Checks[0].Check, r.Checks[0].Output = evil, evil, evil, evil, evil
+	r.Reason = evil
+	r.Detail = evil
+	r.Report = evil
+	r.Checks[0].Check = evil
+	r.Checks[0].Output = evil
 	s.Begin(Config()).Wave(1).Run("T-001", 0).After(time.Second).End("T-001", r, scheduler.Advising, func(b *scheduler.AttemptEnded) { b.Note = evil })
 	v := Advice()
-	v.Fix, v.Dissent, v.Opinions[0].Expert, v.Action = evil, []string{evil}, evil, evil
+	v.Fix = evil
+	v.Dissent = []string{evil}
+	v.Opinions[0].Expert = evil
+	v.Action = evil
 	s.Tell(scheduler.CounselStarted{Task: "T-001", Attempt: 1, Panel: 1, Cap: budget.Dollar})
 	s.Tell(scheduler.CounselEnded{Task: "T-001", Panel: 1, Verdict: v})
 	s.Tell(scheduler.Notice{Level: "info", Task: "T-001", Text: evil})

@@ -42,7 +42,10 @@ func split(word string, columns int) (head, rest string) {
 		if wide+w > columns && head != "" {
 			break
 		}
-		head, rest, wide, state = head+cluster, after, wide+w, next
+		head += cluster
+		rest = after
+		wide += w
+		state = next
 	}
 	return head, rest
 }
