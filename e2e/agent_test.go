@@ -2,8 +2,8 @@
 
 package e2e
 
-// runner.Agent against the real CLI: one attempt in each way it can end, what it
-// costs, and what it leaves behind.
+// This file tests runner.Agent against the real CLI: one attempt for each possible ending, its
+// cost, and its leftovers.
 
 import (
 	"context"
@@ -24,7 +24,7 @@ import (
 	"wavex/runner"
 )
 
-// bench is where attempts are made: an agent, and a request to vary.
+// bench is the fixture of an attempt: an agent, and a request to vary.
 type bench struct {
 	agent *runner.Agent
 	req   runner.Request
@@ -69,7 +69,7 @@ func TestAttempts(t *testing.T) {
 		set   func(*bench)
 		want  runner.Outcome
 		says  string // part of Reason
-		free  bool   // nothing was charged, so Priced may be anything
+		free  bool   // nothing was charged, so any Priced is right
 		look  func(*testing.T, *bench, runner.Result)
 	}{
 		{name: "done", steps: []fakeapi.Reply{write, said}, want: runner.Done,
@@ -170,7 +170,7 @@ func TestAttempts(t *testing.T) {
 	}
 }
 
-// logs is what an attempt left in its log folder, shortened.
+// logs returns the files in the attempt's log folder, shortened.
 func logs(b *bench) string {
 	var s strings.Builder
 	files, _ := filepath.Glob(filepath.Join(b.req.LogDir, "*"))
@@ -188,8 +188,7 @@ func subscribe(b *bench) {
 
 func allowBash(b *bench) { b.req.Settings.AllowedTools = []string{"Bash"} }
 
-// The agent can run the checks of its task without any permission line, whatever
-// shell they are written in.
+// The agent can run the checks of its task without any permission line, in any shell syntax.
 func TestChecksMayBeRun(t *testing.T) {
 	t.Parallel()
 	eachCLI(t, checksMayBeRun)
@@ -261,7 +260,7 @@ func TestTwoAttemptsAtOnce(t *testing.T) {
 	}
 }
 
-// What is interrupted tells its cost, and nothing of it stays alive.
+// An interrupted attempt reports its cost and leaves no live process.
 func TestAttemptInterrupted(t *testing.T) {
 	t.Parallel()
 	eachCLI(t, attemptInterrupted)
@@ -272,7 +271,7 @@ func attemptInterrupted(t *testing.T, c cli) {
 	srv := serve(t, fakeapi.Use(fakeapi.Bash(life.command)).Costing(use))
 	b := newBenchOn(t, c, srv)
 	allowBash(b)
-	// Only the interrupt can end it in time: the steps after it are far away.
+	// Only the interrupt can end it in time: the later steps come much later.
 	b.agent.StopWait = runner.StopWait{Interrupt: 2 * limit, Close: limit, Terminate: limit}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -294,7 +293,7 @@ func attemptInterrupted(t *testing.T, c cli) {
 	}
 }
 
-// A second attempt in the same session knows the first, and costs its own part only.
+// A second attempt in the same session knows the first one, and costs only its own part.
 func TestAttemptResumes(t *testing.T) {
 	t.Parallel()
 	eachCLI(t, attemptResumes)

@@ -2,8 +2,8 @@
 
 package e2e
 
-// What an allow rule allows: the checks of a task become rules, so a rule must allow
-// its command, and nothing else.
+// This file tests the scope of allow rules. The checks of a task become rules, so a rule must
+// allow its command, and no other.
 
 import (
 	"encoding/json"
@@ -15,7 +15,7 @@ import (
 	"wavex/internal/fakeapi"
 )
 
-// denials runs commands one by one under rules and tells which were denied.
+// denials runs commands one by one under rules and returns the denied ones.
 func denials(t *testing.T, cl cli, args []string, commands []string) map[string]bool {
 	t.Helper()
 	steps := []fakeapi.Reply{}
@@ -49,7 +49,7 @@ func flags(rules ...string) []string {
 	return args
 }
 
-// settings hands rules over in a list, where no comma or space can split them.
+// settings passes rules as a list, in which neither comma nor space splits them.
 func settings(t *testing.T, rules ...string) []string {
 	t.Helper()
 	data, err := json.Marshal(map[string]any{"permissions": map[string]any{"allow": rules}})
@@ -59,7 +59,7 @@ func settings(t *testing.T, rules ...string) []string {
 	return []string{"--settings", string(data)}
 }
 
-// escaped is a rule for one command: a backslash and parentheses need a backslash.
+// escaped returns the rule for one command: a backslash and parentheses need a backslash.
 func escaped(command string) string {
 	return "Bash(" + strings.NewReplacer(`\`, `\\`, `(`, `\(`, `)`, `\)`).Replace(command) + ")"
 }
@@ -83,7 +83,7 @@ func allowRules(t *testing.T, cl cli) {
 		denied  []string
 	}{
 		{name: "a command", args: flags("Bash(./a one)", "Bash(./b two)"),
-			// What the CLI takes apart: each part must be allowed, or harmless.
+			// The CLI splits a compound command: each part must be allowed, or harmless.
 			allowed: []string{"./a one", "./a one && ./b two", "./a one; ./b two", "./a one | ./b two", "./a one | tail -5",
 				"./a one 2>&1", "./a one > out.txt", "./a one && echo hi", "timeout 5 ./a one", "time ./a one"},
 			denied: []string{"./a", "./a one extra", "./a  one", "./a one && ./b three", "X=1 ./a one", "(./a one)", "./a one &",
@@ -98,7 +98,7 @@ func allowRules(t *testing.T, cl cli) {
 			denied: []string{"./a z", "FOO=2 ./a", "./a x", "./a && ./b"}},
 		// The flag splits its value: a parenthesis followed by a space ends the rule.
 		{name: "the flag splits", args: flags(escaped(`test "$(./b)" = y`)), denied: []string{`test "$(./b)" = y`}},
-		// A star is a wildcard wherever it stands; :* at the end is a prefix, never itself.
+		// A star is a wildcard at any place; :* at the end is a prefix, never literal.
 		{name: "stars", args: settings(t, escaped(`./a 'q*' z`), escaped(`./b x:*`)),
 			allowed: []string{`./a 'q*' z`, `./a 'qqq' z`, "./b x y"}, denied: []string{"./b x:*", "./b xy"}},
 		{name: "never by a rule", args: settings(t, escaped("(./a)"), escaped("./a &"), escaped("./a > /outside.txt")),

@@ -2,8 +2,8 @@
 
 package e2e
 
-// What an attempt is booked at against what the API charged, where the CLI does not tell it or
-// does not tell the truth.
+// This file compares the booked cost of an attempt with the API's charges, for CLIs that do not
+// report it or report it wrongly.
 
 import (
 	"os"
@@ -19,7 +19,7 @@ import (
 // dear is a response of 8,000 tokens of output; it costs 0.123 dollars.
 var dear = fakeapi.Usage{Input: 1_000, Output: 8_000}
 
-// A CLI that is killed after eleven responses is booked at no less than ten of them.
+// A CLI that is killed after eleven responses is booked at ten of them at least.
 func TestKilledCLIIsPricedByItsResponses(t *testing.T) {
 	t.Parallel()
 	eachCLI(t, func(t *testing.T, c cli) {
@@ -40,7 +40,7 @@ func TestKilledCLIIsPricedByItsResponses(t *testing.T) {
 	})
 }
 
-// A CLI that tells zero is not believed: its tokens are priced.
+// A CLI that reports zero is not trusted: its tokens are priced.
 func TestCLIThatTellsZeroIsNotBelieved(t *testing.T) {
 	t.Parallel()
 	eachCLI(t, func(t *testing.T, c cli) {
@@ -61,7 +61,7 @@ func TestCLIThatTellsZeroIsNotBelieved(t *testing.T) {
 	})
 }
 
-// A session that goes on in process after process, one of them killed, is booked once.
+// A session that continues in several processes, one of them killed, is booked once.
 func TestSessionOfSeveralProcessesIsBookedOnce(t *testing.T) {
 	t.Parallel()
 	eachCLI(t, func(t *testing.T, c cli) {

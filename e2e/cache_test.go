@@ -2,7 +2,8 @@
 
 package e2e
 
-// What the provider's cache can serve to one attempt of what another has sent.
+// This file tests which part of one attempt's requests the provider's cache can serve from those
+// of another.
 
 import (
 	"context"
@@ -25,8 +26,8 @@ func gitRepo(t *testing.T, dir string) {
 	gitIn(t, dir, "commit", "-qm", "first")
 }
 
-// The CLI puts folder and git's state into its system prompt, in front of everything that
-// wavex says, unless it is asked not to.
+// The CLI puts the folder and the state of git at the start of its system prompt, before all
+// texts of wavex, unless a flag prevents it.
 func TestWhereTheCLIPutsItsFolder(t *testing.T) {
 	t.Parallel()
 	const moves = "--exclude-dynamic-system-prompt-sections"
@@ -60,8 +61,8 @@ func TestWhereTheCLIPutsItsFolder(t *testing.T) {
 	}
 }
 
-// Two tasks in folders of their own have one system prompt: what is written to the cache
-// for one is read by the other.
+// Two tasks in separate folders have the same system prompt: one reads it from the cache after
+// the other has written it.
 func TestIsolatedAttemptsShareTheirSystemPrompt(t *testing.T) {
 	t.Parallel()
 	var agents []*fakeapi.Agent
@@ -71,7 +72,7 @@ func TestIsolatedAttemptsShareTheirSystemPrompt(t *testing.T) {
 		id := fmt.Sprintf("T-%03d", i+1)
 		tasks = append(tasks, fmt.Sprintf(`{"id": %q, "subject": "Write file %d", "files": [{"path": "f%d.txt", "action": "create"}], "verify": [{"file": "f%d.txt", "contains": "sheep"}]}`, id, i, i, i))
 		agents = append(agents, &fakeapi.Agent{Name: id, When: task(id), Steps: []fakeapi.Reply{
-			fakeapi.Use(fakeapi.Write(fmt.Sprintf("f%d.txt", i), "sheep\n")).Costing(use).Held(gate), // both are there
+			fakeapi.Use(fakeapi.Write(fmt.Sprintf("f%d.txt", i), "sheep\n")).Costing(use).Held(gate), // both have arrived
 			report("true").Costing(use),
 		}})
 	}

@@ -2,9 +2,9 @@
 
 package e2e
 
-// Starts the real CLI, directly, in a scratch home with a chosen environment, and
-// reads what it prints. It knows the frame of the CLI's output, one JSON object a line,
-// and not what wavex makes of it.
+// This file starts the real CLI, directly, in a scratch home with a chosen environment, and reads
+// its output. It knows the frame of that output, one JSON object per line, and not how wavex
+// interprets it.
 
 import (
 	"bufio"
@@ -25,26 +25,26 @@ import (
 	"wavex/internal/fakeapi"
 )
 
-// prices of the model that the tests name and of the CLI's default models, as the CLI computes
-// them; TestPricesOfTheCLI compares.
+// prices holds the prices of the tests' model and of the CLI's default models, with which the CLI
+// computes; TestPricesOfTheCLI compares them.
 var prices = fakeapi.Prices{
 	"claude-sonnet-4-5": {Input: 3_000_000, Output: 15_000_000, CacheRead: 300_000, CacheWrite: 3_750_000},
 	"claude-opus-4-8":   {Input: 5_000_000, Output: 25_000_000, CacheRead: 500_000, CacheWrite: 6_250_000}, // of 2.1.197
 	"claude-opus-5-5":   {Input: 4_000_000, Output: 20_000_000, CacheRead: 200_000, CacheWrite: 5_000_000}, // of 2.1.330
 }
 
-// model is what the tests ask for; it has a price above.
+// model is the model of the tests' requests; it has a price above.
 const model = "claude-sonnet-4-5"
 
-// limit is the longest that any one process of a test may take, on the slowest of machines.
+// limit bounds any one process of a test, on the slowest machine.
 const limit = 3 * time.Minute
 
-// goneTime bounds the wait for the end of what must end by itself, which takes
-// milliseconds. What is left alive by mistake lives for five minutes.
+// goneTime bounds the wait for processes that must end by themselves, which takes milliseconds. A
+// process left alive by mistake lives for five minutes.
 const goneTime = time.Minute
 
-// Env is the whole environment of a CLI under test: a scratch home, the scripted
-// API, and nothing inherited but PATH and Go's build cache.
+// Env returns the whole environment of a CLI under test: a scratch home, the scripted API, and of
+// the inherited variables only PATH and Go's build cache.
 func Env(t *testing.T, srv *fakeapi.Server, more ...string) []string {
 	t.Helper()
 	home := t.TempDir()
@@ -75,15 +75,15 @@ var goCache = sync.OnceValue(func() string {
 	return strings.TrimSpace(string(out))
 })
 
-// setup is how one CLI process is started.
+// setup describes the start of one CLI process.
 type setup struct {
-	cli   cli      // zero: the one for all tests
+	cli   cli      // zero means the one for all tests
 	args  []string // after: -p --verbose --output-format stream-json --model MODEL
 	stdin string   // the prompt; ignored when talk is set
 	talk  bool     // stream-json input: stdin stays open for say
-	dir   string   // "": a fresh folder
-	env   []string // "": Env
-	room  bool     // the test has room for it already
+	dir   string   // "" means a fresh folder
+	env   []string // "" means Env
+	room  bool     // the test holds the room for it already
 }
 
 // process is a running CLI.
@@ -94,7 +94,7 @@ type process struct {
 	in     io.WriteCloser
 	stderr bytes.Buffer
 
-	release func() // gives the room back; called by end
+	release func() // releases the room; called by end
 
 	mu    sync.Mutex
 	lines []line
@@ -129,7 +129,7 @@ type denial struct {
 	Input json.RawMessage `json:"tool_input"`
 }
 
-// ended is a CLI process that is over.
+// ended is a CLI process that has ended.
 type ended struct {
 	exit   int // 128+n for signal n
 	lines  []line
@@ -186,7 +186,7 @@ func begin(t *testing.T, srv *fakeapi.Server, s setup) *process {
 	t.Cleanup(func() {
 		cancel()
 		<-read
-		_ = p.cmd.Wait() // a second Wait is refused, harmlessly
+		_ = p.cmd.Wait() // a second Wait only returns an error
 		release()
 	})
 	return p
@@ -262,7 +262,7 @@ func (p *process) signal(s syscall.Signal) {
 	}
 }
 
-// end waits for the process and returns what it printed.
+// end waits for the process and returns its output.
 func (p *process) end() ended {
 	p.t.Helper()
 	if p.in != nil {
@@ -340,7 +340,7 @@ func (e ended) results(t *testing.T) []result {
 	return rs
 }
 
-// of are the lines of a type and subtype ("": any).
+// of returns the lines of a type and subtype ("" matches any).
 func (e ended) of(kind, subtype string) []line {
 	var out []line
 	for _, l := range e.lines {

@@ -2,8 +2,8 @@
 
 package e2e
 
-// A panel of experts as real processes: convened after the first failure, before the
-// second attempt, whose prompt has the advice.
+// This file tests a panel of experts as real processes, between the first failure and the second
+// attempt, whose prompt has the advice.
 
 import (
 	"slices"

@@ -1,7 +1,7 @@
 package e2e
 
-// wavex killed with SIGKILL in the middle of a run with real processes: nothing of it
-// survives, and the run continues without doing anything twice.
+// This file kills wavex with SIGKILL in the middle of a run with real processes: none of them
+// survives, and the run continues without repeating work.
 
 import (
 	"bytes"
@@ -24,7 +24,7 @@ import (
 	"wavex/internal/fakeapi"
 )
 
-// marked are the processes whose environment holds an entry, as pidfds.
+// marked returns the processes whose environment contains an entry, as pidfds.
 func marked(t *testing.T, entry string) map[int]int {
 	t.Helper()
 	found := map[int]int{}
@@ -35,7 +35,7 @@ func marked(t *testing.T, entry string) map[int]int {
 	for _, path := range envs {
 		data, err := os.ReadFile(path)
 		if err != nil || !bytes.Contains(append([]byte{0}, data...), []byte("\x00"+entry+"\x00")) {
-			continue // gone, or not ours to see
+			continue // gone, or not readable for this user
 		}
 		pid, _ := strconv.Atoi(strings.Split(path, "/")[2])
 		if fd, err := unix.PidfdOpen(pid, 0); err == nil {
@@ -45,7 +45,7 @@ func marked(t *testing.T, entry string) map[int]int {
 	return found
 }
 
-// mustBeGone asserts that no process holds the entry any more within a time, as rig.Within counts it.
+// mustBeGone asserts that no process has the entry after within, as counted by rig.Within.
 func mustBeGone(t *testing.T, entry string, within time.Duration, after string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
@@ -68,8 +68,8 @@ func mustBeGone(t *testing.T, entry string, within time.Duration, after string) 
 // herd is a plan of three tasks, two of them at once, whose agents may do anything.
 func herd() string { return sheepPlan{n: 3, parallel: 2, model: model, tools: `"Bash"`}.String() }
 
-// strays are the agents of herd: as shepherds, but each leaves a process behind, in a
-// session of its own.
+// strays returns the agents of herd. Unlike shepherds, each leaves a process behind, in its own
+// session.
 func strays() []*fakeapi.Agent {
 	agents := shepherds(3)
 	for _, a := range agents {
@@ -86,7 +86,7 @@ func strays() []*fakeapi.Agent {
 	return agents
 }
 
-// nth matches the nth request for a message that it is asked about, from 1.
+// nth matches the nth request for a message, from 1.
 func nth(n int32) fakeapi.Match {
 	var seen atomic.Int32
 	return func(r *fakeapi.Request) bool {
@@ -145,7 +145,7 @@ func killedAndResumed(t *testing.T, c cli, n int32) {
 			}
 		}
 	}
-	// A response that was on its way when wavex died may be in no stream.
+	// A response in flight when wavex died may be in no stream.
 	spent, charged := budget.FromFloat(end.CostUSD), srv.Charged()
 	if off := charged - spent; off < 0 || off > 2*7_650 {
 		t.Errorf("the ledger says %d, the API charged %d", spent, charged)
@@ -153,7 +153,7 @@ func killedAndResumed(t *testing.T, c cli, n int32) {
 	mustBeGone(t, mark, time.Second, "the end")
 }
 
-// completed are the tasks that a run's events, possibly cut short, call done.
+// completed returns the tasks that are done according to a run's events, which may be cut short.
 func completed(t *testing.T, stdout string) map[string]bool {
 	t.Helper()
 	done := map[string]bool{}

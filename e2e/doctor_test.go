@@ -13,7 +13,7 @@ import (
 	"wavex/internal/fakeapi"
 )
 
-// doctorReport is what `wavex doctor --output json` says, as far as the tests look.
+// doctorReport holds the tested part of the output of `wavex doctor --output json`.
 type doctorReport struct {
 	OK       bool     `json:"ok"`
 	ProbeUSD *float64 `json:"probe_cost_usd"`
@@ -33,8 +33,7 @@ func (r wavexEnd) doctor(t *testing.T) (d doctorReport, probe string) {
 	return d, probe
 }
 
-// The probe asks the real CLI one small question, and what it says it cost is what the
-// API charged.
+// The probe asks the real CLI one small question and reports the cost that the API charged.
 func TestDoctorProbe(t *testing.T) {
 	t.Parallel()
 	reply := fakeapi.Text("ready").Costing(use)
@@ -64,8 +63,8 @@ func TestDoctorProbeRefused(t *testing.T) {
 	}
 }
 
-// Every process of the real CLI tells a subscription's limits, so its dollars are known
-// to be notional after the first attempt, and stay so.
+// Every process of the real CLI reports a subscription's limits, so its dollars count as notional
+// from the end of the first attempt on.
 func TestSubscriptionIsNotional(t *testing.T) {
 	t.Parallel()
 	reset := time.Now().Add(time.Hour).Truncate(time.Second)

@@ -2,8 +2,8 @@
 
 package e2e
 
-// How a run of the CLI ends: the traps that wavex's classification rests on, each
-// provoked once, with the exit code and the last line observed on claude 2.1.197.
+// This file tests the endings of the CLI that wavex's classification depends on. Each is provoked
+// once, with the exit code and the last line observed on claude 2.1.197.
 
 import (
 	"encoding/json"
@@ -30,7 +30,7 @@ func TestEndings(t *testing.T) {
 		exit    int
 		subtype string
 		isError bool
-		status  int // api_error_status; 0: null
+		status  int // api_error_status; 0 means null
 		retries int // api_retry lines
 	}{
 		{name: "success", steps: []fakeapi.Reply{fakeapi.Text("hello")}, subtype: "success"},
@@ -104,7 +104,7 @@ func checkRejected(t *testing.T, e ended, reset time.Time) {
 	t.Errorf("no rate_limit_event says rejected until %d:\n%v", reset.Unix(), e.lines)
 }
 
-// The check of the cap comes after each response: the run overshoots by at most one.
+// The CLI checks the cap after each response: the run overshoots by at most one response.
 func TestMaxBudgetOvershootsByOneResponse(t *testing.T) {
 	t.Parallel()
 	eachCLI(t, maxBudgetOvershoots)
@@ -138,7 +138,7 @@ func maxBudgetOvershoots(t *testing.T, c cli) {
 	}
 }
 
-// The CLI calls a run a success whose tool was denied.
+// The CLI reports success for a run whose tool was denied.
 func TestDeniedToolExitsZero(t *testing.T) {
 	t.Parallel()
 	eachCLI(t, deniedToolExitsZero)
@@ -191,7 +191,7 @@ func TestStructuredOutput(t *testing.T) {
 	if r := e.result(t); e.exit != 0 || string(r.StructuredOutput) != `{"verdict":"yes"}` {
 		t.Errorf("exit %d, structured_output %s", e.exit, r.StructuredOutput)
 	}
-	// A lean call is small: no agent's prompt, no tools but this one.
+	// A lean call is small: without an agent's prompt, and with this tool only.
 	if first := srv.Messages(nil)[0]; len(first.Body) > 4096 || !slices.Equal(first.Tools(), []string{"StructuredOutput"}) {
 		t.Errorf("%d bytes, tools %v", len(first.Body), first.Tools())
 	}
@@ -206,7 +206,7 @@ func TestAPromptOf400KB(t *testing.T) {
 	}
 }
 
-// A connection that breaks in the middle of an answer is tried again.
+// A connection that breaks in the middle of an answer is retried.
 func TestCutMidStream(t *testing.T) {
 	t.Parallel()
 	srv := serve(t, fakeapi.Text("lost words, never to be seen").CutAfter(3), fakeapi.Text("whole"))

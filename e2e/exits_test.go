@@ -2,8 +2,8 @@
 
 package e2e
 
-// Runs that do not end well: the exit code, and that nothing is started that the
-// trouble would hit again.
+// This file tests runs that fail: their exit code, and that no further process starts into the
+// same trouble.
 
 import (
 	"slices"

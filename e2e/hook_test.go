@@ -2,8 +2,8 @@
 
 package e2e
 
-// The hooks and the plugin, in the real CLI: who is held, until when, what a session is
-// told, and that nobody else is touched.
+// This file tests the hooks and the plugin in the real CLI: which sessions are held, until when,
+// which messages they get, and that other sessions are not affected.
 
 import (
 	"encoding/json"
@@ -27,7 +27,7 @@ const shop = `-- plan.json --
 ]}
 `
 
-// hooked is the shop with wavex's hooks in the project's settings.
+// hooked returns the shop with wavex's hooks in the project's settings.
 func hooked(t *testing.T) repo {
 	t.Helper()
 	r := newRepo(t, shop)
@@ -35,7 +35,7 @@ func hooked(t *testing.T) repo {
 	return r
 }
 
-// tool runs a wavex that starts no CLI, and wants it to succeed.
+// tool runs a wavex command that starts no CLI, which must succeed.
 func (r repo) tool(args ...string) {
 	r.t.Helper()
 	cmd := exec.Command(shared.wavex, args...)
@@ -50,23 +50,24 @@ func (r repo) has(name string) bool {
 	return err == nil
 }
 
-// withWavex is an environment in which wavex is on PATH, as the plugin wants it.
+// withWavex returns an environment with wavex on PATH, as the plugin requires.
 func withWavex(t *testing.T, srv *fakeapi.Server, more ...string) []string {
 	t.Helper()
 	return Env(t, srv, append(more, "PATH="+filepath.Dir(shared.wavex)+string(os.PathListSeparator)+os.Getenv("PATH"))...)
 }
 
-// cutOff is what the session's tool command does: a run that is killed at its second
-// task. The shell becomes wavex, so that its pid is known. It is over when the guard of
-// that wavex has swept, which goes by the run's mark and would sweep a resume's too.
+// cutOff returns the command of the session's tool: a run that is killed at its second task. The
+// shell becomes wavex, so that its pid is known. The command ends when the guard of that wavex
+// has swept, because the guard sweeps by the run's mark and would also sweep a resume's
+// processes.
 func cutOff() fakeapi.Reply {
 	return fakeapi.Use(fakeapi.Bash(`bash -c 'echo $$ > wavex.pid; exec ` + shared.wavex + ` run plan.json --agent rehearse --plain'
 lines() { if [ -d /proc/self ]; then cat /proc/[0-9]*/cmdline; else ps -A -o args=; fi 2> /dev/null | tr '\0' ' '; }
 run=$(ls .loop/runs); while lines | grep -q "[g]uard $run"; do sleep 0.05; done`))
 }
 
-// A session that started a run is held until the tasks are completed, then let go; it is
-// told what S3-17 wants, and knows of the run when it starts.
+// A session that started a run is held until the tasks are completed, then released. It gets the
+// messages of a held session, and knows of the run when it starts.
 func TestStopHookHolds(t *testing.T) {
 	t.Parallel()
 	srv := fakeapi.New(t, fakeapi.Script{Agents: []*fakeapi.Agent{{When: fakeapi.Prompt("Run the shop."), Steps: []fakeapi.Reply{
@@ -74,7 +75,7 @@ func TestStopHookHolds(t *testing.T) {
 		fakeapi.Text("I started it."), // held
 		fakeapi.Text("I really did."), // and held
 		fakeapi.Use(fakeapi.Bash(shared.wavex + " resume --plain")),
-		fakeapi.Text("All tasks are completed."), // let go
+		fakeapi.Text("All tasks are completed."), // released
 	}}}})
 	r := hooked(t)
 	e := call(t, srv, setup{stdin: "Run the shop.", dir: r.dir, env: withWavex(t, srv), args: []string{"--allowedTools", "Bash", "--session-id", session}})
@@ -112,8 +113,8 @@ func TestStopHookHolds(t *testing.T) {
 	})
 }
 
-// A session that goes on stopping is let go; another one in the same folder is told of
-// the run, and never held.
+// A session that keeps stopping is released. Another one in the same folder gets a message about
+// the run, and is never held.
 func TestStopHookLetsGo(t *testing.T) {
 	t.Parallel()
 	r := hooked(t)
@@ -138,13 +139,13 @@ func TestStopHookLetsGo(t *testing.T) {
 	}
 }
 
-// A child of wavex is let go, with the same hooks in its project, even where the
-// session that owns the run goes by its name; and it is told nothing.
+// A child of wavex is released, with the same hooks in its project, even if its id is that of the
+// session that owns the run. It gets no messages.
 func TestStopHookSparesChildren(t *testing.T) {
 	t.Parallel()
 	srv := fakeapi.New(t, fakeapi.Script{Agents: []*fakeapi.Agent{{When: fakeapi.Prompt("Your task: 1"), Steps: []fakeapi.Reply{
 		fakeapi.Use(fakeapi.Write("floor", "laid\n")),
-		// From here on the run belongs to whoever asks.
+		// From here on the run belongs to the session that runs this command.
 		fakeapi.Use(fakeapi.Bash(`sed -i "s/\"owner\": \"[^\"]*\"/\"owner\": \"$CLAUDE_CODE_SESSION_ID\"/" .loop/hook.json; grep -q "$CLAUDE_CODE_SESSION_ID" .loop/hook.json && echo it is mine`)),
 		fakeapi.Text("Laid."),
 	}}}})
@@ -166,8 +167,7 @@ func TestStopHookSparesChildren(t *testing.T) {
 	}
 }
 
-// A session in a task list, of which it does the tasks itself, is held until it has
-// completed them (LEDGER S0-54).
+// A session that does the tasks of a task list itself is held until it has completed them.
 func TestStopHookHoldsTaskList(t *testing.T) {
 	t.Parallel()
 	srv := fakeapi.New(t, fakeapi.Script{Agents: []*fakeapi.Agent{{When: fakeapi.Prompt("Plan the shop."), Steps: []fakeapi.Reply{
@@ -175,7 +175,7 @@ func TestStopHookHoldsTaskList(t *testing.T) {
 		change("1", "status", "completed"),
 		fakeapi.Text("Half of it is enough."), // held
 		change("2", "status", "completed"),
-		fakeapi.Text("All of it."), // let go
+		fakeapi.Text("All of it."), // released
 	}}}})
 	r := hooked(t)
 	e := call(t, srv, setup{stdin: "Plan the shop.", dir: r.dir, env: withWavex(t, srv, "CLAUDE_CODE_TASK_LIST_ID=shop")})
@@ -200,8 +200,8 @@ func read(t *testing.T, r repo, name string) []byte {
 	return b
 }
 
-// The plugin loads, its commands reach the model with their arguments, and its hooks hold
-// a session like those of the settings.
+// The plugin loads, its commands reach the model with their arguments, and its hooks hold a
+// session like those of the settings.
 func TestPlugin(t *testing.T) {
 	t.Parallel()
 	plugin, err := filepath.Abs("../plugin")
@@ -238,7 +238,7 @@ func TestPlugin(t *testing.T) {
 	}
 }
 
-// The manifests are as the CLI wants them, and the checkout is a marketplace.
+// The manifests have the form that the CLI requires, and the checkout is a marketplace.
 func TestPluginInstalls(t *testing.T) {
 	t.Parallel()
 	release := room(t, 1)

@@ -2,8 +2,8 @@
 
 package e2e
 
-// Brings a version of the claude CLI into the checkout's ignored .tools folder. It knows npm
-// and the layout of the CLI's packages, and nothing of what the tests do with it.
+// This file installs a version of the claude CLI into the checkout's ignored .tools folder. It
+// knows npm and the layout of the CLI's packages, and not how the tests use it.
 
 import (
 	"context"
@@ -25,12 +25,12 @@ import (
 
 var errNoNPM = errors.New("npm is not on PATH")
 
-// install brings a version of the CLI into a folder of tools, when it is missing.
+// install installs a version of the CLI into a folder of tools, if it is missing.
 //
-// The platform's package has the native binary alone. Unlike the package claude-code, which
-// only links to it, it asks for no version of Node (observed on 2.1.330). The
-// install goes to a fresh folder that is renamed when whole, under a file lock, so that
-// test binaries side by side neither collide nor see half of it.
+// The platform's package contains only the native binary. The package claude-code only links to
+// it and requires a version of Node (observed on 2.1.330). The install goes to a fresh folder
+// that is renamed when complete, under a file lock, so that parallel test binaries neither
+// collide nor see an incomplete one.
 func install(ctx context.Context, tools, version, npm string) (string, error) {
 	home := filepath.Join(tools, version)
 	if path, err := native(home); err == nil {
@@ -48,7 +48,7 @@ func install(ctx context.Context, tools, version, npm string) (string, error) {
 	}
 	defer func() { _ = lock.Unlock() }()
 	if path, err := native(home); err == nil {
-		return path, nil // the other one did it
+		return path, nil // another process has installed it
 	}
 	pkg := platformPackage() + "@" + version
 	fmt.Fprintf(os.Stderr, "e2e: installing %s with npm (up to 400 MB, once)\n", pkg)
@@ -56,7 +56,7 @@ func install(ctx context.Context, tools, version, npm string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("making a folder to install into: %w", err)
 	}
-	defer func() { _ = os.RemoveAll(fresh) }() // gone already when renamed
+	defer func() { _ = os.RemoveAll(fresh) }() // missing if it was renamed
 	cmd := exec.CommandContext(ctx, npm, "install", "--prefix", fresh, "--no-save", "--fetch-retries=5", "--no-audit", "--no-fund",
 		"--ignore-scripts", "--no-package-lock", "--loglevel=error", pkg)
 	cmd.Dir = fresh // away from any package.json and .npmrc of a project
@@ -88,7 +88,7 @@ func platformPackage() string {
 	return name
 }
 
-// native finds the CLI's executable in an install.
+// native returns the path of the CLI's executable in an install.
 func native(home string) (string, error) {
 	paths, err := filepath.Glob(filepath.Join(home, "node_modules", "@anthropic-ai", "claude-code-*", "claude"))
 	if err != nil {
@@ -102,7 +102,7 @@ func native(home string) (string, error) {
 	return "", fmt.Errorf("no native claude package under %s: is there one for this platform?", home)
 }
 
-// fakeNPM is a stand-in that counts its runs and makes the layout of the packages.
+// fakeNPM returns a stand-in that counts its runs and makes the layout of the packages.
 func fakeNPM(t *testing.T, body string) (npm, runs string) {
 	t.Helper()
 	dir := t.TempDir()

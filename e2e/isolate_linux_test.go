@@ -1,7 +1,7 @@
 package e2e
 
-// Runs the tests inside a network namespace that has only loopback.
-// The server lives in the same process as the tests, so both are inside.
+// This file runs the tests inside a network namespace that has only loopback. The server is in
+// the same process as the tests, so both are inside.
 
 import (
 	"fmt"
@@ -13,10 +13,9 @@ import (
 	"wavex/e2e/rig"
 )
 
-// inNamespace runs the tests in a namespace of their own and returns their exit code.
-// ok is false where the kernel does not let us make one (not root, or a container
-// without the right): the tests then run here, with the loopback servers in the
-// environment as the only fence.
+// inNamespace runs the tests in a new namespace and returns their exit code. ok is false if the
+// kernel refuses to make one (not root, or a container without the right): then the tests run
+// here, and only the loopback addresses in the environment keep them from the network.
 func inNamespace(clis []cli, wavex string) (code int, ok bool) {
 	if os.Geteuid() != 0 || os.Getenv("WAVEX_E2E_NO_NAMESPACE") != "" {
 		return 0, false
@@ -29,7 +28,7 @@ func inNamespace(clis []cli, wavex string) (code int, ok bool) {
 	return code, true
 }
 
-// loopbackUp does what "ip link set lo up" does, without needing ip.
+// loopbackUp is "ip link set lo up" without ip.
 func loopbackUp() error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {

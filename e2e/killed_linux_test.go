@@ -1,7 +1,7 @@
 package e2e
 
-// Runs with long responses, of which wavex, the CLI, or both are killed: what the ledger says
-// afterwards, and that every command says the same.
+// This file kills wavex, the CLI, or both in runs with long responses, and checks the ledger
+// afterwards, and that every command prints the same figures.
 
 import (
 	"encoding/json"
@@ -24,10 +24,10 @@ var heavy = fakeapi.Usage{Input: 1_000, Output: 8_000, CacheRead: 10_000, CacheW
 
 const heavyCost budget.USD = 127_500
 
-// responses is how many heavy responses a task gets before the kill.
+// responses is the number of heavy responses of a task before the kill.
 const responses = 11
 
-// diggers are the agents of n tasks: heavy responses one after another, then the file.
+// diggers returns the agents of n tasks: heavy responses one after another, then the file.
 func diggers(n int) (all []*fakeapi.Agent) {
 	for i := range n {
 		plain := shepherd(i)
@@ -50,7 +50,7 @@ func TestLedgerAfterKill(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name       string
-		wavex, cli bool // who is killed
+		wavex, cli bool // the processes to kill
 	}{{"wavex", true, false}, {"the CLI", false, true}, {"both", true, true}} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -114,7 +114,8 @@ func ledgerAfterKill(t *testing.T, c cli, killWavex, killCLI bool) {
 	within("resume", after, srv.Charged())
 }
 
-// killMarked kills the processes of the CLI whose environment holds an entry, and returns how many.
+// killMarked kills the processes of the CLI whose environment contains an entry, and returns
+// their number.
 func killMarked(t *testing.T, entry string, c cli) (n int) {
 	t.Helper()
 	path, err := filepath.EvalSymlinks(c.path)
@@ -137,8 +138,8 @@ var (
 	costSpent   = regexp.MustCompile(`(\$[0-9.]+) spent`)
 )
 
-// figures returns what status says that a run has cost, and checks that runs, watch and cancel
-// say the same. The cancel is of a copy.
+// figures returns the cost of a run according to status, and checks that runs, watch and cancel
+// print the same. It cancels a copy.
 func (r repo) figures(env []string) budget.USD {
 	r.t.Helper()
 	ask := func(r repo, args ...string) string {

@@ -2,7 +2,8 @@
 
 package e2e
 
-// The ledger of a run is what the API charged, to the micro-dollar, however the run goes.
+// This file checks that the ledger of a run equals the API's charges, to the micro-dollar, for
+// every course of a run.
 
 import (
 	"context"
@@ -17,7 +18,7 @@ import (
 	"wavex/internal/fakeapi"
 )
 
-// paid checks that a run's ledger is what the API charged.
+// paid checks that a run's ledger equals the API's charges.
 func paid(t *testing.T, srv *fakeapi.Server, last event) {
 	t.Helper()
 	if spent, charged := budget.FromFloat(last.CostUSD), srv.Charged(); spent != charged || charged == 0 {
@@ -56,7 +57,7 @@ func TestLedgerIsWhatWasCharged(t *testing.T) {
 	}
 }
 
-// A retry in the same session resumes it: the session's former turns are not paid again.
+// A retry in the same session resumes it: the former turns of the session are not charged again.
 func TestLedgerOfRetriesInOneSession(t *testing.T) {
 	t.Parallel()
 	eachCLI(t, func(t *testing.T, c cli) {
@@ -85,7 +86,7 @@ func worked(id string, n int) fakeapi.Match {
 	return fakeapi.All(task(id), func(r *fakeapi.Request) bool { return r.Worked() == n })
 }
 
-// holding makes agents wait at a gate once they have used tools n times.
+// holding returns agents that wait at a gate once they have used tools n times.
 func holding(agents []*fakeapi.Agent, n int, gate *fakeapi.Gate) []*fakeapi.Agent {
 	for _, a := range agents {
 		plain := a.Then.Do
@@ -101,7 +102,7 @@ func holding(agents []*fakeapi.Agent, n int, gate *fakeapi.Gate) []*fakeapi.Agen
 	return agents
 }
 
-// awaitAll waits for a request of each of the first n tasks that has used tools so often.
+// awaitAll waits for a request of each of the first n tasks that has used tools that often.
 func awaitAll(t *testing.T, srv *fakeapi.Server, n, times int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
@@ -113,7 +114,7 @@ func awaitAll(t *testing.T, srv *fakeapi.Server, n, times int) {
 	}
 }
 
-// interrupted sends a run a signal, and once more where the first one lets its attempts finish.
+// interrupted sends a run a signal, and a second one if the first one lets its attempts finish.
 func (w *wavexRun) interrupted(s syscall.Signal, r repo) wavexEnd {
 	w.t.Helper()
 	if err := w.cmd.Process.Signal(s); err != nil {
@@ -131,7 +132,7 @@ func (w *wavexRun) interrupted(s syscall.Signal, r repo) wavexEnd {
 		w.t.Errorf("%s was not heard", s)
 	}
 	if !strings.Contains(text, `"type":"run_ended"`) {
-		_ = w.cmd.Process.Signal(s) // it may be over by now
+		_ = w.cmd.Process.Signal(s) // it may have ended already
 	}
 	return w.end()
 }
@@ -169,8 +170,8 @@ func TestLedgerOfAResumedRun(t *testing.T) {
 	}
 }
 
-// The budget binds: twelve tasks that cost more than it are not all done, and the run pays at
-// most the budget and one response for each process.
+// The budget binds: of twelve tasks that together cost more than it, some are not done, and the
+// run pays at most the budget and one response for each process.
 func TestBudgetBinds(t *testing.T) {
 	t.Parallel()
 	eachCLI(t, func(t *testing.T, c cli) {

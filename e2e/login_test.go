@@ -2,8 +2,8 @@
 
 package e2e
 
-// A run without a login is refused before it starts anything. Only the CLI knows all the ways to be
-// logged in, so these tests ask the real one.
+// This file tests that a run without a login is refused before it starts a process. Only the CLI
+// knows all kinds of login, so these tests use the real one.
 
 import (
 	"os"
@@ -20,13 +20,13 @@ const onePlan = `
 {"version": 1, "defaults": {"model": "` + model + `"}, "tasks": [{"id": "a", "subject": "Do it", "verify": [{"file": "a"}]}]}
 `
 
-// writesA is an agent that does the task of onePlan, times times.
+// writesA returns an agent that does the task of onePlan, times times.
 func writesA(times int) *fakeapi.Agent {
 	once := []fakeapi.Reply{fakeapi.Use(fakeapi.Write("a", "done")).Costing(use), report("true")}
 	return &fakeapi.Agent{Name: "a", When: task("a"), Steps: slices.Repeat(once, times)}
 }
 
-// anonymous is an environment of Env without its API key.
+// anonymous returns an environment of Env without its API key.
 func anonymous(t *testing.T, srv *fakeapi.Server, more ...string) []string {
 	t.Helper()
 	return append(slices.DeleteFunc(Env(t, srv), func(kv string) bool { return strings.HasPrefix(kv, "ANTHROPIC_API_KEY=") }), more...)
@@ -48,7 +48,7 @@ func TestRunWithoutLogin(t *testing.T) {
 	}
 }
 
-// Logins that wavex does not see by itself: the CLI says that they are there.
+// Logins that wavex does not see by itself: the CLI reports that they exist.
 func TestRunWithUnseenLogin(t *testing.T) {
 	t.Parallel()
 	for name, file := range map[string]string{
@@ -74,7 +74,7 @@ func TestRunWithUnseenLogin(t *testing.T) {
 	}
 }
 
-// What version managers put in the place of the CLI starts it, and works like it.
+// The programs with which version managers replace the CLI start it, and work like it.
 func TestShims(t *testing.T) {
 	t.Parallel()
 	for name, shim := range map[string]string{
@@ -92,7 +92,7 @@ func TestShims(t *testing.T) {
 			}
 			manager := "#!/bin/sh\ncase \"$0\" in *asdf) shift 2 ;; *claude) ;; *) exit 64 ;; esac\nexec '" + shared.cli.path + "' \"$@\"\n"
 			for file, text := range map[string]string{path: shim, filepath.Join(bin, "asdf"): manager, filepath.Join(bin, "mise"): manager} {
-				if text == "" { // mise: a link to the manager, which goes by the name it is called by
+				if text == "" { // mise: a link to the manager, which acts by the name of the link
 					if err := os.Symlink("mise", file); err != nil {
 						t.Fatal(err)
 					}

@@ -9,8 +9,7 @@ import (
 	"wavex/internal/fakeapi"
 )
 
-// What the real CLI's stream says of words, tools and edits is what wavex logs and the
-// page show of it.
+// wavex logs and the page show the words, tools and edits in the real CLI's stream.
 func TestLogsOfTheRealCLI(t *testing.T) {
 	t.Parallel()
 	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: []*fakeapi.Agent{

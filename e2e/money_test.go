@@ -2,7 +2,7 @@
 
 package e2e
 
-// A run's promise about money, against what the API really charged.
+// This file compares a run's promise about money with the API's real charges.
 
 import (
 	"fmt"
@@ -13,10 +13,10 @@ import (
 	"wavex/internal/fakeapi"
 )
 
-// sheepPlan is a plan of n tasks, each of which is to write one file.
+// sheepPlan is a plan of n tasks, each of which writes one file.
 type sheepPlan struct {
 	n, parallel int
-	model       string // "": the CLI's default
+	model       string // "" means the CLI's default
 	chained     bool   // each task waits for the one before
 	isolation   string
 	tools       string // allowed to all, as JSON strings
@@ -44,11 +44,11 @@ func (f sheepPlan) String() string {
 		f.parallel, isolation, defaults, strings.Join(tasks, ",\n"))
 }
 
-// sheep is a plan of n independent tasks, each of which is to write one file.
+// sheep returns a plan of n independent tasks, each of which writes one file.
 func sheep(n, parallel int) string { return sheepPlan{n: n, parallel: parallel, model: model}.String() }
 
-// shepherd writes the file of a task of sheep, looks around once, and reports: three
-// replies in each session, however often it is started.
+// shepherd writes the file of a task of sheep, looks around once, and reports: three replies in
+// each session, however often it is started.
 func shepherd(i int) *fakeapi.Agent {
 	id := fmt.Sprintf("T-%03d", i+1)
 	then := fakeapi.From(func(r *fakeapi.Request) fakeapi.Reply {
@@ -70,8 +70,8 @@ func shepherds(n int) (all []*fakeapi.Agent) {
 	return all
 }
 
-// Four at once on five cents, with responses of 0.00765 dollars: the ledger is what
-// the API charged, and overshoots by at most one response per process.
+// Four processes at once on five cents, with responses of 0.00765 dollars: the ledger equals the
+// API's charges, and overshoots by at most one response per process.
 func TestBudgetHolds(t *testing.T) {
 	t.Parallel()
 	eachCLI(t, budgetHolds)
@@ -99,7 +99,7 @@ func budgetHolds(t *testing.T, c cli) {
 	if n := srv.Peak(); n > 4 {
 		t.Errorf("%d requests at once, more than 4", n)
 	}
-	// More money, and the rest gets done; what is done stays done.
+	// With more money the remaining tasks are done, and completed tasks are not repeated.
 	e = r.wavexEnv(env, "resume", "--output", "json", "--budget", "5").end()
 	_, last = e.events(t)
 	if e.exit != 0 || last.Tasks.Completed != 8 {

@@ -2,8 +2,8 @@
 
 package e2e
 
-// What is no CLI, or cannot work as one: named in a line with the way out, and nothing is spent.
-// Shims and logins are in login_test.go.
+// This file tests programs that are not a CLI, or cannot work as one: one line names the program
+// and the remedy, and no money is spent. Shims and logins are in login_test.go.
 
 import (
 	"os"
@@ -26,7 +26,7 @@ func executable(t *testing.T, lines string) cli {
 
 func TestWhatIsNoCLI(t *testing.T) {
 	t.Parallel()
-	// An attempt of it is given up after 5 s without a line.
+	// Its attempt is given up after 5 s without a line.
 	brief := strings.Replace(sheep(2, 2), `"defaults": {`, `"defaults": {"idleTimeout": "5s", `, 1)
 	const tells = "#!/bin/sh\n[ \"$1\" = --version ] && echo '2.1.330 (Claude Code)' && exit\n"
 	plain := filepath.Join(t.TempDir(), "claude")
@@ -57,7 +57,7 @@ func TestWhatIsNoCLI(t *testing.T) {
 	}
 }
 
-// refused checks that a run was refused before anything was spent, and that a line says why.
+// refused checks that a run was refused before it spent money, and that a line gives the reason.
 func refused(t *testing.T, srv *fakeapi.Server, e wavexEnd, why ...string) {
 	t.Helper()
 	if e.exit != 5 {
@@ -69,7 +69,7 @@ func refused(t *testing.T, srv *fakeapi.Server, e wavexEnd, why ...string) {
 	told(t, e, why...)
 }
 
-// told checks that a line of stderr has all parts.
+// told checks that one line of stderr has all parts.
 func told(t *testing.T, e wavexEnd, parts ...string) {
 	t.Helper()
 	for line := range strings.Lines(e.stderr) {

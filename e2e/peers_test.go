@@ -2,8 +2,9 @@
 
 package e2e
 
-// Agents of one home directory see each other: the CLI has tools that list the sessions there and
-// write to them since some version between 2.1.197 and 2.1.330. These tests hold who is offered them.
+// This file tests which sessions get the CLI's peer tools. Agents of one home directory see each
+// other: since some version between 2.1.197 and 2.1.330 the CLI has tools that list the sessions
+// there and write to them.
 
 import (
 	"slices"

@@ -2,7 +2,7 @@
 
 package e2e
 
-// The prices that the CLI computes with, and the tests too.
+// This file checks the prices of the CLI, which the tests use too.
 
 import (
 	"testing"

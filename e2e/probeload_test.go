@@ -12,8 +12,8 @@ import (
 	"wavex/internal/claude/statement"
 )
 
-// BenchmarkProbesBesideLoad probes each CLI as before its first run, beside four busy loops. A
-// machine that is too slow leaves statements unknown; it never makes one fail that holds.
+// BenchmarkProbesBesideLoad probes each CLI as before its first run, beside four busy loops. On a
+// machine that is too slow statements stay unknown; a statement that holds must never fail.
 //
 //	go test ./e2e -run '^$' -bench ProbesBesideLoad -benchtime 50x
 func BenchmarkProbesBesideLoad(b *testing.B) {
@@ -23,7 +23,7 @@ func BenchmarkProbesBesideLoad(b *testing.B) {
 			b.Fatal(err)
 		}
 		b.Cleanup(func() {
-			_ = busy.Process.Kill() // it ends only so
+			_ = busy.Process.Kill() // it ends only by a kill
 			_ = busy.Wait()
 		})
 	}

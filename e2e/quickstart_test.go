@@ -2,7 +2,7 @@
 
 package e2e
 
-// The quickstart, as the README has it: once with the rehearsal agent, once with real
+// This file runs the quickstart of the README: once with the rehearsal agent, once with real
 // processes. Afterwards the project's own tests pass.
 
 import (
@@ -14,7 +14,7 @@ import (
 	"wavex/internal/fakeapi"
 )
 
-// quickstart is a copy of examples/quickstart.
+// quickstart returns a copy of examples/quickstart.
 func quickstart(t *testing.T) repo {
 	t.Helper()
 	r := newRepo(t, "")
@@ -29,7 +29,7 @@ func quickstart(t *testing.T) repo {
 		t.Fatal(err)
 	}
 	r.write("plan.json", string(data))
-	r.write("go.mod", "module quickstart\n\ngo 1.24\n") // in the checkout it is wavex's own
+	r.write("go.mod", "module quickstart\n\ngo 1.24\n") // in the checkout it belongs to wavex's own module
 	return r
 }
 
@@ -48,7 +48,7 @@ func works(t *testing.T, r repo) {
 func TestQuickstartRehearsed(t *testing.T) {
 	t.Parallel()
 	r := quickstart(t)
-	srv := fakeapi.New(t, fakeapi.Script{})            // asked for nothing: any request fails the test
+	srv := fakeapi.New(t, fakeapi.Script{})            // any request fails the test
 	for _, again := range []string{"first", "again"} { // it can be run again at once
 		e := r.wavex(srv, "run", "plan.json", "--agent", "rehearse", "--output", "json").end()
 		_, end := e.events(t)
@@ -79,7 +79,7 @@ func TestQuickstartForReal(t *testing.T) {
 	} {
 		agents = append(agents, author(a[0], "project/"+a[1], solution(a[1]), a[2], nil))
 	}
-	// A file that is there must be read before the CLI lets it be written.
+	// The CLI refuses to write an existing file that was not read before.
 	agents = append(agents, &fakeapi.Agent{Name: "T-006", When: task("T-006"), Steps: []fakeapi.Reply{
 		fakeapi.Use(fakeapi.Read(filepath.Join(r.dir, "project/README.md"))).Costing(use),
 		fakeapi.Use(fakeapi.Write("project/README.md", solution("README.md"))).Costing(use), report("true")}})

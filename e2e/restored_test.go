@@ -2,8 +2,8 @@
 
 package e2e
 
-// Ids of sessions that the CLI has already: it refuses to open one twice, and a .loop that was put
-// back to an older state does not know which ones the runs since then have opened.
+// This file tests session ids that the CLI already knows: it refuses to open one twice, and a
+// .loop that was restored from an older state does not know the ids of later sessions.
 
 import (
 	"os"
@@ -15,8 +15,8 @@ import (
 	"wavex/runner"
 )
 
-// A copy of .loop from the middle of a run takes the place of .loop after the end, and is resumed
-// again: each time the same attempt of the same run is made anew.
+// A copy of .loop from the middle of a run replaces .loop after the end, and is resumed again:
+// each time the same attempt of the same run is made once more.
 func TestRestoredLoopGoesOn(t *testing.T) {
 	t.Parallel()
 	release := room(t, procLimit)

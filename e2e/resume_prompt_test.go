@@ -12,8 +12,8 @@ import (
 	"wavex/runner"
 )
 
-// A retry in the same session has a new process, and the system prompt of its own request: a
-// plan may have changed in between. claude 2.1.330 keeps the system prompt in the session.
+// A retry in the same session has a new process, and its own system prompt, because the plan may
+// have changed in between. claude 2.1.330 keeps the system prompt in the session.
 func TestResumedSessionTakesTheNewSystemPrompt(t *testing.T) {
 	t.Parallel()
 	srv := serve(t, fakeapi.Text("one").Costing(use), fakeapi.Text("two").Costing(use))

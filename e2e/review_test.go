@@ -2,9 +2,9 @@
 
 package e2e
 
-// A run that reviews itself, with real processes: a light review beside the second wave,
-// criteria by a command and by a judge, a thorough review with one blocker that stands
-// and one that does not, the task that mends it, and the gate.
+// This file tests a run with reviews and real processes: a light review beside the second wave,
+// criteria by a command and by a judge, a thorough review with one blocker that stands and one
+// that does not, the task that mends it, and the gate.
 
 import (
 	"encoding/json"
@@ -17,7 +17,7 @@ import (
 	"wavex/internal/fakeapi"
 )
 
-// answers is an agent that gives one structured answer to every call of a kind.
+// answers returns an agent that gives one structured answer to every call of a kind.
 func answers(name string, when fakeapi.Match, what func(*fakeapi.Request) map[string]any) *fakeapi.Agent {
 	then := fakeapi.From(func(r *fakeapi.Request) fakeapi.Reply {
 		return fakeapi.Use(fakeapi.StructuredOutput(what(r))).Costing(use)
@@ -124,7 +124,7 @@ func reviewedToCompletion(t *testing.T, c cli) {
 	}
 }
 
-// reviewed is a review in words: its mode, and what became of its blockers.
+// reviewed returns a review in words: its mode, and the fate of its blockers.
 func reviewed(t *testing.T, data []byte) string {
 	t.Helper()
 	var d struct {

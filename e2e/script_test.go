@@ -2,7 +2,7 @@
 
 package e2e
 
-// Pieces of scripts for the API that several tests share.
+// This file holds parts of scripts for the API that several tests share.
 
 import (
 	"slices"
@@ -11,7 +11,7 @@ import (
 	"wavex/internal/fakeapi"
 )
 
-// serve starts a scripted API with the tests' prices and one agent for everything.
+// serve starts a scripted API with the tests' prices and one agent for all requests.
 func serve(t *testing.T, steps ...fakeapi.Reply) *fakeapi.Server {
 	t.Helper()
 	return fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: []*fakeapi.Agent{{Steps: steps}}})
@@ -29,7 +29,7 @@ func offered(r *fakeapi.Request) []string {
 // task matches the conversations of one task of a plan.
 func task(id string) fakeapi.Match { return fakeapi.Prompt("# Your task: " + id + "\n") }
 
-// report is the last message of an agent.
+// report returns the last message of an agent.
 func report(exit string) fakeapi.Reply {
 	return fakeapi.Text("All there.\n---LOOP_STATUS---\nEXIT_SIGNAL: " + exit +
 		"\nCRITERIA: {}\nSTUCK_COUNT: 0\nNEXT: none\n---END_STATUS---").Costing(use)

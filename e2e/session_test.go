@@ -2,8 +2,8 @@
 
 package e2e
 
-// Sessions: who may open and continue one, and from where; several turns in one
-// process and what they cost.
+// This file tests sessions: which processes can open and continue one, and from which directory;
+// and several turns in one process, with their cost.
 
 import (
 	"strings"
@@ -46,14 +46,14 @@ func sessionIDs(t *testing.T, c cli) {
 	if e.exit != 0 || e.result(t).SessionID != session || last.Turn() != 1 || !strings.Contains(last.Users(), "remember") {
 		t.Errorf("resumed where it was: exit %d, session %s, turn %d", e.exit, e.result(t).SessionID, last.Turn())
 	}
-	// The oldest finds a session in its own directory only.
+	// The oldest version finds a session in its own directory only.
 	e = begin("go on", "--resume", t.TempDir())
 	if c.old && (e.exit != 1 || !strings.Contains(e.stderr+e.plain, "No conversation found")) || !c.old && e.result(t).SessionID != session {
 		t.Errorf("from another directory: exit %d, stderr %q", e.exit, e.stderr)
 	}
 }
 
-// The cost and the cap are of the process, not of the turn.
+// The cost and the cap apply to the process, not to the turn.
 func TestCostIsCumulativeOverTurns(t *testing.T) {
 	t.Parallel()
 	eachCLI(t, costIsCumulative)

@@ -2,8 +2,8 @@
 
 package e2e
 
-// Processes that are started ahead of their attempts: what the CLI does until its prompt, and
-// that wavex uses each once.
+// This file tests processes that are started ahead of their attempts: the CLI's behaviour before
+// its prompt, and that wavex uses each once.
 
 import (
 	"encoding/json"
@@ -18,9 +18,10 @@ import (
 	"wavex/internal/fakeapi"
 )
 
-// A process without a prompt asks the API nothing and leaves its session id to others. When it
-// reads the project's instructions is left open: on an idle machine before its prompt, on a busy
-// one sometimes with it. So wavex drops a spare when they change (TestSpareFits in runner).
+// A process without a prompt sends no request to the API and does not reserve its session id. It
+// may read the project's instructions before or with its prompt: on an idle machine before it, on
+// a busy one sometimes with it. So wavex drops a spare when they change (TestSpareFits in
+// runner).
 func TestProcessBeforeItsPrompt(t *testing.T) {
 	t.Parallel()
 	srv := serve(t, fakeapi.Text("one").Costing(use))
@@ -53,8 +54,8 @@ func TestProcessBeforeItsPrompt(t *testing.T) {
 	}
 }
 
-// Eight tasks at two at a time, all with the same flags: further processes are started while
-// the API works. Each task has its own process, session, variables and bill.
+// Eight tasks at two at a time, all with the same flags: further processes are started while the
+// API works. Each task has its own process, session, variables and bill.
 func TestSpares(t *testing.T) {
 	t.Parallel()
 	const n = 8

@@ -2,9 +2,9 @@
 
 package e2e
 
-// From a sentence to a verified result with real processes: every stage is a real call of
-// the CLI, and the plan that comes of it is run by real agents. Killed at each boundary
-// between stages and continued, no stage is asked for twice.
+// This file goes from a sentence to a verified result with real processes: every stage is a real
+// call of the CLI, and real agents run the resulting plan. Killed at each boundary between stages
+// and continued, no stage is asked twice.
 
 import (
 	"bufio"
@@ -22,7 +22,7 @@ import (
 	"wavex/internal/fakeapi"
 )
 
-// packages is a repository that lacks two packages: the beginning of calculator.
+// packages returns a repository that lacks two packages: the start of calculator.
 func packages() string {
 	files, _, _ := strings.Cut(calculator, "-- eval/")
 	return files
@@ -30,7 +30,7 @@ func packages() string {
 
 const wish = "Write the packages that the tests describe; only the standard library; all tests pass and vet is clean; done when they pass"
 
-// stages are the stages that ask the API, by a part of their system prompt, in order.
+// stages lists the stages that ask the API, in order, each with a part of its system prompt.
 var stages = []struct{ step, system string }{
 	{"score/1", "You score how clear a request"},
 	{"shape/1", "You say what a request for software work must come to"},
@@ -41,7 +41,8 @@ var stages = []struct{ step, system string }{
 
 func mark(points int) map[string]any { return map[string]any{"points": points, "reason": "r"} }
 
-// planners answer the stages; the planner reads a file first, as it may.
+// planners returns agents that answer the stages; the planner reads a file first, which is
+// allowed.
 func planners() []*fakeapi.Agent {
 	answers := []fakeapi.Reply{
 		fakeapi.Use(fakeapi.StructuredOutput(map[string]any{"outcome": mark(1), "scope": mark(1), "constraints": mark(2), "success": mark(2), "done": mark(2)})),
@@ -72,7 +73,7 @@ func part(id, subject, pkg string) map[string]any {
 		"verify": []any{map[string]any{"run": "go test ./" + pkg}}, "estimate": map[string]any{"seconds": 30, "usd": 0.05}}
 }
 
-// calls counts the conversations that a stage opened.
+// calls returns the number of conversations that a stage opened.
 func calls(srv *fakeapi.Server, system string) int {
 	n := 0
 	for _, r := range srv.Messages(fakeapi.System(system)) {
@@ -83,7 +84,7 @@ func calls(srv *fakeapi.Server, system string) int {
 	return n
 }
 
-// planned checks what the API was asked and what came of it.
+// planned checks the API's requests and the result.
 func planned(t *testing.T, r repo, srv *fakeapi.Server, e wavexEnd) {
 	t.Helper()
 	_, last := e.events(t)
@@ -128,14 +129,14 @@ func TestRequestToResult(t *testing.T) {
 	if !strings.Contains(e.stdout+e.stderr, "<loop-complete>\nAll tasks verified:\n") {
 		t.Errorf("not a word of completion: %s\n%s", e.stdout, e.stderr)
 	}
-	// Its journal tells what a program would have been told.
+	// The journal holds the events that a program would have received.
 	journal, err := os.ReadFile(filepath.Join(r.dir, ".loop", "journal.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, e.stdout, _ = strings.Cut(string(journal), "\n") // without the header
 	planned(t, r, srv, e)
-	// A planner reads and writes nothing; one that needs no tools has none.
+	// The planner can read and cannot write; a stage that needs no tools has none.
 	for i, s := range stages {
 		for _, q := range srv.Messages(fakeapi.System(s.system)) {
 			tools := offered(q)
@@ -158,7 +159,7 @@ func TestRequestToResult(t *testing.T) {
 	}
 }
 
-// killedAfter runs wavex until it has told an event that matches, and kills it.
+// killedAfter runs wavex until it has printed an event that matches, and kills it.
 func (r repo) killedAfter(env []string, last func(event) bool, args ...string) {
 	t := r.t
 	t.Helper()
@@ -190,7 +191,7 @@ func (r repo) killedAfter(env []string, last func(event) bool, args ...string) {
 	}
 	_ = c.Process.Kill()
 	_ = c.Wait() // it was killed
-	// A child that it was about to start may hold a copy of its lock for a moment yet.
+	// A child that it was about to start may still hold a copy of its lock for a moment.
 	lock, err := os.Open(filepath.Join(r.dir, ".loop", "lock"))
 	if err != nil {
 		t.Fatal(err)
@@ -219,15 +220,15 @@ func TestRequestKilledAtEachBoundary(t *testing.T) {
 	first := []string{"start", wish, "--output", "json", "--review", "off"}
 	again := []string{"start", "--output", "json", "--review", "off"}
 	args := first
-	// Each answer as soon as it is on record (the next call takes a while to begin), and the
-	// beginning of the run, which may be there already when the last answer is told.
+	// Each answer as soon as it is recorded (the next call takes a while to start), and the start
+	// of the run, which may already be there when the last answer is printed.
 	boundaries := []func(event) bool{stepped("request_opened", "")}
 	for _, s := range stages {
 		boundaries = append(boundaries, stepped("call_ended", `"`+s.step+`"`))
 	}
 	boundaries = append(boundaries, func(v event) bool { return v.Type == "run_started" || v.Type == "run_resumed" })
 	for i, b := range boundaries {
-		if i == len(boundaries)-1 { // whatever there is to go on with
+		if i == len(boundaries)-1 { // run or plan, whichever can be continued
 			again = []string{"resume", "--output", "json", "--review", "off"}
 		}
 		r.killedAfter(env, b, args...)

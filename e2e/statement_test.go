@@ -2,8 +2,9 @@
 
 package e2e
 
-// What wavex relies on of the CLI: the built-in verdicts are those that probes of the real CLI find,
-// and a wrapper that breaks a statement is found out before it costs anything.
+// This file tests the statements about the CLI that wavex depends on: the built-in verdicts equal
+// the results of probing the real CLI, and a wrapper that breaks a statement is detected before
+// it costs anything.
 
 import (
 	"encoding/json"
@@ -18,7 +19,7 @@ import (
 	"wavex/internal/fakeapi"
 )
 
-// proved is what `wavex doctor --probe --output json` says of a statement.
+// proved is one statement in the output of `wavex doctor --probe --output json`.
 type proved struct {
 	ID            statement.ID
 	Verdict, Seen string
@@ -71,7 +72,7 @@ func lastOf(env []string, name string) (value string) {
 	return value
 }
 
-// wrapper is a script that starts the CLI of the repository: body has "$@" as its arguments
+// wrapper returns a script that starts the CLI of the repository: body has "$@" as its arguments
 // and CLI for the program.
 func (r repo) wrapper(body string) cli {
 	r.t.Helper()
@@ -83,12 +84,12 @@ func (r repo) wrapper(body string) cli {
 	return cli{name: "wrapper", path: path, old: r.cli.old}
 }
 
-// withoutFlag drops a flag and its value from the arguments.
+// withoutFlag removes a flag and its value from the arguments.
 const withoutFlag = `n=$#; drop=; while [ $n -gt 0 ]; do a=$1; shift; n=$((n-1))
 if [ -n "$drop" ]; then drop=; elif [ "$a" = FLAG ]; then drop=1; else set -- "$@" "$a"; fi; done
 `
 
-// Each wrapper breaks one statement. Where there is no safe way around no run begins.
+// Each wrapper breaks one statement. If there is no safe fallback no run starts.
 func TestLyingCLIIsRefused(t *testing.T) {
 	t.Parallel()
 	for id, body := range map[statement.ID]string{
@@ -121,7 +122,7 @@ func TestLyingCLIIsRefused(t *testing.T) {
 	}
 }
 
-// A wrapper that changes nothing works as what it starts, and its verdicts are kept.
+// A wrapper that changes nothing works like its program, and its verdicts are kept.
 func TestWrapperIsProbedOnce(t *testing.T) {
 	t.Parallel()
 	eachCLI(t, func(t *testing.T, c cli) {
@@ -155,7 +156,7 @@ func contents(t *testing.T, paths []string) string {
 	return all.String()
 }
 
-// A wrapper that reports no cost is found out before the run, and the run counts what was charged.
+// A wrapper that reports no cost is detected before the run, and the run counts the real charges.
 func TestLyingCostsAreNotBelieved(t *testing.T) {
 	t.Parallel()
 	eachCLI(t, func(t *testing.T, c cli) {

@@ -2,7 +2,7 @@
 
 package e2e
 
-// Stopping a CLI: what each way to stop it leaves behind, and what it says of the cost.
+// This file tests each way to stop a CLI: the processes that stay, and the cost that it reports.
 
 import (
 	"context"
@@ -23,8 +23,8 @@ import (
 	"wavex/internal/fakeapi"
 )
 
-// tool is a Bash tool call that runs until somebody ends it, and tells of its life
-// through a FIFO: its pid at the start, end of file at its death.
+// tool is a Bash tool call that runs until it is killed, and reports its life through a FIFO: its
+// pid at the start, end of file at its death.
 type tool struct {
 	command string
 	fifo    string
@@ -44,7 +44,7 @@ func newTool(t *testing.T) *tool {
 // started waits for the tool's pid; the tool is killed with its group at the test's end.
 func (l *tool) started(t *testing.T) {
 	t.Helper()
-	// Open for writing as well: no end of file before the tool is there.
+	// Open for writing as well, so that there is no end of file before the tool has started.
 	first, err := os.OpenFile(l.fifo, os.O_RDWR|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +74,7 @@ func (l *tool) kill() {
 	}
 }
 
-// dies tells whether the tool and all its children are gone within d.
+// dies reports whether the tool and all its children end within d.
 func (l *tool) dies(d time.Duration) bool {
 	_ = l.life.SetReadDeadline(time.Now().Add(d))
 	_, err := l.life.Read(make([]byte, 1))
@@ -105,7 +105,7 @@ func TestInterruptWhileAToolRuns(t *testing.T) {
 	if !life.dies(limit) {
 		t.Error("the tool lives on after the interrupt")
 	}
-	// The process goes on, with its context.
+	// The process continues, with its context.
 	p.say("and now")
 	p.await(at+1, ofType("result"))
 	if e := p.end(); e.exit != 0 && e.exit != 1 || !strings.Contains(srv.Messages(nil)[1].Users(), "first") {
@@ -128,7 +128,7 @@ func TestInterruptWhileTheAPIAnswers(t *testing.T) {
 	}
 }
 
-// waitTurn waits for the request that has n replies behind it.
+// waitTurn waits for the request after n replies.
 func waitTurn(t *testing.T, srv *fakeapi.Server, n int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
@@ -140,13 +140,13 @@ func waitTurn(t *testing.T, srv *fakeapi.Server, n int) {
 
 func TestSignals(t *testing.T) {
 	t.Parallel()
-	// An ending is "exit subtype" of the result line, "-" where there is none. Where
-	// there are several, which one comes is a race inside the CLI.
+	// An ending is "exit subtype" of the result line, "-" if there is none. If several are
+	// listed, a race inside the CLI decides between them.
 	const failed = "error_during_execution"
 	for _, c := range []struct {
 		name   string
 		signal syscall.Signal
-		tool   bool // while a tool runs, else while the API answers
+		tool   bool // while a tool runs, or else while the API answers
 		ends   []string
 		lives  bool // the tool outlives the CLI
 	}{
@@ -185,7 +185,8 @@ func TestSignals(t *testing.T) {
 				return
 			}
 			if c.lives {
-				// A session of its own: the CLI's process group does not reach it.
+				// The tool has its own session: a signal to the CLI's process group does not
+				// reach it.
 				group, err := syscall.Getpgid(life.pid)
 				if err != nil || group == p.cmd.Process.Pid || life.dies(100*time.Millisecond) {
 					t.Errorf("the tool died with the CLI (group %d, %v); it used to live on", group, err)
@@ -199,7 +200,7 @@ func TestSignals(t *testing.T) {
 	}
 }
 
-// After a SIGKILL the session resumes with what was written of it.
+// After a SIGKILL the session resumes with the part of it that was written.
 func TestResumeAfterKill(t *testing.T) {
 	t.Parallel()
 	eachCLI(t, resumeAfterKill)
@@ -223,8 +224,8 @@ func resumeAfterKill(t *testing.T, c cli) {
 	}
 }
 
-// transcribed waits until the CLI has written a text into its transcript: it does so
-// some time after it has acted on it.
+// transcribed waits until the CLI has written a text into its transcript, which happens some time
+// after it has acted on it.
 func transcribed(t *testing.T, env []string, text string) {
 	t.Helper()
 	look := time.NewTicker(20 * time.Millisecond)
@@ -243,7 +244,7 @@ func transcribed(t *testing.T, env []string, text string) {
 	}
 }
 
-// transcripts are the files of the session that there are.
+// transcripts returns the files of the session.
 func transcripts(env []string) []string {
 	config := ""
 	for _, kv := range env {
@@ -255,9 +256,9 @@ func transcripts(env []string) []string {
 	return files
 }
 
-// A session that was killed before anything was answered may not be there to resume:
-// its transcript is written some time after the request is sent. What the CLI had written
-// of it by then is taken away, so that it is never there.
+// A session that was killed before the first answer may not exist for a resume, because its
+// transcript is written some time after the request is sent. The test removes any part that the
+// CLI has written, so that it never exists.
 func TestNoResumeBeforeTheFirstAnswer(t *testing.T) {
 	t.Parallel()
 	eachCLI(t, noResumeBeforeTheFirstAnswer)

@@ -2,8 +2,8 @@
 
 package e2e
 
-// Task lists: how the real CLI keeps them, and a list that real sessions and wavex use
-// at the same time.
+// This file tests task lists: how the real CLI stores them, and a list that real sessions and
+// wavex use at the same time.
 
 import (
 	"encoding/json"
@@ -22,7 +22,7 @@ func create(subject, description string) fakeapi.Reply {
 	return fakeapi.Use(fakeapi.TaskCreate(subject, description))
 }
 
-// change is a TaskUpdate; the fields alternate: name, value.
+// change returns a TaskUpdate; the fields alternate: name, value.
 func change(id string, fields ...any) fakeapi.Reply {
 	in := map[string]any{"taskId": id}
 	for i := 0; i+1 < len(fields); i += 2 {
@@ -35,14 +35,14 @@ func showList() fakeapi.Reply {
 	return fakeapi.Use(fakeapi.Tool{Name: "TaskList", Input: map[string]any{}})
 }
 
-// listTask is a task's file.
+// listTask is the content of a task's file.
 type listTask struct {
 	ID, Subject, Status, Owner string
 	Blocks, BlockedBy          []string
 	Metadata                   map[string]any
 }
 
-// configDir is the CLI's own folder in an environment of Env.
+// configDir returns the CLI's own folder in an environment of Env.
 func configDir(env []string) (dir string) {
 	for _, kv := range env {
 		if v, ok := strings.CutPrefix(kv, "CLAUDE_CONFIG_DIR="); ok {
@@ -71,7 +71,7 @@ func readList(t *testing.T, dir string) map[string]listTask {
 	return all
 }
 
-// mirrored checks that blocks and blockedBy say the same.
+// mirrored checks that blocks and blockedBy agree.
 func mirrored(t *testing.T, tasks map[string]listTask) {
 	t.Helper()
 	for id, task := range tasks {
@@ -88,7 +88,7 @@ func mirrored(t *testing.T, tasks map[string]listTask) {
 	}
 }
 
-// results are the texts of all tool results of a session, in order.
+// results returns the texts of all tool results of a session, in order.
 func results(srv *fakeapi.Server, m fakeapi.Match) (texts []string) {
 	for _, r := range srv.Messages(m) {
 		for _, res := range r.ToolResults() {
@@ -98,13 +98,14 @@ func results(srv *fakeapi.Server, m fakeapi.Match) (texts []string) {
 	return texts
 }
 
-// plainResult is a tool's result without the reminder of the tokens left that 2.1.330 adds.
+// plainResult returns a tool's result without the reminder of the remaining tokens that 2.1.330
+// adds.
 func plainResult(result string) string {
 	text, _, _ := strings.Cut(result, "\n\n<system-reminder>\n<total_tokens>")
 	return text
 }
 
-// What wavex rests on when it shares a list with the CLI.
+// The CLI's behaviour that wavex depends on when it shares a list with it.
 func TestHowTheCLIKeepsLists(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
@@ -130,7 +131,8 @@ func TestHowTheCLIKeepsLists(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// hold takes a lock in the CLI's way, as old as that, when the step is asked for.
+	// hold returns then with an action on the request: it takes a lock as the CLI does, with the
+	// given age.
 	hold := func(name string, age time.Duration, then fakeapi.Reply) fakeapi.Reply {
 		return fakeapi.From(func(*fakeapi.Request) fakeapi.Reply {
 			at := time.Now().Add(-age)
@@ -156,14 +158,14 @@ func TestHowTheCLIKeepsLists(t *testing.T) {
 	e := call(t, srv, setup{stdin: "go", env: Env(t, srv, "CLAUDE_CONFIG_DIR="+home, "CLAUDE_CODE_TASK_LIST_ID=a b.c_d-é")})
 	got := results(srv, nil)
 	want := []string{
-		"#1 [pending] s1\n#R-001 [pending] sR-001", // what is no task, or its own, it does not show
+		"#1 [pending] s1\n#R-001 [pending] sR-001", // it does not show invalid tasks or its internal ones
 		"Updated task #1",
-		"Task #42 created", // the number after the mark
+		"Task #42 created", // the number after the high-water mark
 		"Updated task #42",
 		"Updated task #1",                 // a stale lock is taken over
 		"Lock file is already being held", // .lock is for creating
-		"Lock file is already being held", // a task's own for changing it
-		"Updated task #42 deleted",        // none for deleting
+		"Lock file is already being held", // a task's own lock is for changing it
+		"Updated task #42 deleted",        // deleting needs none
 	}
 	for i, w := range want {
 		if i >= len(got) || !strings.HasPrefix(got[i], w) {
@@ -183,15 +185,15 @@ func TestHowTheCLIKeepsLists(t *testing.T) {
 	}
 }
 
-// One session plans, wavex runs the list, another session works on the list all the
-// while: nothing is lost, edges stay mirror images, and the CLI reads what wavex wrote.
+// One session plans, wavex runs the list, and another session works on the list at the same time:
+// nothing is lost, edges stay mirrored, and the CLI reads the files that wavex wrote.
 func TestListIsSharedWithSessions(t *testing.T) {
 	t.Parallel()
 	release := room(t, procLimit)
 	gate := fakeapi.NewGate()
 	planner, other, reader := fakeapi.Prompt("make a plan"), fakeapi.Prompt("look after the list"), fakeapi.Prompt("how does it stand")
-	// The other session changes the tasks that wavex works on, before, during and after
-	// their attempts, and adds its own.
+	// The other session changes the tasks that wavex works on, before, during and after their
+	// attempts, and adds its own.
 	busy := []fakeapi.Reply{showList(), create("Mine", "of the other session"), change("4", "addBlockedBy", []string{"3"}, "status", "in_progress")} // it has begun, so it does not join the run
 	const rounds = 12
 	for k := range rounds {
@@ -203,7 +205,7 @@ func TestListIsSharedWithSessions(t *testing.T) {
 	}
 	busy = append(busy, showList(), create("Mine too", "of the other session"), fakeapi.Text("done"))
 	nosy := author("1", "add/add.go", addGo, "go test ./add", gate)
-	// An agent has a list of its own: what it notes there is not in ours.
+	// An agent has its own list: its notes are not in the shared one.
 	nosy.Steps = slices.Insert(nosy.Steps, 0, create("a note of the agent", "for itself"))
 	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: []*fakeapi.Agent{
 		{Name: "planner", When: planner, Steps: []fakeapi.Reply{
@@ -279,7 +281,7 @@ func TestListIsSharedWithSessions(t *testing.T) {
 			t.Errorf("a session was held up: %s", text)
 		}
 	}
-	// A third session sees it all.
+	// A third session sees all changes.
 	call(t, srv, setup{stdin: "how does it stand", env: joined, room: true})
 	want := "#1 [completed] Write Add (wavex)\n#2 [completed] Write Sub (wavex)\n#3 [completed] Write Eval (wavex)\n#4 [in_progress] Mine\n#5 [pending] Mine too"
 	if got := results(srv, reader); len(got) != 1 || plainResult(got[0]) != want {

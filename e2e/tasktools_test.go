@@ -2,7 +2,8 @@
 
 package e2e
 
-// Agents that share a task list need the tools for it, on the model that the CLI takes by itself.
+// This file tests that agents that share a task list get the tools for it, on the CLI's default
+// model.
 
 import (
 	"path/filepath"

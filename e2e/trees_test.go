@@ -2,8 +2,8 @@
 
 package e2e
 
-// Tasks in worktrees: four agents edit one package at the same time, and what is
-// delivered is all of it.
+// This file tests tasks in worktrees: four agents edit one package at the same time, and the
+// delivered work contains all their edits.
 
 import (
 	"context"
@@ -27,8 +27,8 @@ func ops() []oneOp {
 	}
 }
 
-// onePackage is a module of one package with a table that every task edits, and a test
-// for each.
+// onePackage returns a module of one package with a table that every task edits, and a test for
+// each task.
 func onePackage() string {
 	var table, tests, plan strings.Builder
 	for i, o := range ops() {
@@ -46,7 +46,7 @@ func onePackage() string {
 		"-- plan.json --\n" + `{"version": 1, "budget": {"usd": 2}, "parallel": 4, "isolation": "worktree", "defaults": {"model": "claude-sonnet-4-5"}, "tasks": [` + plan.String() + "]}\n"
 }
 
-// gitIn runs git as a person would who has no configuration.
+// gitIn runs git like a user without configuration.
 func gitIn(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command("git", args...)
@@ -64,8 +64,8 @@ func TestFourTasksInOnePackage(t *testing.T) {
 	gate := fakeapi.NewGate()
 	script := fakeapi.Script{Prices: prices}
 	for _, o := range ops() {
-		// The table first: until the function is written the package does not build. All
-		// four are that far before any goes on.
+		// The table first: until the function is written the package does not build. All four
+		// agents reach this point before any continues.
 		script.Agents = append(script.Agents, &fakeapi.Agent{Name: o.id, When: task(o.id), Steps: []fakeapi.Reply{
 			fakeapi.Use(fakeapi.Read("table.go")).Costing(use),
 			fakeapi.Use(fakeapi.Edit("table.go", "\t// "+o.name+" is to be here.", fmt.Sprintf("\t%q: %s,", o.sign, o.name))).Costing(use),

@@ -2,8 +2,8 @@
 
 package e2e
 
-// The life of a task that is hard to undo, with real processes: experts refuse it, then let
-// it go with a condition; its work is lost and made again by `wavex verify --fix`; in the
+// This file tests the life of a task that is hard to undo, with real processes: experts refuse
+// it, then allow it with a condition; its work is lost and redone by `wavex verify --fix`; in the
 // end it is rolled back.
 
 import (

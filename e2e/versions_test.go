@@ -2,8 +2,8 @@
 
 package e2e
 
-// The versions of the CLI that the tests run on, and which test runs on which: those of
-// money, permission and resume on both, the others on the newest.
+// This file chooses the versions of the CLI for each test: tests of money, permission and resume
+// run on both, the others on the newest.
 
 import (
 	"context"
@@ -25,12 +25,12 @@ type cli struct {
 	old  bool // it behaves as the oldest version does
 }
 
-// cliVar chooses what the tests run on: "oldest" or "newest" for all of them on that version,
-// a path for another CLI. Unset: on the newest, and those of eachCLI on both.
+// cliVar selects the CLI of the tests: "oldest" or "newest" for all tests on that version, or a
+// path of another CLI. If it is unset, tests run on the newest, and those of eachCLI on both.
 const cliVar = "WAVEX_E2E_CLAUDE"
 
-// findCLIs returns the CLIs that eachCLI runs on, installed into the checkout when missing. The
-// last one is for all other tests.
+// findCLIs returns the CLIs that eachCLI runs on, and installs missing ones into the checkout.
+// The last one is for all other tests.
 func findCLIs(ctx context.Context, root string) ([]cli, error) {
 	named := os.Getenv(cliVar)
 	if strings.ContainsRune(named, filepath.Separator) {
@@ -39,7 +39,7 @@ func findCLIs(ctx context.Context, root string) ([]cli, error) {
 	}
 	npm, err := exec.LookPath("npm")
 	if err != nil {
-		npm = "" // not needed where the CLI is there already
+		npm = "" // not needed if the CLI exists already
 	}
 	var found []cli
 	for _, c := range []struct{ name, version string }{{"oldest", statement.Oldest()}, {"newest", statement.Newest()}} {
@@ -58,14 +58,14 @@ func findCLIs(ctx context.Context, root string) ([]cli, error) {
 	return found, nil
 }
 
-// isOld reports whether a CLI is of the oldest tested version. Any other is taken to behave as
-// the newest does.
+// isOld reports whether a CLI is of the oldest tested version. Any other one counts as the
+// newest.
 func isOld(ctx context.Context, path string) (bool, error) {
 	home, err := os.MkdirTemp("", "wavex-e2e-home-")
 	if err != nil {
 		return false, err
 	}
-	defer func() { _ = os.RemoveAll(home) }() // a leftover in the temporary folder harms nothing
+	defer func() { _ = os.RemoveAll(home) }() // a leftover in the temporary folder is harmless
 	cmd := exec.CommandContext(ctx, path, "--version")
 	cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "DISABLE_AUTOUPDATER=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"}
 	out, err := cmd.Output()
@@ -75,7 +75,7 @@ func isOld(ctx context.Context, path string) (bool, error) {
 	return strings.HasPrefix(string(out), statement.Oldest()+" "), nil
 }
 
-// pack writes the CLIs into one environment variable, for the process in the namespace.
+// pack encodes the CLIs as one environment variable, for the process in the namespace.
 func pack(clis []cli) string {
 	var lines []string
 	for _, c := range clis {
@@ -95,7 +95,7 @@ func unpack(text string) (clis []cli, err error) {
 	return clis, nil
 }
 
-// eachCLI runs a test on every version, side by side.
+// eachCLI runs a test on every version, in parallel.
 func eachCLI(t *testing.T, test func(t *testing.T, c cli)) {
 	t.Helper()
 	for _, c := range shared.clis {
@@ -106,7 +106,7 @@ func eachCLI(t *testing.T, test func(t *testing.T, c cli)) {
 	}
 }
 
-// per returns what the CLI does where the versions differ.
+// per returns the expectation for the version of the CLI.
 func per[T any](c cli, onOldest, onNewest T) T {
 	if c.old {
 		return onOldest

@@ -2,8 +2,8 @@
 
 package e2e
 
-// Whole runs: real processes really edit a small Go repository, wave by wave, until
-// its tests pass.
+// This file tests whole runs: real processes edit a small Go repository, wave by wave, until its
+// tests pass.
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 	"wavex/internal/fakeapi"
 )
 
-// calculator is a Go module whose tests fail for want of code, and the plan to write it.
+// calculator is a Go module whose tests fail for missing code, and the plan to write it.
 const calculator = `
 -- go.mod --
 module calc
@@ -109,7 +109,7 @@ func main() {
 `
 )
 
-// author is an agent that writes one file, runs the check and reports.
+// author returns an agent that writes one file, runs the check and reports.
 func author(id, path, content, check string, g *fakeapi.Gate) *fakeapi.Agent {
 	first := fakeapi.Use(fakeapi.Write(path, content)).Costing(use)
 	if g != nil {
@@ -142,7 +142,7 @@ func TestThreeWaves(t *testing.T) {
 	}})
 	r := newRepo(t, calculator)
 	w := r.wavex(srv, "run", "plan.json", "--output", "json", "--counsel", "off")
-	// Both first tasks ask the API before either is answered.
+	// Both first tasks send their request to the API before either gets an answer.
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
 	for _, id := range []string{"T-001", "T-002"} {
@@ -168,7 +168,7 @@ func TestThreeWaves(t *testing.T) {
 	if srv.Peak() != 2 {
 		t.Errorf("%d requests at once, want 2", srv.Peak())
 	}
-	// No tool was refused: the rules made of the checks hold.
+	// No tool was refused: the rules made from the checks work.
 	for _, m := range srv.Messages(nil) {
 		for _, res := range m.ToolResults() {
 			if res.Error {

@@ -2,7 +2,7 @@
 
 package e2e
 
-// Runs the wavex binary in a scratch repository. It knows its command line and its
+// This file runs the wavex binary in a scratch repository. It knows its command line and its
 // NDJSON events, as a user's own script would.
 
 import (
@@ -65,30 +65,30 @@ type wavexRun struct {
 	cmd            *exec.Cmd
 	stdout, stderr bytes.Buffer
 	done           chan error
-	release        func() // gives the room of the CLI processes back; called by end
+	release        func() // releases the room of the CLI processes; called by end
 }
 
-// wavexEnd is a wavex that is over.
+// wavexEnd is a wavex that has ended.
 type wavexEnd struct {
 	exit           int
 	stdout, stderr string
 }
 
-// wavex starts the binary in the repository against srv. It takes the room of all
-// CLI processes, because it starts several.
+// wavex starts the binary in the repository against srv. It takes the room of all CLI processes,
+// because it starts several.
 func (r repo) wavex(srv *fakeapi.Server, args ...string) *wavexRun {
 	r.t.Helper()
 	return r.wavexEnv(Env(r.t, srv), args...)
 }
 
-// wavexEnv leaves reviews out of a run that does not ask for them: each is several calls
-// of the CLI, and scripts would have to answer them all.
+// wavexEnv disables reviews in a run that does not ask for them, because each is several calls of
+// the CLI, and scripts would have to answer them all.
 func (r repo) wavexEnv(env []string, args ...string) *wavexRun {
 	r.t.Helper()
 	return r.wavexIn(room(r.t, procLimit), env, args...)
 }
 
-// wavexIn starts it in room that the test has already.
+// wavexIn starts it in room that the test holds already.
 func (r repo) wavexIn(release func(), env []string, args ...string) *wavexRun {
 	t := r.t
 	t.Helper()
@@ -149,7 +149,7 @@ type event struct {
 	} `json:"tasks"`
 }
 
-// events are the lines of --output json; the last is run_ended.
+// events returns the lines of --output json; the last one is run_ended.
 func (e wavexEnd) events(t *testing.T) (all []event, last event) {
 	t.Helper()
 	all, last, err := readEvents(e.stdout)
@@ -159,7 +159,7 @@ func (e wavexEnd) events(t *testing.T) (all []event, last event) {
 	return all, last
 }
 
-// readEvents reads lines of events, of stdout or of the journal; the last is run_ended.
+// readEvents reads lines of events, from stdout or from the journal; the last one is run_ended.
 func readEvents(text string) (all []event, last event, err error) {
 	for _, l := range strings.Split(strings.TrimSpace(text), "\n") {
 		last = event{}

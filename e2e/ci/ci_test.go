@@ -25,7 +25,7 @@ const scenarioText = `{"tasks": {
   "C": {"writes": [{"path": "c.txt", "content": "c"}]}
 }}`
 
-// place is what outlives the machines of one test.
+// place holds the folders that outlive the machines of one test.
 type place struct {
 	t       *testing.T
 	root    string
@@ -47,7 +47,7 @@ func newPlace(t *testing.T) *place {
 	return p
 }
 
-// machine is a fresh one, at another path than the one before.
+// machine returns a fresh machine, at another path than the one before.
 func (p *place) machine(event, overlay map[string]string) *machine {
 	m := &machine{t: p.t, root: p.root, workspace: p.t.TempDir(), temp: p.t.TempDir(), cache: p.cache, project: p.project, event: event, overlay: overlay}
 	for _, name := range []string{"HOME", "GOCACHE", "GOMODCACHE", "GOFLAGS", "GOPATH", "GOPROXY", "GOTOOLCHAIN", "GONOSUMDB", "GOSUMDB"} {
@@ -58,8 +58,8 @@ func (p *place) machine(event, overlay map[string]string) *machine {
 	return m
 }
 
-// push brings what tasks wrote into the repository, as a real run's work is by the time
-// of the next job.
+// push copies the files that tasks wrote into the repository, as the work of a real run is there
+// when the next job starts.
 func (p *place) push(m *machine, names ...string) {
 	for _, name := range names {
 		b, err := os.ReadFile(filepath.Join(m.workspace, name))
@@ -72,8 +72,8 @@ func (p *place) push(m *machine, names ...string) {
 	}
 }
 
-// TestGitHub: fail, pause at the limit, resume on a fresh checkout with only the saved
-// .loop, complete, and find nothing more to do.
+// TestGitHub: fail, pause at the limit, resume on a fresh checkout with only the saved .loop,
+// complete, and then find no more work.
 func TestGitHub(t *testing.T) {
 	t.Parallel()
 	var w workflow
@@ -124,7 +124,7 @@ func TestGitHub(t *testing.T) {
 	}
 }
 
-// TestFailOnPause: who wants it has a pause fail the step.
+// TestFailOnPause: with this input a pause fails the step.
 func TestFailOnPause(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -137,8 +137,8 @@ func TestFailOnPause(t *testing.T) {
 	}
 }
 
-// TestGitLab runs the pipeline's script, with its own variables: paused, complete, and on
-// the next schedule nothing, instead of the same run from the beginning.
+// TestGitLab runs the pipeline's script with its own variables: paused, complete, and no work on
+// the next schedule, instead of the same run again.
 func TestGitLab(t *testing.T) {
 	t.Parallel()
 	var doc map[string]struct {
@@ -167,7 +167,7 @@ func TestGitLab(t *testing.T) {
 	}
 	job := doc["wavex"]
 	if len(job.AllowFailure.Codes) != 2 || job.AllowFailure.Codes[0] != 3 || job.AllowFailure.Codes[1] != 6 || len(job.Cache.Paths) != 1 || len(job.Script) == 0 ||
-		len(job.Image.Entrypoint) != 1 || job.Image.Entrypoint[0] != "" { // a runner gives its script to a shell, which the image's own would take for a command
+		len(job.Image.Entrypoint) != 1 || job.Image.Entrypoint[0] != "" { // a runner passes its script to a shell, which the image's own entrypoint would take for a command
 
 		t.Fatalf("%+v", job)
 	}

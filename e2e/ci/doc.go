@@ -1,4 +1,4 @@
-// Package ci runs what the examples for CI systems say, step by step, with the rehearsal
-// agent: the composite action, the workflow and the pipeline are read from their files,
-// so that what people copy is what was tried.
+// Package ci runs the examples for CI systems, step by step, with the rehearsal agent. It reads
+// the composite action, the workflow and the pipeline from their files, so that the tests cover
+// the files that people copy.
 package ci

@@ -12,7 +12,7 @@ import (
 // This file evaluates the part of GitHub's expressions that the examples use: names,
 // literals, ==, !=, !, &&, ||, brackets and always(). Anything else is an error.
 
-// scope gives the value of a name like steps.run.outputs.status; "" where there is none.
+// scope returns the value of a name like steps.run.outputs.status; "" if there is none.
 type scope func(name string) string
 
 var template = regexp.MustCompile(`\$\{\{(.*?)\}\}`)
@@ -32,7 +32,7 @@ func expand(text string, s scope) (string, error) {
 
 var token = regexp.MustCompile(`^\s*('(?:[^']|'')*'|==|!=|&&|\|\||[!()]|[A-Za-z_][\w.\-]*)`)
 
-// eval gives the value of an expression as GitHub's templates print it.
+// eval returns the value of an expression as GitHub's templates print it.
 func eval(text string, s scope) (string, error) {
 	p := &parser{scope: s}
 	for rest := text; strings.TrimSpace(rest) != ""; {

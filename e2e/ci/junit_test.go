@@ -16,10 +16,11 @@ import (
 	"time"
 )
 
-// This file holds the rules of the JUnit XML that CI systems read, from the schema junit-10 of the Jenkins xUnit
-// plugin: the elements, what stands in each, the attributes, their types, and which are required.
+// This file holds the rules of the JUnit XML that CI systems read, from the schema junit-10 of
+// the Jenkins xUnit plugin: the elements, their children, their attributes, the attributes'
+// types, and which are required.
 
-// element says what may stand in an element.
+// element describes the attributes and the content that an element may have.
 type element struct {
 	attributes map[string]kind
 	required   []string
@@ -81,7 +82,7 @@ var (
 	roots = []string{"testsuites", "testsuite"}
 )
 
-// checkJUnit returns the first way in which a document is no JUnit report.
+// checkJUnit returns the first violation of the schema in a document.
 func checkJUnit(document io.Reader) error {
 	type open struct {
 		name     string
@@ -92,7 +93,7 @@ func checkJUnit(document io.Reader) error {
 	for d := xml.NewDecoder(document); ; {
 		token, err := d.Token()
 		if errors.Is(err, io.EOF) && rooted {
-			return nil // the decoder has seen to it that every element is closed
+			return nil // the decoder ensures that every element is closed
 		}
 		if err != nil {
 			return fmt.Errorf("reading XML: %w", err)
@@ -146,7 +147,7 @@ func checkAttributes(token xml.StartElement, rule element) error {
 	return nil
 }
 
-// TestJUnitSchema holds every JUnit report that the tests know against the schema.
+// TestJUnitSchema checks every JUnit report of the tests against the schema.
 func TestJUnitSchema(t *testing.T) {
 	t.Parallel()
 	reports, err := filepath.Glob("../../internal/report/testdata/*.xml")
@@ -165,7 +166,7 @@ func TestJUnitSchema(t *testing.T) {
 	}
 }
 
-// TestJUnitSchemaRefuses breaks one rule at a time in a report that is right.
+// TestJUnitSchemaRefuses breaks one rule at a time in a valid report.
 func TestJUnitSchemaRefuses(t *testing.T) {
 	t.Parallel()
 	whole, err := os.ReadFile("../../internal/report/testdata/mixed.xml")

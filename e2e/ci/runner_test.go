@@ -15,9 +15,9 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// This file carries out the steps of workflows and composite actions as an Actions runner
-// does: environment, conditions, outputs, and a few well-known actions. The checkout is a
-// copy of a folder, the cache another folder.
+// This file runs the steps of workflows and composite actions like an Actions runner:
+// environment, conditions, outputs, and a few well-known actions. The checkout is a copy of a
+// folder, and the cache is another folder.
 
 // step is one step of a workflow or an action.
 type step struct {
@@ -65,7 +65,8 @@ type action struct {
 	} `yaml:"runs"`
 }
 
-// read decodes a YAML file strictly: a key that is not known here is not tried either.
+// read decodes a YAML file strictly: an unknown key is an error, because its effect would not be
+// tested.
 func read(t *testing.T, path string, into any) {
 	t.Helper()
 	b, err := os.ReadFile(path)
@@ -80,11 +81,11 @@ func read(t *testing.T, path string, into any) {
 // machine is one runner with a fresh checkout.
 type machine struct {
 	t         *testing.T
-	root      string            // of wavex: where the action is
+	root      string            // of wavex, with the action
 	workspace string            // the checkout
 	temp      string            // RUNNER_TEMP
 	cache     string            // survives the machine
-	project   string            // what a checkout brings
+	project   string            // the content of a checkout
 	event     map[string]string // github.* and inputs.* of the event
 	overlay   map[string]string // inputs of the wavex action that the test sets
 	env       []string
@@ -92,14 +93,14 @@ type machine struct {
 	out       strings.Builder
 }
 
-// outcome is how a job ended.
+// outcome is the result of a job.
 type outcome struct {
 	failed  bool
 	outputs map[string]map[string]string // by step id
 	log     string
 }
 
-// job carries out a job's steps.
+// job runs a job's steps.
 func (m *machine) job(steps []step) outcome {
 	m.t.Helper()
 	o := m.steps(steps, func(name string) string { return m.event[name] }, m.root)
@@ -107,7 +108,7 @@ func (m *machine) job(steps []step) outcome {
 	return o
 }
 
-// steps carries out steps; base gives the values of names that are not steps'.
+// steps runs steps; base returns the values of names other than those of steps.
 func (m *machine) steps(steps []step, base scope, actionPath string) outcome {
 	o := outcome{outputs: map[string]map[string]string{}}
 	values := func(name string) string {
@@ -189,7 +190,7 @@ func (m *machine) uses(name string, with map[string]string) (ok bool, outputs ma
 	return true, nil
 }
 
-// wavex carries out the action of this repository.
+// wavex runs the action of this repository.
 func (m *machine) wavex(with map[string]string) (bool, map[string]string) {
 	var a action
 	read(m.t, filepath.Join(m.root, "action.yml"), &a)
@@ -222,7 +223,7 @@ func (m *machine) wavex(with map[string]string) (bool, map[string]string) {
 	return !o.failed, outputs
 }
 
-// run carries out a script as the runner does: bash with -e and pipefail.
+// run runs a script as the runner does: bash with -e and pipefail.
 func (m *machine) run(script, dir string, env map[string]string, actionPath string) (bool, map[string]string) {
 	out, path := filepath.Join(m.temp, "output"), filepath.Join(m.temp, "path")
 	for _, f := range []string{out, path} {
@@ -261,7 +262,7 @@ func (m *machine) copy(from, to string) {
 	}
 }
 
-// keep copies a folder in the place of an earlier copy.
+// keep copies a folder over an earlier copy.
 func (m *machine) keep(from, to string) {
 	if err := os.RemoveAll(to); err != nil {
 		m.t.Fatal(err)

@@ -1,8 +1,8 @@
 package crash
 
-// The account of a run, taken from what is on disk and from nothing else: what each
-// process's stream says was spent, beside what the ledger says. It shares no code
-// with the runner's own reading of streams.
+// This file computes the account of a run only from the files on disk: the spending in each
+// process's stream, compared with the ledger. It shares no code with the runner's own reading of
+// streams.
 
 import (
 	"bytes"
@@ -15,19 +15,19 @@ import (
 	"wavex/scheduler"
 )
 
-// The list price that the rehearsal agent counts with, in micro-dollars a token.
+// The list price of the rehearsal agent, in micro-dollars a token.
 const (
 	priceIn  = 5
 	priceOut = 25
 )
 
-// streamed is what a stream file says.
+// streamed is the content of a stream file.
 type streamed struct {
 	there  bool       // the file exists and its first line is whole
 	result bool       // there is a result line
 	total  budget.USD // its total_cost_usd
 	priced budget.USD // of the responses, at list price
-	before budget.USD // what the process had spent on other attempts
+	before budget.USD // spent by the process on other attempts
 	anew   bool       // its first result is the answer to /clear
 }
 
@@ -76,7 +76,7 @@ func readStream(dir string) streamed {
 	return s
 }
 
-// worth is what has to be counted for that stream, and by what.
+// worth returns the cost that has to be counted for the stream, and its source.
 func (s streamed) worth() (cost budget.USD, priced string) {
 	switch {
 	case s.result:
@@ -87,16 +87,16 @@ func (s streamed) worth() (cost budget.USD, priced string) {
 	return s.priced, "stream"
 }
 
-// mustAddUp asserts on a complete run that no completed task started again, that
-// every attempt counts what its stream says, and that the ledger is the sum. It gives
-// how the attempts were priced.
+// mustAddUp asserts on a complete run that no completed task started again, that every attempt
+// counts the cost in its stream, and that the ledger is the sum. It returns how the attempts were
+// priced.
 func (p project) mustAddUp() (priced map[string]int) {
 	p.t.Helper()
 	return p.account(false)
 }
 
-// account is mustAddUp. torn says that the disk could not keep all streams: what
-// wavex heard itself may then be more than what they say, and never less.
+// account is mustAddUp. torn means that the disk could not keep all streams: then the cost that
+// wavex counted from its pipes may exceed that of the streams, and must never be below it.
 func (p project) account(torn bool) (priced map[string]int) {
 	t := p.t
 	t.Helper()
@@ -107,7 +107,7 @@ func (p project) account(torn bool) (priced map[string]int) {
 	}
 	var (
 		sum   budget.USD
-		done  = map[string]int64{} // completed tasks: the record that says so
+		done  = map[string]int64{} // completed tasks, with the number of the record
 		place = filepath.Join(p.loop(), "runs", run, "tasks")
 	)
 	priced = map[string]int{}

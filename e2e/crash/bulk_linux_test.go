@@ -1,8 +1,8 @@
 package crash
 
-// Streams of hundreds of megabytes: wavex must pass them on to the disk, find the few
-// lines that matter, and stay small itself. The agent is this test binary, which
-// prints as fast as it can.
+// This file tests streams of hundreds of megabytes: wavex must write them to disk, find the few
+// important lines, and stay small itself. The agent is this test binary, which prints as fast as
+// it can.
 
 import (
 	"bufio"
@@ -21,17 +21,17 @@ import (
 	"wavex/internal/proc/proctest"
 )
 
-// peakLimit bounds wavex's own memory, in bytes (its resident set at its highest).
+// peakLimit bounds the memory of wavex, in bytes (the peak of its resident set).
 const peakLimit = 64 << 20
 
 // bulkVar, in the environment, makes the test binary an agent that prints a stream.
 const bulkVar = "CLAUDE_CRASH_BULK"
 
-// bulk are the streams by name: what fills them.
+// bulk returns the streams by name, each as the function that writes it.
 func bulk() map[string]func(w *bufio.Writer) {
 	return map[string]func(w *bufio.Writer){
-		// Two hundred megabytes of ordinary responses and tool results, each with an id. By the price
-		// table the responses cost $1.50, which is what every result line tells.
+		// Two hundred megabytes of ordinary responses and tool results, each with an id. By the
+		// price table the responses cost $1.50, as in every result line.
 		"many": func(w *bufio.Writer) {
 			text := strings.Repeat("0123456789abcdef", 120)
 			for i := range 50_000 {
@@ -39,7 +39,7 @@ func bulk() map[string]func(w *bufio.Writer) {
 				fmt.Fprintf(w, `{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_%d","content":"%s"}]},"session_id":"s"}`+"\n", i, text)
 			}
 		},
-		// Lines of fifty megabytes: a tool's result, a response, an unknown thing, noise.
+		// Lines of fifty megabytes: a tool's result, a response, an unknown type, noise.
 		"long": func(w *bufio.Writer) {
 			for _, ends := range [][2]string{
 				{`{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"`, `"}]}}`},
@@ -71,7 +71,7 @@ func pour(w *bufio.Writer, head string, n int, tail string) {
 	_, _ = w.WriteString(tail + "\n")
 }
 
-// bulkAgent is the whole life of such an agent: a prompt, a stream, a result.
+// bulkAgent runs such an agent: a prompt, a stream, a result.
 func bulkAgent(in io.Reader, out io.Writer) int {
 	if _, err := bufio.NewReader(in).ReadString('\n'); err != nil && !errors.Is(err, io.EOF) {
 		return 1
@@ -93,7 +93,7 @@ func TestBulkyStreams(t *testing.T) {
 	t.Parallel()
 	for name, least := range map[string]int64{"many": 200 << 20, "long": 200 << 20, "one": 200 << 20, "result": 50 << 20} {
 		t.Run(name, func(t *testing.T) {
-			// Not parallel: a gigabyte of streams is on the disk otherwise.
+			// Not parallel, because a gigabyte of streams would be on the disk at once.
 			p := newProject(t, `{"version": 1, "budget": {"usd": 5}, "tasks": [{"id": "a", "subject": "a", "verify": ["true"]}]}`)
 			self, err := os.Executable()
 			if err != nil {
@@ -124,8 +124,8 @@ func TestBulkyStreams(t *testing.T) {
 	}
 }
 
-// peak is the highest resident set of the process in bytes, as the kernel counts it
-// (VmHWM: it only grows), read until the process is over.
+// peak returns the peak of the resident set of the process in bytes, as counted by the kernel
+// (VmHWM, which only grows), read until the process has ended.
 func (w *process) peak() (highest int64) {
 	ctx, cancel := context.WithTimeout(w.t.Context(), limit)
 	defer cancel()

@@ -1,7 +1,8 @@
 package crash
 
-// Time that runs backwards, within a session and from one to the next. No wait may
-// become longer by it, no limit trip, and no order be lost: records are counted.
+// This file tests clocks that run backwards, within a session and between sessions. No wait may
+// become longer by it, no limit may trip, and no order may be lost, because order is by the
+// number of the record.
 
 import (
 	"bytes"
@@ -14,7 +15,7 @@ import (
 	"wavex/internal/journal"
 )
 
-// backwards is a clock that loses a minute each time it is read. It has no monotonic
+// backwards returns a clock that loses a minute each time it is read. Its times have no monotonic
 // reading, as after a suspend or over a network file.
 func backwards(from time.Time) func() time.Time {
 	from = from.Round(0)
@@ -34,7 +35,7 @@ func soon(t *testing.T) context.Context {
 
 func TestClockRunsBackwards(t *testing.T) {
 	t.Parallel()
-	// f is throttled at first, which is a wait for a time; here the clock never comes there.
+	// f is throttled at first, which waits until a time; this clock never reaches it.
 	p := parsed(t, `{"version": 1, "tasks": [{"id": "a", "subject": "a", "verify": ["true"]}, {"id": "e", "subject": "e", "verify": ["true"], "blockedBy": ["a"]}, {"id": "b", "subject": "b", "verify": ["true"]}]}`)
 	path := filepath.Join(fast(t), "journal")
 	s, _, err := session(soon(t), p, path, backwards(time.Now()))
@@ -44,8 +45,8 @@ func TestClockRunsBackwards(t *testing.T) {
 	mustAudit(t, path, 0, s.Ended != nil && s.Ended.Status == "complete")
 }
 
-// The clock was a day ahead when wavex was killed. What it then decided to wait for is
-// in the journal; the next session must not.
+// The clock was a day ahead when wavex was killed. The wait that it then chose is in the journal,
+// but the next session must not wait so long.
 func TestClockWasAhead(t *testing.T) {
 	t.Parallel()
 	p := parsed(t, tenTasks)

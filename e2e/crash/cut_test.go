@@ -1,6 +1,6 @@
 package crash
 
-// The journal cut after each of its bytes, and each of its bytes another one.
+// This file cuts the journal after each of its bytes, and changes each of its bytes.
 
 import (
 	"bytes"
@@ -17,8 +17,8 @@ import (
 	"wavex/internal/plan"
 )
 
-// fast is a directory in memory where there is one: thousands of journals are made
-// durable, and that they stay is not what is tested.
+// fast returns a directory in memory if there is one, because thousands of journals are synced,
+// and their durability is not under test.
 func fast(t *testing.T) string {
 	t.Helper()
 	if info, err := os.Stat("/dev/shm"); err != nil || !info.IsDir() {
@@ -32,7 +32,7 @@ func fast(t *testing.T) string {
 	return dir
 }
 
-// complete runs the plan in one go, and gives the bytes of its journal.
+// complete runs the plan at once, and returns the bytes of its journal.
 func complete(t *testing.T, p *plan.Plan, path string) []byte {
 	t.Helper()
 	if err := goOn(t.Context(), p, path, nil); err != nil {
@@ -45,7 +45,7 @@ func complete(t *testing.T, p *plan.Plan, path string) []byte {
 	return data
 }
 
-// goOn makes a journal of data, resumes from it, and audits the whole.
+// goOn writes data as a journal, resumes from it, and audits the whole.
 func goOn(ctx context.Context, p *plan.Plan, path string, data []byte) error {
 	if data != nil {
 		if err := os.WriteFile(path, data, 0o600); err != nil {
@@ -67,9 +67,9 @@ func goOn(ctx context.Context, p *plan.Plan, path string, data []byte) error {
 	return audit(events, past, s)
 }
 
-// At every byte the journal must open as the whole lines before it, byte for byte, so
-// that all cuts within a line are the same resume from then on. That resume is made from
-// every line's ends and from every sixteenth byte between, and is itself cut again.
+// A journal that is cut at any byte must open as the whole lines before it, byte for byte. So all
+// cuts within a line lead to the same resume. The test resumes from the ends of every line and
+// from every sixteenth byte between them, and cuts the result again.
 func TestJournalCutAtEveryByte(t *testing.T) {
 	t.Parallel()
 	p := parsed(t, tenTasks)
@@ -109,8 +109,8 @@ func TestJournalCutAtEveryByte(t *testing.T) {
 	}
 }
 
-// mustOpenWhole asserts that the journal cut after byte n is, once opened, its whole
-// lines and nothing else.
+// mustOpenWhole asserts that the journal cut after byte n opens as its whole lines and nothing
+// else.
 func mustOpenWhole(t *testing.T, path string, data []byte, n int) {
 	t.Helper()
 	if err := os.WriteFile(path, data[:n], 0o600); err != nil {
@@ -124,7 +124,7 @@ func mustOpenWhole(t *testing.T, path string, data []byte, n int) {
 		t.Fatal(err)
 	}
 	want := data[:bytes.LastIndexByte(data[:n], '\n')+1]
-	if len(want) == 0 { // a new journal begins
+	if len(want) == 0 { // opening starts a new journal
 		want = data[:bytes.IndexByte(data, '\n')+1]
 	}
 	if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, want) || len(records) != bytes.Count(want, []byte("\n"))-1 {
@@ -132,9 +132,9 @@ func mustOpenWhole(t *testing.T, path string, data []byte, n int) {
 	}
 }
 
-// Any byte of a line that is wrong is found, with the line, and nothing is run on it.
-// Of a lower case letter the bit is the one that makes it upper case.
-// The last newline is left out: without it the last line is a torn tail.
+// Any wrong byte of a line is found, and reported with its line, and nothing runs on such a
+// journal. The test flips the bit that makes a lower case letter upper case. It skips the last
+// newline, because without it the last line is a torn tail.
 func TestJournalFlippedAtEveryByte(t *testing.T) {
 	t.Parallel()
 	p := parsed(t, tenTasks)

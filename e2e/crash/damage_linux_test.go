@@ -1,8 +1,8 @@
 package crash
 
-// A .loop that is not as wavex left it: a journal of another version, a damaged one,
-// the traces of a dead wavex. What wavex refuses it leaves as it is, and --fresh moves
-// it aside.
+// This file tests a .loop that something has changed since wavex wrote it: a journal of another
+// version, a damaged one, the traces of a dead wavex. wavex leaves a refused .loop unchanged, and
+// --fresh moves it aside.
 
 import (
 	"bytes"
@@ -19,7 +19,7 @@ import (
 	"wavex/internal/journal"
 )
 
-// unfinished is a project whose run was killed in the middle.
+// unfinished returns a project whose run was killed in the middle.
 func unfinished(t *testing.T) project {
 	t.Helper()
 	p := newProject(t, stubborn)
@@ -117,8 +117,8 @@ func sealed(t *testing.T, record string) []byte {
 	return line
 }
 
-// The lock of a wavex that is dead keeps nobody out, whatever holder.json still says,
-// even where its pid is somebody else's by now.
+// The lock of a dead wavex does not block others, whatever holder.json contains, even if its pid
+// has been reused.
 func TestLockOfTheDead(t *testing.T) {
 	t.Parallel()
 	for name, holder := range map[string]string{
@@ -138,7 +138,8 @@ func TestLockOfTheDead(t *testing.T) {
 	}
 }
 
-// The lock of a living wavex is respected, by name, and its work is not disturbed.
+// The lock of a live wavex is respected, with the holder's name in the message, and its work is
+// not disturbed.
 func TestLockOfTheLiving(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, polite)
@@ -151,13 +152,13 @@ func TestLockOfTheLiving(t *testing.T) {
 	if e := p.run("status", "--output", "json"); e.exit != 0 || !json.Valid([]byte(e.stdout)) {
 		t.Errorf("status meanwhile: exit %d\n%s%s", e.exit, e.stdout, e.stderr)
 	}
-	// Two of the same may arrive as one.
+	// Two signals of the same kind may arrive as one.
 	for _, sig := range []unix.Signal{unix.SIGINT, unix.SIGTERM} {
 		if err := w.cmd.Process.Signal(sig); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if e := w.end(); e.exit != 143 && e.exit != 130 { // which of the two was first is not said
+	if e := w.end(); e.exit != 143 && e.exit != 130 { // the order of the two signals is not defined
 		t.Errorf("exit %d\n%s", e.exit, e.stderr)
 	}
 	p.mustBeGone(time.Second, "the end")

@@ -1,7 +1,7 @@
 package crash
 
-// Disks that are full or read-only. A .loop on a tmpfs of its own can be both without
-// harm to anybody; the mounts are seen in our namespace only.
+// This file tests full and read-only disks. The .loop is on a tmpfs of its own, which can be
+// either without harm; the mounts are visible only in the namespace of the tests.
 
 import (
 	"bytes"
@@ -27,8 +27,8 @@ const brief = `{"version": 1, "parallel": 2, "budget": {"usd": 5}, "tasks": [
  {"id": "e", "subject": "e", "blockedBy": ["c", "d"], "verify": ["true"], "rehearse": {"duration": "5ms", "cost": 0.01}}
 ]}`
 
-// mountable tells whether tests may mount; where they may not that is said, and in CI
-// it is a failure.
+// mountable reports whether tests may mount. If they may not, it prints a message, and in CI it
+// fails the test.
 func mountable(t *testing.T) bool {
 	t.Helper()
 	if shared.mounts {
@@ -65,8 +65,8 @@ func (p project) remount(options string, flags uintptr) {
 	}
 }
 
-// A disk that becomes full anywhere in a run: the run stops with a reason, nothing is
-// left running, and once there is room it completes without doing anything twice.
+// The disk becomes full anywhere in a run: the run stops with a reason, no process is left, and
+// with space again it completes without repeating work.
 func TestNoRoomLeft(t *testing.T) {
 	t.Parallel()
 	if !mountable(t) {
@@ -91,13 +91,13 @@ func TestNoRoomLeft(t *testing.T) {
 	}
 }
 
-// The room is gone while agents work: how they end cannot be written down any more.
+// The space runs out while agents work: their ends can no longer be recorded.
 func TestNoRoomForTheJournal(t *testing.T) {
 	t.Parallel()
 	if !mountable(t) {
 		return
 	}
-	// A report of 4 KB does not fit into what is left of the journal's last page.
+	// A report of 4 KB does not fit into the rest of the journal's last page.
 	task := `{"id": "%[1]s", "subject": "%[1]s", "verify": ["true"], "rehearse": {"duration": "0s", "runs": ["touch %[1]s; until test -e go; do sleep 0.02; done"],
 	  "report": "` + strings.Repeat("long ", 1000) + `"}}`
 	p := newProject(t, `{"version": 1, "parallel": 2, "tasks": [`+fmt.Sprintf(task, "a")+","+fmt.Sprintf(task, "b")+`]}`)

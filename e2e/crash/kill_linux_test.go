@@ -1,7 +1,7 @@
 package crash
 
-// SIGKILL at random moments, of first runs and of resumes. An agent that leaves
-// processes in sessions of their own is the rule here, not the exception.
+// This file sends SIGKILL at random moments, to first runs and to resumes. Most of its agents
+// leave processes in their own sessions.
 
 import (
 	"context"
@@ -17,9 +17,9 @@ import (
 	"time"
 )
 
-// strays is a plan of seven tasks in three waves. Most agents leave a process behind:
-// by a command of theirs while they still work (runs), or at their end (orphan), one
-// of them with its stdout. One task fails at first, so that a panel is asked.
+// strays is a plan of seven tasks in three waves. Most agents leave a process behind: from a
+// command while they still work (runs), or at their end (orphan), one of them with its stdout.
+// One task fails at first, so that a panel is asked.
 const strays = `{"version": 1, "parallel": 3, "budget": {"usd": 2}, "tasks": [
  {"id": "a", "subject": "a", "verify": ["true"], "rehearse": {"duration": "40ms", "cost": 0.01, "outcome": "orphan", "linger": "5m"}},
  {"id": "b", "subject": "b", "verify": ["true"], "rehearse": {"duration": "30ms", "cost": 0.02, "turns": 3, "runs": ["setsid sleep 300 >/dev/null 2>&1 & true"]}},
@@ -31,7 +31,7 @@ const strays = `{"version": 1, "parallel": 3, "budget": {"usd": 2}, "tasks": [
  {"id": "g", "subject": "g", "blockedBy": ["c", "d"], "command": "setsid sleep 300 >/dev/null 2>&1 & true", "verify": ["true"]}
 ]}`
 
-// seed is that of the random moments; WAVEX_CRASH_SEED sets it, to come close to a
+// seed returns the seed of the random moments. WAVEX_CRASH_SEED sets it, to come close to a
 // failure again.
 func seed(t *testing.T) uint64 {
 	t.Helper()
@@ -54,7 +54,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	}
 	start := seed(t)
 	var (
-		left  atomic.Int64 // kills that are still to be made
+		left  atomic.Int64 // kills that remain
 		mu    sync.Mutex
 		sums  = map[string]int{}
 		moved = []time.Duration{}
@@ -93,7 +93,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	}
 }
 
-// unharmed runs the plan without a kill, and gives how long that takes.
+// unharmed runs the plan without a kill, and returns its duration.
 func unharmed(t *testing.T) time.Duration {
 	t.Helper()
 	p := newProject(t, strays)
@@ -105,9 +105,9 @@ func unharmed(t *testing.T) time.Duration {
 	return whole
 }
 
-// killed runs the plan, kills wavex at a random moment, and continues until it is
-// complete; one to three of the sessions are killed. It gives the moments, and how long each
-// time something was alive after it.
+// killed runs the plan, kills wavex at a random moment, and continues until it is complete; it
+// kills one to three of the sessions. It returns the moments, and how long processes stayed alive
+// after each kill.
 func killed(t *testing.T, luck *rand.Rand, whole time.Duration, left *atomic.Int64) (at, gone []time.Duration, priced map[string]int) {
 	t.Helper()
 	p := newProject(t, strays)
@@ -137,7 +137,7 @@ func killed(t *testing.T, luck *rand.Rand, whole time.Duration, left *atomic.Int
 		p.mustComplete()
 		p.mustBeGone(time.Second, "the end")
 	} else if e := p.start(nil, "status", "--rebuild").end(); e.exit != 0 {
-		// The kill may have come after the last record and before the files that show it.
+		// The kill may come after the last record and before its projections.
 		t.Errorf("status --rebuild: exit %d\n%s", e.exit, e.stderr)
 	}
 	priced = p.mustAddUp()
@@ -148,7 +148,7 @@ func killed(t *testing.T, luck *rand.Rand, whole time.Duration, left *atomic.Int
 	return at, gone, priced
 }
 
-// killAfter kills a wavex after a while, unless it has ended by itself.
+// killAfter kills a wavex after d, unless it has ended by itself.
 func killAfter(w *process, d time.Duration) bool {
 	ctx, cancel := context.WithTimeout(w.t.Context(), d)
 	defer cancel()

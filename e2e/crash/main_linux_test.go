@@ -1,8 +1,8 @@
 package crash
 
-// Prepares what all tests share: the wavex binary, built once, and a mount namespace
-// of our own, so that a full disk is a small tmpfs that nobody else sees and that is
-// gone with the process.
+// This file prepares the fixtures of all tests: the wavex binary, built once, and a private mount
+// namespace, in which a full disk is a small tmpfs that no other process sees and that disappears
+// with the process.
 
 import (
 	"context"
@@ -17,10 +17,10 @@ import (
 	"wavex/e2e/rig"
 )
 
-// shared is set by TestMain before any test runs and never written again.
+// shared is set by TestMain before any test runs and is read-only afterwards.
 var shared struct {
 	wavex  string // the executable
-	mounts bool   // we are in a mount namespace of our own
+	mounts bool   // the process is in a private mount namespace
 }
 
 // insideMark, in the environment, is the wavex binary; it is set in the namespace.
@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 
 func prepare(m *testing.M) (int, error) {
 	if wavex := os.Getenv(insideMark); wavex != "" {
-		// What is mounted from now on stays in here.
+		// Later mounts stay in this namespace.
 		if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 			return 0, fmt.Errorf("making the namespace's mounts private: %w", err)
 		}
@@ -70,8 +70,8 @@ func run(m *testing.M, wavex string) int {
 	return rig.Run(m, "crash", 8) // most of them wait for processes
 }
 
-// inNamespace runs the tests again in a mount namespace, and gives their exit code.
-// Who is not root becomes root of a user namespace.
+// inNamespace runs the tests again in a mount namespace, and returns their exit code. A user
+// other than root becomes root of a user namespace.
 func inNamespace(wavex string) (code int, err error) {
 	attr := syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
 	if uid := os.Geteuid(); uid != 0 {

@@ -1,8 +1,8 @@
 package crash
 
-// A scratch project and the wavex processes in it: how they are started, what they
-// leave alive, and what their journal says. It knows wavex's command line and files
-// as a user's own script would.
+// This file holds a scratch project and the wavex processes in it: their start, the processes
+// that they leave, and their journal. It knows the command line and the files of wavex as a
+// user's own script would.
 
 import (
 	"bytes"
@@ -24,12 +24,12 @@ import (
 	"wavex/scheduler"
 )
 
-// limit bounds one wavex process of these tests, which takes a second at most when
-// nothing is wrong and nobody else uses the machine.
+// limit bounds one wavex process of these tests, which takes a second at most if it works
+// correctly on an idle machine.
 const limit = 4 * time.Minute
 
-// goneTime bounds the wait for the end of what must end by itself, which takes
-// milliseconds. What is left alive by mistake lives for five minutes.
+// goneTime bounds the wait for processes that must end by themselves, which takes milliseconds. A
+// process left alive by mistake lives for five minutes.
 const goneTime = time.Minute
 
 // project is a scratch directory with a plan.
@@ -55,7 +55,7 @@ func (p project) write(name, content string) {
 func (p project) loop() string    { return filepath.Join(p.dir, ".loop") }
 func (p project) journal() string { return filepath.Join(p.loop(), "journal.jsonl") }
 
-// home marks everything that runs for this project: HOME passes to every child.
+// home returns the variable that marks every process of this project: HOME passes to every child.
 func (p project) home() string { return "HOME=" + p.dir }
 
 // process is a running wavex.
@@ -63,22 +63,22 @@ type process struct {
 	project
 	cmd            *exec.Cmd
 	stdout, stderr bytes.Buffer
-	over           chan struct{} // closed when it is gone and its output is read
+	over           chan struct{} // closed when it has ended and its output is read
 	err            error         // of Wait; valid once over is closed
 }
 
-// ended is a wavex that is over.
+// ended is a wavex that has ended.
 type ended struct {
-	exit           int // -1: killed
+	exit           int // -1 if killed
 	stdout, stderr string
 }
 
-// start starts wavex in the project with an environment of ours alone.
+// start starts wavex in the project with only the test's environment.
 func (p project) start(env []string, args ...string) *process {
 	t := p.t
 	t.Helper()
 	w := &process{project: p, over: make(chan struct{})}
-	if len(args) > 0 && args[0] == "run" { // these plans show little, and reviews are many processes
+	if len(args) > 0 && args[0] == "run" { // these plans do not need reviews, which are many processes
 		args = append(slices.Clone(args), "--review", "off", "--accept-assumptions")
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
@@ -87,7 +87,7 @@ func (p project) start(env []string, args ...string) *process {
 	w.cmd.Env = append([]string{p.home(), "PATH=" + os.Getenv("PATH")}, env...)
 	w.cmd.Stdout, w.cmd.Stderr = &w.stdout, &w.stderr
 	w.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	w.cmd.WaitDelay = goneTime // a grandchild that holds our pipes is an error then
+	w.cmd.WaitDelay = goneTime // then a grandchild that holds our pipes is an error
 	if err := w.cmd.Start(); err != nil {
 		cancel()
 		t.Fatalf("starting wavex: %v", err)
@@ -126,7 +126,7 @@ func (p project) rehearse(more ...string) ended {
 	return p.run(append([]string{"run", "plan.json", "--agent", "rehearse", "--output", "json"}, more...)...)
 }
 
-// mustComplete runs or continues the plan, which has to end as complete.
+// mustComplete runs or continues the plan, which must end as complete.
 func (p project) mustComplete() ended {
 	p.t.Helper()
 	e := p.rehearse()
@@ -136,7 +136,7 @@ func (p project) mustComplete() ended {
 	return e
 }
 
-// mustSay asserts how a wavex ended: its exit code, and words on stderr.
+// mustSay asserts the exit code of a wavex, and words on its stderr.
 func (e ended) mustSay(t *testing.T, exit int, words ...string) {
 	t.Helper()
 	if e.exit != exit {
@@ -149,7 +149,7 @@ func (e ended) mustSay(t *testing.T, exit int, words ...string) {
 	}
 }
 
-// events are the journal's; a torn tail is no part of it.
+// events returns the events of the journal, without a torn tail.
 func (p project) events() []scheduler.Event {
 	p.t.Helper()
 	records, err := journal.Read(p.journal())
@@ -165,14 +165,13 @@ func (p project) events() []scheduler.Event {
 	return events
 }
 
-// dump is the journal for a message.
+// dump returns the journal for a message.
 func (p project) dump() string {
 	b, _ := os.ReadFile(p.journal())
 	return string(b)
 }
 
-// lastRun is the id of the newest run in a journal, and the end of its last session,
-// or nil.
+// lastRun returns the id of the newest run in a journal, and the end of its last session, or nil.
 func lastRun(events []scheduler.Event) (run string, end *scheduler.RunEnded) {
 	for _, e := range events {
 		switch b := e.Body.(type) {
@@ -187,8 +186,8 @@ func lastRun(events []scheduler.Event) (run string, end *scheduler.RunEnded) {
 	return run, end
 }
 
-// alive are the processes that belong to the project or to its run, and the guards
-// of it: everything but a wavex that is a child of ours.
+// alive returns the processes that belong to the project or to its run, and its guards: all
+// except a wavex that is a child of the test.
 func (p project) alive(run string) (found []string) {
 	procs, err := os.ReadDir("/proc")
 	if err != nil {
@@ -205,7 +204,7 @@ func (p project) alive(run string) (found []string) {
 		}
 		cmdline, err := os.ReadFile(filepath.Join("/proc", d.Name(), "cmdline"))
 		if err != nil || len(cmdline) == 0 {
-			continue // gone, a zombie, or the kernel's own
+			continue // gone, a zombie, or a kernel thread
 		}
 		ours := run != "" && bytes.Contains(cmdline, []byte("\x00guard\x00"+run+"\x00"))
 		if !ours {
@@ -226,8 +225,8 @@ func (p project) alive(run string) (found []string) {
 	return found
 }
 
-// mustBeGone asserts that nothing of the project is alive within a time, as rig.Within counts it, and returns how long
-// it took.
+// mustBeGone asserts that no process of the project is alive after within, as counted by
+// rig.Within, and returns how long it took.
 func (p project) mustBeGone(within time.Duration, after string) time.Duration {
 	p.t.Helper()
 	run, _ := lastRun(p.events())

@@ -1,7 +1,7 @@
 package crash
 
-// The files in .loop beside the journal: readable after any kill, and the same when
-// they are written again.
+// This file checks the files in .loop beside the journal: they are readable after any kill, and
+// the same when they are written again.
 
 import (
 	"bytes"
@@ -20,14 +20,14 @@ var projections = map[string]func() []byte{
 	loopdir.WorkflowFile: loopdir.WorkflowSchema, loopdir.LinearFile: loopdir.LinearSchema, loopdir.ProgressFile: nil,
 }
 
-// mustProject wants each projection that is there to be whole and valid.
+// mustProject asserts that each existing projection is whole and valid.
 func (p project) mustProject() map[string][]byte {
 	p.t.Helper()
 	out := map[string][]byte{}
 	for name, schema := range projections {
 		text, err := os.ReadFile(filepath.Join(p.loop(), name))
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // killed before it was written for the first time
+			continue // killed before it was first written
 		}
 		if err != nil {
 			p.t.Fatal(err)
@@ -66,7 +66,7 @@ func validate(schema, text []byte) error {
 	return s.Validate(doc)
 }
 
-// mustRebuild wants the projections to be what the journal gives again, to the byte.
+// mustRebuild asserts that a rebuild from the journal gives the same projections, byte for byte.
 func (p project) mustRebuild() {
 	p.t.Helper()
 	before := p.mustProject()

@@ -1,8 +1,8 @@
 package crash
 
-// One session of a run in this process: the real loop over a real journal, with a
-// runner and a panel that only pretend. What they cost is a function of the task and the
-// attempt, so that money can be counted without asking the ledger.
+// This file runs one session of a run in this process: the real loop over a real journal, with a
+// simulated runner and panel. Their cost is a function of the task and the attempt, so that a
+// test can sum it up without the ledger.
 
 import (
 	"context"
@@ -20,7 +20,7 @@ import (
 	"wavex/scheduler"
 )
 
-// tenTasks has four waves; what pretend does with some of them is in outcomes.
+// tenTasks has four waves; outcomes lists the results of some of its tasks.
 const tenTasks = `{"version": 1, "tasks": [
  {"id": "a", "verify": ["true"], "subject": "a"}, {"id": "b", "verify": ["true"], "subject": "b"}, {"id": "c", "verify": ["true"], "subject": "c"},
  {"id": "d", "verify": ["true"], "subject": "d", "blockedBy": ["a"]}, {"id": "e", "verify": ["true"], "subject": "e", "blockedBy": ["a", "b"]},
@@ -29,7 +29,7 @@ const tenTasks = `{"version": 1, "tasks": [
  {"id": "j", "verify": ["true"], "subject": "j", "blockedBy": ["h"]}
 ]}`
 
-// outcomes are those of first attempts; the rest are done.
+// outcomes returns the outcomes of first attempts; all others are done.
 func outcomes(task string, attempt int) runner.Outcome {
 	if attempt > 1 {
 		return runner.Done
@@ -40,13 +40,13 @@ func outcomes(task string, attempt int) runner.Outcome {
 	case "e":
 		return runner.Wrong // a panel, then a retry
 	case "f":
-		return runner.Throttled // again, and no iteration
+		return runner.Throttled // repeated, without an iteration
 	}
 	return runner.Done
 }
 
-// attemptCost and panelCost are what things cost, in micro-dollars; half of it when
-// nobody saw their end.
+// attemptCost and panelCost return costs in micro-dollars, or half of them if the end was not
+// seen.
 func attemptCost(task string, attempt int, seen bool) budget.USD {
 	h := fnv.New32a()
 	fmt.Fprintf(h, "%s/%d", task, attempt)
@@ -64,7 +64,7 @@ func whole(c budget.USD, seen bool) budget.USD {
 	return c
 }
 
-// pretend is a Runner and a Panel.
+// pretend is a simulated Runner and Panel.
 type pretend struct{}
 
 func (pretend) Attempt(_ context.Context, req runner.Request) runner.Result {
@@ -104,8 +104,8 @@ func parsed(t *testing.T, text string) *plan.Plan {
 	return p
 }
 
-// session runs or resumes p over the journal at path. It gives the state and the run's end;
-// a run that is complete already is left alone. The panels of a plan are of one each.
+// session runs or resumes p over the journal at path. It returns the state and the number of
+// earlier records, and leaves a complete run alone. The panels of a plan have one expert each.
 func session(ctx context.Context, p *plan.Plan, path string, now func() time.Time) (s *scheduler.State, past int, err error) {
 	log, records, err := journal.Open(path)
 	if err != nil {
@@ -152,7 +152,7 @@ func session(ctx context.Context, p *plan.Plan, path string, now func() time.Tim
 
 const reviewCost = 3000
 
-// review finds one blocker, as long as nobody has mended it.
+// review finds one blocker until a task has mended it.
 func review(s *scheduler.State, e scheduler.ReviewStarted) func(context.Context) counsel.Review {
 	r := counsel.Review{Score: 7, Experts: []string{"tester"}, Cost: reviewCost}
 	if e.Mode == counsel.Thorough && len(s.Added) == 0 {
@@ -171,9 +171,9 @@ func decode(records [][]byte) ([]scheduler.Event, error) {
 	return events, nil
 }
 
-// audit checks the journal of a run against what things cost and against its end: each
-// attempt has one end and counts once, nothing completed starts again, and the ledger
-// is the sum. past is how many of the records were there before the last session.
+// audit checks the journal of a run against the costs and against its end: each attempt has one
+// end and counts once, no completed task starts again, and the ledger is the sum. past is the
+// number of records before the last session.
 func audit(events []scheduler.Event, past int, s *scheduler.State) error {
 	type key struct {
 		task string
@@ -181,7 +181,7 @@ func audit(events []scheduler.Event, past int, s *scheduler.State) error {
 	}
 	var (
 		attempts, panels = map[key]bool{}, map[key]bool{} // true: ended
-		lost             = map[key]bool{}                 // open when the last session began
+		lost             = map[key]bool{}                 // open at the start of the last session
 		done             = map[string]bool{}
 		sum              budget.USD
 		charged          int

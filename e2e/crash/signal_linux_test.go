@@ -1,6 +1,6 @@
 package crash
 
-// What a CI runner does to a job that is cancelled: SIGTERM, and SIGKILL soon after.
+// This file cancels a job like a CI runner: SIGTERM, and SIGKILL soon after.
 
 import (
 	"context"
@@ -17,8 +17,8 @@ import (
 	"wavex/scheduler"
 )
 
-// stubborn is a plan of three tasks side by side, then one more. The first attempts
-// do not end by themselves, and one of them is deaf to everything but SIGKILL.
+// stubborn is a plan of three tasks side by side, then one more. The first attempts do not end by
+// themselves, and one of them ignores every signal but SIGKILL.
 const stubborn = `{"version": 1, "parallel": 3, "budget": {"usd": 5}, "tasks": [
  {"id": "a", "subject": "a", "verify": ["true"], "rehearse": {"duration": "20ms", "cost": 0.01, "turns": 2, "attempts": [{"outcome": "ignore-sigterm"}, {"outcome": "orphan", "linger": "5m"}]}},
  {"id": "b", "subject": "b", "verify": ["true"], "rehearse": {"duration": "20ms", "cost": 0.01, "turns": 2, "attempts": [{"outcome": "stall"}, {}]}},
@@ -27,14 +27,14 @@ const stubborn = `{"version": 1, "parallel": 3, "budget": {"usd": 5}, "tasks": [
  {"id": "d", "subject": "d", "blockedBy": ["a", "b", "c"], "verify": ["true"], "rehearse": {"duration": "20ms"}}
 ]}`
 
-// polite is the same with agents that end when they are interrupted.
+// polite is the same plan with agents that end on an interrupt.
 const polite = `{"version": 1, "parallel": 2, "budget": {"usd": 5}, "tasks": [
  {"id": "a", "subject": "a", "verify": ["true"], "rehearse": {"cost": 0.01, "turns": 2, "duration": "20ms", "attempts": [{"outcome": "stall"}, {}]}},
  {"id": "b", "subject": "b", "verify": ["true"], "rehearse": {"cost": 0.01, "duration": "20ms", "attempts": [{"duration": "5m"}, {}]}},
  {"id": "c", "subject": "c", "blockedBy": ["a"], "verify": ["true"], "rehearse": {"duration": "20ms"}}
 ]}`
 
-// started waits until n attempts have started, by the journal.
+// started waits until n attempts have started, according to the journal.
 func (w *process) started(n int) {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), limit)
@@ -52,7 +52,7 @@ func (w *process) started(n int) {
 	}
 }
 
-// overWithin tells whether the process ends by itself in time.
+// overWithin reports whether the process ends by itself in time.
 func (w *process) overWithin(d time.Duration) bool {
 	ctx, cancel := context.WithTimeout(w.t.Context(), d)
 	defer cancel()

@@ -15,7 +15,8 @@ import (
 const fleet = `{"version": 1, "parallel": 1, "isolation": "shared", "budget": {"usd": 2}, "tasks": [
  {"id": "a", "subject": "a"}, {"id": "b", "subject": "b"}, {"id": "c", "subject": "c"}]}`
 
-// cli is the stand-in as a claude CLI of the newest version: it has spares, as rehearsals have not.
+// cli returns the rehearsal agent as a claude CLI of the newest version: it has spares, unlike
+// rehearsals.
 func (p project) cli() string {
 	p.t.Helper()
 	path := filepath.Join(p.dir, "claude")
@@ -26,8 +27,8 @@ func (p project) cli() string {
 	return path
 }
 
-// A wavex that is killed while a process waits for its prompt leaves nothing alive, and the
-// next session gives back what it held, and completes the run.
+// A wavex that is killed while a process waits for its prompt leaves no live process. The next
+// session records the end of that process, and completes the run.
 func TestKilledWithASpare(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, fleet)

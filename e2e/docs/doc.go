@@ -1,3 +1,3 @@
-// Package docs carries out every command that the documentation shows, each in a small
-// project of its own, with the rehearsal agent in the place of claude.
+// Package docs runs every command in the documentation, each in a small project of its own, with
+// the rehearsal agent in place of claude.
 package docs

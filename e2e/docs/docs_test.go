@@ -27,16 +27,16 @@ const planText = `{"version": 1, "name": "demo", "tasks": [
 ]}
 `
 
-// setting is how commands of a kind are tried.
+// setting describes how to try one kind of command.
 type setting struct {
 	prefix string
 	state  string // of the project: "done": a run is complete; "paused": one is not; "new": there was none
-	codes  []int  // exit codes that are well; none: the command is not tried
+	codes  []int  // expected exit codes; none means that the command is not tried
 	why    string
 }
 
-// settings say in which state of the project a command is tried, and how it may end. The
-// first whose prefix fits counts.
+// settings lists the state of the project for each command, and its exit codes. The first
+// matching prefix counts.
 var settings = []setting{
 	{"wavex agent", "", nil, "the stand-in speaks with wavex, not with people"},
 	{"wavex run examples/quickstart", "", nil, "the quickstart has a test of its own, and .ci/run"},
@@ -82,8 +82,8 @@ func (w world) command(ctx context.Context, text string) *exec.Cmd {
 	return c
 }
 
-// prepare makes a state. The claude in it is the stand-in, so that commands need not be
-// changed to be tried.
+// prepare makes a project in the given state. Its claude is the rehearsal agent, so that commands
+// can be tried unchanged.
 func prepare(t *testing.T, state string) world {
 	t.Helper()
 	w := world{dir: t.TempDir(), home: t.TempDir()}
@@ -107,7 +107,7 @@ func prepare(t *testing.T, state string) world {
 			t.Fatalf("%s: %v\n%s", text, err, out)
 		}
 	}
-	if state == "new" { // where wavex init was called before
+	if state == "new" { // wavex init was run here before
 		write(filepath.Join(w.dir, ".claude", "pensieve", "loop", "2026-11-21-login-feature", "_meta.md"), "# login-feature\n")
 	}
 	must("git init -q -b main . && git add -A && git commit -qm first")
@@ -120,7 +120,7 @@ func prepare(t *testing.T, state string) world {
 	return w
 }
 
-// output is what a command says. first, if not nil, is called when it begins to.
+// output collects a command's output. It calls first, if not nil, on the first write.
 type output struct {
 	said  bytes.Buffer
 	first func()
@@ -133,7 +133,7 @@ func (o *output) Write(b []byte) (int, error) {
 	return o.said.Write(b)
 }
 
-// TestCommands tries each command that a page shows.
+// TestCommands runs each command of each page.
 func TestCommands(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
@@ -156,7 +156,7 @@ func TestCommands(t *testing.T) {
 				defer cancel()
 				c := w.command(ctx, text)
 				out := &output{}
-				if strings.HasPrefix(text, "wavex watch --web") { // it serves until Ctrl-C, which is heard once it has told its address
+				if strings.HasPrefix(text, "wavex watch --web") { // it serves until Ctrl-C, which works after it has printed its address
 					c = w.command(ctx, "exec "+text)
 					out.first = func() { _ = c.Process.Signal(os.Interrupt) }
 				}

@@ -12,7 +12,7 @@ import (
 
 var link = regexp.MustCompile(`\]\(([^)\s#]+)(#[^)]*)?\)`)
 
-// TestLinks: what a page points to within the repository is there, and every page of the
+// TestLinks: every link target of a page within the repository exists, and every page of the
 // documentation can be reached from its index.
 func TestLinks(t *testing.T) {
 	t.Parallel()

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// This file finds the commands in the documentation: lines of code blocks and spans of
-// code that begin with wavex.
+// This file finds the commands in the documentation: lines of code blocks and spans of code that
+// begin with wavex.
 
 // shown is a command as a page shows it.
 type shown struct {
@@ -23,7 +23,7 @@ type shown struct {
 
 var span = regexp.MustCompile("`(wavex [^`]+)`")
 
-// pages are README.md and everything below docs.
+// pages returns README.md and all pages below docs.
 func pages(t *testing.T) []string {
 	t.Helper()
 	all, err := filepath.Glob("../../docs/*.md")
@@ -33,7 +33,7 @@ func pages(t *testing.T) []string {
 	return append(all, "../../README.md")
 }
 
-// find lists the commands of a page, in order.
+// find returns the commands of a page, in order.
 func find(t *testing.T, page string) []shown {
 	t.Helper()
 	b, err := os.ReadFile(page)
@@ -69,7 +69,7 @@ func find(t *testing.T, page string) []shown {
 	return all
 }
 
-// comment is what stands behind a command: after a # or a wide gap.
+// comment matches the text behind a command: after a # or a wide gap.
 var comment = regexp.MustCompile(`(\s+#.*|\s{2,}\S.*)$`)
 
 var (
@@ -77,8 +77,8 @@ var (
 	choices  = regexp.MustCompile(`(\S+?)(\|\S+)+`)
 )
 
-// concrete puts names of the test's project in the place of what a page leaves open:
-// brackets are taken, the first of several choices, and words in capitals.
+// concrete fills the placeholders of a command with names of the test's project: it keeps the
+// content of brackets and the first of several choices, and replaces words in capitals.
 func concrete(text string) string {
 	text = optional.ReplaceAllString(text, "$1")
 	text = choices.ReplaceAllString(text, "$1")

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// TestTutorial follows the tutorial from its first line to its last, in one folder: files
-// are written as the page has them, and every step ends as it says.
+// TestTutorial follows the tutorial from its first line to its last, in one folder: it writes the
+// files as the page shows them, and every step ends as the page says.
 func TestTutorial(t *testing.T) {
 	t.Parallel()
 	b, err := os.ReadFile("../../docs/tutorial.md")

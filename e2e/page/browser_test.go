@@ -2,8 +2,8 @@
 
 package page
 
-// Drives one Chromium over a pair of pipes: JSON messages, each ended by a zero byte
-// (--remote-debugging-pipe). It knows the protocol's frame and a handful of methods.
+// This file drives one Chromium over a pair of pipes: JSON messages, each ended by a zero byte
+// (--remote-debugging-pipe). It knows the protocol's frame and a few methods.
 
 import (
 	"bufio"
@@ -27,7 +27,7 @@ import (
 	"wavex/e2e/rig"
 )
 
-// patience is how long any one answer or condition may take.
+// patience bounds any one answer or condition.
 const patience = 2 * time.Minute
 
 // browser is a running Chromium.
@@ -42,11 +42,11 @@ type browser struct {
 	ended bool
 }
 
-// tab is an open page. What it complained of, and what it asked the network for, is kept.
+// tab is an open page. It records the page's console messages and network requests.
 type tab struct {
 	b        *browser
 	session  string
-	loaded   chan struct{} // holds one: a page was loaded
+	loaded   chan struct{} // holds one value: a page was loaded
 	mu       sync.Mutex
 	faults   []string
 	requests []string
@@ -69,7 +69,7 @@ func launch(t *testing.T) *browser {
 	done := make(chan struct{})
 	go func() { defer close(done); b.read(theirs.r) }()
 	t.Cleanup(func() {
-		_ = ours.w.Close() // chromium ends when its pipe does; its group is killed in case it does not
+		_ = ours.w.Close() // chromium ends when its pipe is closed; otherwise its group is killed
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		_ = cmd.Wait()
 		<-done
@@ -214,7 +214,8 @@ func (p *tab) do(method string, params map[string]any) gjson.Result {
 	return r
 }
 
-// open loads a page and returns how long that took, its script included, as rig.Within counts it.
+// open loads a page and returns how long that took, including its script, as counted by
+// rig.Within.
 func (p *tab) open(url string) time.Duration {
 	p.b.t.Helper()
 	ctx, cancel := context.WithTimeout(p.b.t.Context(), patience)
@@ -235,7 +236,7 @@ func (p *tab) open(url string) time.Duration {
 	return took
 }
 
-// eval gives the value of an expression in the page.
+// eval returns the value of an expression in the page.
 func (p *tab) eval(expression string) gjson.Result {
 	p.b.t.Helper()
 	r := p.do("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true})
@@ -259,13 +260,13 @@ func quoted(s string) string {
 	return string(b)
 }
 
-// text is what an element shows.
+// text returns the text of an element.
 func (p *tab) text(selector string) string {
 	p.b.t.Helper()
 	return p.eval("document.querySelector(" + quoted(selector) + ").innerText").Str
 }
 
-// press sends a key as a person would.
+// press sends a key press like a person's.
 func (p *tab) press(key string) {
 	p.b.t.Helper()
 	down := map[string]any{"type": "keyDown", "key": key}
@@ -288,7 +289,7 @@ func (p *tab) write(text string) {
 	p.do("Input.insertText", map[string]any{"text": text})
 }
 
-// shot saves what is on the screen where WAVEX_E2E_SHOTS says, to be looked at.
+// shot saves a screenshot to the folder in WAVEX_E2E_SHOTS, for people to look at.
 func (p *tab) shot(name string) {
 	p.b.t.Helper()
 	dir := os.Getenv("WAVEX_E2E_SHOTS")
@@ -304,8 +305,8 @@ func (p *tab) shot(name string) {
 	}
 }
 
-// quiet fails the test when the page complained of anything, or asked the network for
-// anything that is not below allowed.
+// quiet fails the test if the page reported a fault on the console, or requested a URL that is
+// not below allowed.
 func (p *tab) quiet(allowed string) {
 	p.b.t.Helper()
 	p.mu.Lock()

@@ -14,8 +14,8 @@ import (
 	"wavex/scheduler"
 )
 
-// The page of a run that goes on: it shows news without being loaded again, keeps
-// what the reader has open, asks the server for details, and says when it is over.
+// The page of a running run shows news without a reload, keeps open elements open, fetches
+// details from the server, and shows the end of the run.
 func TestLivePage(t *testing.T) {
 	t.Parallel()
 	s := reporttest.New(t, "live", reporttest.Tasks{{ID: "T-001", Subject: "First"}, {ID: "T-002", Subject: "Second", Blockers: []int{0}}})

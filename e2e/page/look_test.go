@@ -8,9 +8,8 @@ import (
 	"wavex/internal/report/reporttest"
 )
 
-// The pages of the other stories, in both themes, wide and narrow: nothing on the
-// console, and nothing wider than the screen. With WAVEX_E2E_SHOTS they are saved to
-// be looked at.
+// The pages of the other stories, in both themes, wide and narrow: no console messages, and no
+// element wider than the screen. With WAVEX_E2E_SHOTS screenshots are saved.
 func TestLooks(t *testing.T) {
 	t.Parallel()
 	b := launch(t)

@@ -1,8 +1,8 @@
 //go:build unix
 
-// Package page opens the HTML report and the live page in a real browser, Chromium,
-// headless, over its DevTools protocol. It knows the pages as a reader does: what is
-// on the screen, what keys do, what the console says.
+// Package page opens the HTML report and the live page in a real browser, headless Chromium, over
+// its DevTools protocol. It tests the pages from a reader's view: the screen, the keys, the
+// console.
 package page
 
 import (

@@ -14,8 +14,8 @@ import (
 	"wavex/internal/report/reporttest"
 )
 
-// saved writes a story's report as a file, with the prompt and the stream of an
-// attempt of T-033, and gives its address.
+// saved writes a story's report as a file, with the prompt and the stream of an attempt of T-033,
+// and returns its address.
 func saved(t *testing.T, s *reporttest.Story) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "report.html")
@@ -39,15 +39,15 @@ func saved(t *testing.T, s *reporttest.Story) string {
 	return "file://" + path
 }
 
-// The report of 300 tasks: open in under 2 s, nothing on the console, searched, and
-// a task opened, by keys alone.
+// The report of 300 tasks opens in under 2 s, without console messages; it can be searched, and a
+// task opened, by keys alone.
 func TestReportOf300(t *testing.T) {
 	t.Parallel()
 	story := reporttest.Big(t, 300)
 	url := saved(t, story)
 	p := launch(t).tab(1360, 1000, "light")
 	took := p.open(url)
-	for range 9 { // a busy machine, or a cold browser, is not the page's fault
+	for range 9 { // retries, because the machine may be busy or the browser cold
 		if took < 2*time.Second {
 			break
 		}
@@ -106,7 +106,7 @@ func TestReportOf300(t *testing.T) {
 	p.quiet(url)
 }
 
-// The page follows the system's scheme, and the reader's choice over it.
+// The page follows the system's scheme unless the reader chooses one.
 func TestThemes(t *testing.T) {
 	t.Parallel()
 	url := saved(t, reporttest.Big(t, 300))
@@ -128,8 +128,8 @@ func TestThemes(t *testing.T) {
 	p.quiet(url)
 }
 
-// Without a pointer: the graph by arrows, the table by j and k, dialogs by Escape; and
-// what a screen reader needs is there.
+// Without a pointer: arrows move in the graph, j and k in the table, and Escape closes dialogs.
+// The names and roles for screen readers exist.
 func TestKeysAndNames(t *testing.T) {
 	t.Parallel()
 	url := saved(t, reporttest.Mixed(t, nil))
@@ -175,7 +175,7 @@ func TestKeysAndNames(t *testing.T) {
 	p.quiet(url)
 }
 
-// A link to a task opens it, also a task that is not among the first rows.
+// A link to a task opens it, even if the task is not among the first rows.
 func TestLinkToATask(t *testing.T) {
 	t.Parallel()
 	url := saved(t, reporttest.Big(t, 300))

@@ -17,8 +17,8 @@ import (
 	"wavex/e2e/rig"
 )
 
-// The real program: a rehearsed run, and wavex watch --web beside it, in a browser,
-// from the middle of the run to its end; then Ctrl-C.
+// The real program: a rehearsed run, and wavex watch --web beside it, in a browser, from the
+// middle of the run to its end; then Ctrl-C.
 func TestWatchWeb(t *testing.T) {
 	t.Parallel()
 	wavex, clean, err := rig.Wavex(t.Context())
@@ -84,15 +84,15 @@ func TestWatchWeb(t *testing.T) {
 	p.quiet(url)
 }
 
-// touch opens a FIFO, which waits for its other end, reads it to its end where it is
-// for reading, and closes it.
+// touch opens a FIFO, which waits for its other end, and closes it. A FIFO open for reading is
+// first read to its end.
 func touch(t *testing.T, path string, mode int) {
 	t.Helper()
 	done := make(chan error, 1)
 	go func() {
 		f, err := os.OpenFile(path, mode, 0)
 		if err == nil && mode == os.O_RDONLY {
-			_, err = io.ReadAll(f) // its other end must not meet a closed pipe
+			_, err = io.ReadAll(f) // the writer must not meet a closed pipe
 		}
 		if err == nil {
 			err = f.Close()

@@ -10,9 +10,9 @@ import (
 	"syscall"
 )
 
-// Again runs this test binary again, with the same arguments, in a process that attr
-// makes, for example in a namespace, and that ends with this one; env is added to its
-// environment. code is its exit code. An error means that it could not be started.
+// Again runs this test binary again, with the same arguments, in a process that attr makes, for
+// example in a namespace, and that ends with this one. env is added to its environment. code is
+// its exit code. An error means that it could not be started.
 func Again(attr syscall.SysProcAttr, env ...string) (code int, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -23,7 +23,7 @@ func Again(attr syscall.SysProcAttr, env ...string) (code int, err error) {
 	cmd.Env = append(os.Environ(), env...)
 	attr.Pdeathsig = syscall.SIGKILL
 	cmd.SysProcAttr = &attr
-	runtime.LockOSThread() // Pdeathsig is about the thread that started the child
+	runtime.LockOSThread() // Pdeathsig applies to the thread that started the child
 	defer runtime.UnlockOSThread()
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT)
@@ -35,7 +35,7 @@ func Again(attr syscall.SysProcAttr, env ...string) (code int, err error) {
 	go func() { done <- cmd.Wait() }()
 	for {
 		select {
-		case s := <-signals: // go test asks for a goroutine dump with SIGQUIT
+		case s := <-signals: // go test requests a goroutine dump with SIGQUIT
 			_ = cmd.Process.Signal(s)
 		case err := <-done:
 			var exit *exec.ExitError

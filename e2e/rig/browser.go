@@ -5,8 +5,8 @@ import (
 	"os/exec"
 )
 
-// Browser returns the path of the Chromium or Chrome to test with, or "" where there is none. WAVEX_E2E_CHROMIUM names
-// one that is not on PATH.
+// Browser returns the path of the Chromium or Chrome for the tests, or "" if there is none.
+// WAVEX_E2E_CHROMIUM names one that is not on PATH.
 func Browser() string {
 	if path := os.Getenv("WAVEX_E2E_CHROMIUM"); path != "" {
 		return path

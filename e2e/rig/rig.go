@@ -1,6 +1,6 @@
-// Package rig is what the tests of the whole share, whatever they try: the wavex of the
-// checkout, a way to run the tests again in a namespace of their own, the end of a test
-// binary, and a clock to wait on. It knows no test, and nothing of wavex but how to build it.
+// Package rig holds the common parts of the end-to-end tests: a build of wavex from the checkout,
+// a way to run the tests again in a new namespace, the end of a test binary, and a clock for
+// waits. It knows no test, and of wavex only how to build it.
 package rig
 
 import (
@@ -16,8 +16,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// Wavex builds the wavex of the checkout that the caller's directory is in, in a folder
-// that clean removes. WAVEX_E2E_WAVEX names one to test instead.
+// Wavex builds wavex from the checkout that contains the caller's directory, in a folder that
+// clean removes. WAVEX_E2E_WAVEX names an executable to test instead.
 func Wavex(ctx context.Context) (path string, clean func(), err error) {
 	if path := os.Getenv("WAVEX_E2E_WAVEX"); path != "" {
 		return path, func() {}, nil
@@ -26,7 +26,7 @@ func Wavex(ctx context.Context) (path string, clean func(), err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	clean = func() { _ = os.RemoveAll(dir) } // a leftover in the temporary folder harms nobody
+	clean = func() { _ = os.RemoveAll(dir) } // a leftover in the temporary folder is harmless
 	path = filepath.Join(dir, "wavex")
 	if out, err := exec.CommandContext(ctx, "go", "build", "-o", path, "wavex/cmd/wavex").CombinedOutput(); err != nil {
 		clean()
@@ -35,21 +35,21 @@ func Wavex(ctx context.Context) (path string, clean func(), err error) {
 	return path, clean, nil
 }
 
-// Lists tells whether the test binary was asked for its tests only: nothing needs to be
-// made ready then.
+// Lists reports whether the test binary only lists its tests, so that nothing needs to be
+// prepared.
 func Lists() bool {
 	flag.Parse()
 	return flag.Lookup("test.list").Value.String() != ""
 }
 
-// Run runs the tests, parallel of them side by side unless the command line says
-// otherwise, and gives the exit code: a goroutine that is left when they have passed is a
-// failure, told under name.
+// Run runs the tests, parallel of them at a time unless the command line says otherwise, and
+// returns the exit code. A goroutine that is left after they have passed is a failure, reported
+// under name.
 func Run(m *testing.M, name string, parallel int) int {
 	given := false
 	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
 	if !given {
-		_ = flag.Set("test.parallel", fmt.Sprint(parallel)) // a flag of testing's own
+		_ = flag.Set("test.parallel", fmt.Sprint(parallel)) // a flag of package testing
 	}
 	code := m.Run()
 	if code == 0 {
@@ -61,8 +61,7 @@ func Run(m *testing.M, name string, parallel int) int {
 	return code
 }
 
-// Until looks again and again until cond holds, and tells whether it did before ctx was
-// over.
+// Until polls cond until it holds, and reports whether it did before ctx was done.
 func Until(ctx context.Context, cond func() bool) bool {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()

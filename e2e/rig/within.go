@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// Within waits until cond holds, and reports whether it did within d, and after how long; ctx ends what hangs. The
-// clock is that of a machine with nothing else to do: of each moment the part counts that a thread gets of a
-// processor, given how many are runnable. So d is a bound that holds on an idle machine and on a busy one alike.
-// Where the system does not tell (Linux does), it is the clock on the wall.
+// Within waits until cond holds, and reports whether it did within d, and after how long. The end
+// of ctx ends the wait. On Linux the clock is scaled by the load: of each moment it counts the
+// share of a processor that a thread gets, given the number of runnable threads. So d is a bound
+// for an idle machine that also works on a busy one. On other systems it is the wall clock.
 func Within(ctx context.Context, d time.Duration, cond func() bool) (took time.Duration, ok bool) {
 	return within(ctx, d, cond, func() float64 {
-		loadavg, _ := os.ReadFile("/proc/loadavg") // elsewhere there is none
+		loadavg, _ := os.ReadFile("/proc/loadavg") // missing on other systems
 		return share(string(loadavg), runtime.NumCPU())
 	})
 }
@@ -32,8 +32,9 @@ func within(ctx context.Context, d time.Duration, cond func() bool, share func()
 	return took, ok && took <= d
 }
 
-// share returns which part of a processor a runnable thread gets, by the fourth field of /proc/loadavg; its first
-// number counts the runnable threads, this one included.
+// share returns the share of a processor that a runnable thread gets, by the fourth field of
+// /proc/loadavg. The first number of that field is that of the runnable threads, including this
+// one.
 func share(loadavg string, processors int) float64 {
 	var runnable, threads int
 	var load float64

@@ -12,7 +12,7 @@ func TestWithin(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		share float64
-		holds time.Duration // after this time on the wall
+		holds time.Duration // after this time on the wall clock
 		ok    bool
 		ends  time.Duration // at the latest
 	}{

@@ -13,31 +13,33 @@ import (
 	"time"
 )
 
-// count counts tests by their ends, subtests included, and prints what go test would print without -v.
+// count counts tests by their results, subtests included, and prints the output that go test
+// would print without -v.
 type count struct {
 	out                     io.Writer
 	passed, failed, skipped int
 	packages                map[string]*record
 }
 
-// record holds what a running package has printed.
+// record holds the output of a running package.
 type record struct {
 	lines  []line
-	passed map[string]bool // tests whose output is not worth a look
-	failed bool            // some test did
-	ran    bool            // some test did
+	passed map[string]bool // tests whose output is not printed
+	failed bool            // some test failed
+	ran    bool            // some test ran
 }
 
 type line struct{ test, text string }
 
-// event is a line of go test -json; see go doc test2json, and go help buildjson for Action build-output.
+// event is a line of go test -json; see go doc test2json, and go help buildjson for Action
+// build-output.
 type event struct {
 	Action, Package, Test, Output string
 }
 
 func newCount(out io.Writer) *count { return &count{out: out, packages: map[string]*record{}} }
 
-// String returns the line that the tests end with.
+// String returns the last line of the output.
 func (c *count) String() string {
 	s := fmt.Sprintf("%d passed, %d failed", c.passed, c.failed)
 	if c.skipped > 0 {
@@ -46,10 +48,10 @@ func (c *count) String() string {
 	return s
 }
 
-// ok reports whether the tests as a whole passed. In CI a test that was skipped is one that failed.
+// ok reports whether the tests as a whole passed. In CI a skipped test counts as a failed one.
 func (c *count) ok(ci bool) bool { return c.failed == 0 && (c.skipped == 0 || !ci) }
 
-// run runs go test in dir and counts. An error means that the tests could not be run to their end.
+// run runs go test in dir and counts. An error means that the tests could not run to their end.
 func (c *count) run(ctx context.Context, dir string, args, packages []string) error {
 	if len(packages) == 0 {
 		return nil // go test without packages would test the folder
@@ -80,7 +82,7 @@ func (c *count) run(ctx context.Context, dir string, args, packages []string) er
 	return nil
 }
 
-// read counts what one go test prints.
+// read counts the output of one go test.
 func (c *count) read(r io.Reader) error {
 	for b := bufio.NewReader(r); ; {
 		text, err := b.ReadBytes('\n')
@@ -139,9 +141,9 @@ func (c *count) end(action string) {
 	}
 }
 
-// endPackage prints a package: its last line where all is well, and what its tests printed that did not pass.
-// A package that fails without a failed test, since it does not build or ends early, counts as one that failed; one
-// with tests of which none ran counts as one that was skipped.
+// endPackage prints a package: its last line if it passed, and the output of its tests that did
+// not pass. A package that fails without a failed test, because it does not build or ends early,
+// counts as a failed test. A package with tests of which none ran counts as a skipped one.
 func (c *count) endPackage(p *record, action string) {
 	var notes strings.Builder
 	for _, l := range p.lines {

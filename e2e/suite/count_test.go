@@ -13,7 +13,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestCount runs packages that end in every way a package can, and looks at what is counted and shown.
+// TestCount runs packages that end in every possible way, and checks the counts and the output.
 func TestCount(t *testing.T) {
 	t.Parallel()
 	files, err := txtar.ParseFile("testdata/packages.txtar")
@@ -59,7 +59,7 @@ func TestCount(t *testing.T) {
 	}
 }
 
-// TestOK says which counts make `make test` fail.
+// TestOK checks which counts make `make test` fail.
 func TestOK(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

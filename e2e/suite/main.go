@@ -1,6 +1,7 @@
-// Command suite runs the tests of wavex for `make test`: the quick packages first, then the others, then one by one
-// those that need the machine for themselves. It says at the start what this machine lacks and runs the rest, keeps
-// going when a package fails, and ends with one line of counts. It knows packages and tools, and no test.
+// Command suite runs the tests of wavex for `make test`: the quick packages first, then the
+// others, then one by one those that need the machine for themselves. It first prints the tools
+// that this machine lacks, runs the tests that need none of them, continues after a package
+// fails, and ends with one line of counts. It knows packages and tools, and no test.
 package main
 
 import (
@@ -19,7 +20,8 @@ import (
 	"wavex/e2e/rig"
 )
 
-// hang is how long a package may take, on a busy machine too; the slowest takes a few minutes on an idle one.
+// hang bounds the time of a package on a busy machine; the slowest takes a few minutes on an idle
+// one.
 const hang = "60m"
 
 // pageTests needs a browser, the other packages need Go, git, Node and npm; benchmarks has no tests.
@@ -28,8 +30,9 @@ const (
 	benchmarks = "wavex/bench"
 )
 
-// quick lists the packages whose tests start no process and take a few seconds; alone lists those that start the
-// most processes, or that measure time, and therefore run one after another. All others run in between.
+// quick lists the packages whose tests start no process and take a few seconds. alone lists those
+// that start the most processes, or that measure time, and therefore run one after another. All
+// others run in between.
 var (
 	quick = []string{
 		"wavex/budget", "wavex/dag", "wavex/internal/decompose", "wavex/internal/forecast", "wavex/internal/gaps",
@@ -55,8 +58,8 @@ func main() {
 	}
 }
 
-// suite runs everything that this machine can run, and reports whether all of it passed; whole asks for no less
-// than everything.
+// suite runs all tests that this machine can run, and reports whether all of them passed. With
+// whole it runs none and returns false if a tool is missing.
 func suite(ctx context.Context, out io.Writer, whole bool) (bool, error) {
 	listed, err := exec.CommandContext(ctx, "go", "list", "./...").Output()
 	if err != nil {
@@ -81,7 +84,7 @@ func suite(ctx context.Context, out io.Writer, whole bool) (bool, error) {
 	return c.ok(os.Getenv("CI") != ""), nil
 }
 
-// tools says what is there of the tools that a fresh machine may lack.
+// tools records which tools exist that a fresh machine may lack.
 type tools struct {
 	race    bool // a C compiler, which the race detector needs
 	browser bool // Chromium or Chrome
@@ -89,14 +92,14 @@ type tools struct {
 
 func look(ctx context.Context) tools {
 	var t tools
-	// go env says CGO_ENABLED=0 where there is no C compiler.
+	// go env prints CGO_ENABLED=0 if there is no C compiler.
 	cgo, err := exec.CommandContext(ctx, "go", "env", "CGO_ENABLED").Output()
 	t.race = err == nil && strings.TrimSpace(string(cgo)) == "1"
 	t.browser = rig.Browser() != ""
 	return t
 }
 
-// String returns the line that the tests begin with.
+// String returns the first line of the output.
 func (t tools) String() string {
 	var lacks []string
 	if !t.race {
@@ -111,14 +114,14 @@ func (t tools) String() string {
 	return "without " + strings.Join(lacks, " and ") + "; all other tests"
 }
 
-// group is a number of packages that one go test runs.
+// group is a set of packages for one go test.
 type group struct {
 	name     string
 	args     []string
 	packages []string
 }
 
-// groups sorts the packages into those that run first, second and one by one.
+// groups returns the packages that run first, second and one by one.
 func groups(packages []string, t tools) []group {
 	args := []string{"-timeout", hang}
 	if t.race {

@@ -1,7 +1,7 @@
-// Package intake brings a request to a plan: it opens the journal, wires the stages to
-// the world, runs them, and keeps workflow-state.json while there is no run yet. What the
-// stages do is in package stage; what a person is asked and told, and by which exit code
-// it all ends, is the command line's.
+// Package intake turns a request into a plan: it opens the journal, connects the stages to their
+// dependencies, runs them, and keeps workflow-state.json current while there is no run. Package
+// stage implements the stages. The command asks the person, prints the messages and chooses the
+// exit code.
 package intake
 
 import (
@@ -27,40 +27,40 @@ import (
 	"wavex/scheduler"
 )
 
-// Options are what a way from a request to a plan is made of.
+// Options configures an Intake.
 type Options struct {
 	Dir    string // the project's, absolute
 	Loop   string // its .loop directory
 	ID     string
-	New    bool   // the request is opened; else the one on record goes on
+	New    bool   // begin a new request; else continue the one on record
 	Text   string // of a new request
 	Config scheduler.RequestConfig
-	Fresh  bool // the .loop of before is moved aside first
-	Seen   int  // records of the journal when all this was decided
+	Fresh  bool // first move the old .loop aside
+	Seen   int  // number of records of the journal at that decision
 
-	BudgetGiven bool // the plan is to have the request's budget
-	Force       bool // a vague request goes on
+	BudgetGiven bool // the plan gets the request's budget
+	Force       bool // continue with a vague request
 
 	Agent   agent.Agent
 	Prices  budget.Prices
 	Experts *counsel.Roster
 	Secrets *secret.Redactor
-	Guard   []string // how wavex calls itself as a guard; none: there is no guard
+	Guard   []string // the command line of the guard process; empty: no guard
 
-	Person stage.Person          // nil: nobody can be asked
-	Say    func(string)          // tells a person how it goes
-	View   func(scheduler.Event) // told of each event once it is on record; nil: nobody is
+	Person stage.Person          // nil: no person is there
+	Say    func(string)          // prints the progress for a person
+	View   func(scheduler.Event) // called with each recorded event; nil: not used
 }
 
-// Intake is one way from a request to a plan, for one goroutine: Open, Run, Close.
+// Intake turns one request into a plan. It must be used from one goroutine: Open, Run, Close.
 type Intake struct {
 	o       Options
 	journal *record.Journal
 	machine *stage.Machine
 }
 
-// Open takes the lock, opens the journal, and puts a new request on record. Who gets no
-// error closes the request. The errors are those of record.Open.
+// Open takes the lock, opens the journal, and records a new request. The caller must Close the
+// Intake if err is nil. The errors are those of record.Open.
 func Open(o Options) (*Intake, error) {
 	log, past, err := record.Open(o.Loop, o.ID, o.Fresh, o.Seen)
 	if err != nil {
@@ -77,7 +77,7 @@ func Open(o Options) (*Intake, error) {
 	return r, nil
 }
 
-// Run goes through the stages, and gives what came of it. Its errors are stage's.
+// Run runs the stages and returns their result. Its errors are those of package stage.
 func (r *Intake) Run(ctx context.Context) (stage.Result, error) {
 	view := r.o.View
 	if view == nil {
@@ -91,10 +91,10 @@ func (r *Intake) Run(ctx context.Context) (stage.Result, error) {
 	return r.machine.Run(ctx)
 }
 
-// Spent is what the request has cost so far.
+// Spent returns the cost of the request so far.
 func (r *Intake) Spent() budget.USD { return r.machine.Spent() }
 
-// Close gives journal and lock back. It may be called again.
+// Close releases journal and lock. It may be called again.
 func (r *Intake) Close() { r.journal.Close() }
 
 // wire makes the machine of the stages.
@@ -110,7 +110,7 @@ func (r *Intake) wire(past []scheduler.Event) *stage.Machine {
 		Done:      func(ctx context.Context, c plan.Check) bool { return looks(ctx, o.Dir, c) },
 		Mark:      r.mark(),
 		Recover: func(ctx context.Context, c scheduler.CallStarted, logDir string) budget.USD {
-			_, _ = proc.Sweep(ctx, c.Mark) // what cannot be ended now is not ours any more
+			_, _ = proc.Sweep(ctx, c.Mark) // a process that survives belongs to no session any more
 			cost, known := counsel.Recall(logDir, o.Prices)
 			if !known {
 				return max(cost, c.Cap)
@@ -131,10 +131,10 @@ func (r *Intake) wire(past []scheduler.Event) *stage.Machine {
 	return m
 }
 
-// mark is what the processes of this session bear.
+// mark returns the mark of this session's processes.
 func (r *Intake) mark() string { return fmt.Sprintf("%s-%d", r.o.ID, os.Getpid()) }
 
-// looks tells whether a check of a file is true; it starts nothing.
+// looks reports whether a check of a file is true; it starts no process.
 func looks(ctx context.Context, dir string, c plan.Check) bool {
 	if c.Run != "" {
 		return false
@@ -143,8 +143,8 @@ func looks(ctx context.Context, dir string, c plan.Check) bool {
 	return err == nil && verify.Passed(seen)
 }
 
-// project keeps workflow-state.json while there is no run yet. A file that cannot be
-// written stops nothing: the journal has it.
+// project keeps workflow-state.json current while there is no run. An error stops nothing, because
+// the journal has everything.
 func (r *Intake) project(e scheduler.Event) {
 	if _, ok := e.Body.(scheduler.StageEnded); !ok {
 		return

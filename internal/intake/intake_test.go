@@ -26,19 +26,19 @@ func TestMain(m *testing.M) { roomtest.Main(m) }
 
 const precise = "Add a function Sum(a, b int) int to sum.go of this Go module, with a table test in sum_test.go; only these two files, no new dependencies; done when go test ./... passes."
 
-// asked are the options of a new request that is scored by words alone: nobody is called.
+// asked returns the options of a new request that is scored without a model, so no agent is called.
 func asked(dir, text string) (o Options, said *[]string, told *[]scheduler.Event) {
 	said, told = new([]string), new([]scheduler.Event)
-	id := record.NewID(time.Now()) // what bears the mark of a request is ended with it
+	id := record.NewID(time.Now()) // processes with the mark of this request are ended
 	return Options{Dir: dir, Loop: filepath.Join(dir, ".loop"), ID: id, New: true, Text: text, Agent: agent.Agent{Name: agent.Rehearsal},
 		Config:  scheduler.RequestConfig{Agent: agent.Rehearsal, Plan: filepath.Join(dir, "plan.json"), Offline: true, Limits: budget.Limits{NoUSD: true, NoIterations: true}},
 		Secrets: secret.New([]string{"API_KEY=a-very-secret-value-5"}), Say: func(text string) { *said = append(*said, text) },
 		View: func(e scheduler.Event) { *told = append(*told, e) }}, said, told
 }
 
-// A request is on record, without secrets, from its first word on; each event is shown once it
-// is, under its own number; the file shows where it stands, and a second session goes on
-// without opening it anew.
+// A request is on record from the start, without secrets. Each event is shown after it was
+// recorded, with its own number, the file has the stage, and a second session continues the
+// request.
 func TestRequest(t *testing.T) {
 	dir := t.TempDir()
 	o, said, told := asked(dir, precise+" The key is a-very-secret-value-5.")
@@ -90,7 +90,7 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-// A request that is too vague is refused with what is missing, unless somebody insists.
+// A vague request is refused with the missing dimensions, unless it is forced.
 func TestVague(t *testing.T) {
 	dir := t.TempDir()
 	o, _, _ := asked(dir, "make it better")
@@ -112,8 +112,8 @@ func TestVague(t *testing.T) {
 	}
 }
 
-// What cannot be opened holds nothing and is not on record; a file that cannot be written is
-// said, and stops nothing.
+// A request that cannot be opened holds no resource and is not on record; a file that cannot be
+// written is reported, and stops nothing.
 func TestOpenRefuses(t *testing.T) {
 	dir := t.TempDir()
 	o, said, _ := asked(dir, precise)
@@ -135,7 +135,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// Whether something is there already is found out without starting anything.
+// A file check is evaluated without starting a process.
 func TestLooks(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -162,7 +162,7 @@ func TestLooks(t *testing.T) {
 	}
 }
 
-// The plan carries the budget that was given for the request, and no other.
+// The plan has the budget that was given for the request, and no other.
 func TestPlanBudget(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

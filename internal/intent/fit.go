@@ -1,32 +1,33 @@
 package intent
 
-// This file is how much autonomy a request gets: the fit formula, its cut-offs, and
-// the gate on the spec score that comes first (LEDGER S0-58, S0-59, S2-22, C27).
+// This file computes how much autonomy fits a request: the fit formula, its thresholds, and the
+// gate on the spec score, which comes first.
 
-// Shape is how closely a person stays with the work.
+// Shape is how closely a person accompanies the work.
 type Shape string
 
-// The shapes. Blocked is none: the request is clarified first.
+// The shapes. Blocked means that the request must be clarified first.
 const (
 	Blocked    Shape = "blocked"
 	Colleague  Shape = "colleague"   // a person is asked after each step
 	ToolReview Shape = "tool-review" // a person is asked after each wave
-	Tool       Shape = "tool"        // nobody is asked; the end is reported
+	Tool       Shape = "tool"        // no person is asked; the end is reported
 )
 
-// Ready is the least spec score with which anything is planned.
+// Ready is the lowest spec score with which a request is planned.
 const Ready = 5
 
-// MaxFamiliarity is the most that recall can add to a fit score.
+// MaxFamiliarity is the maximum that recall can add to a fit score.
 const MaxFamiliarity = 10
 
-// Fit is spec*5, and 5 each where there are constraints, success criteria and a
-// definition of done that can be held against the work (MaxPoints; "when it works" is
-// none), and the familiarity with the domain, from 0 to MaxFamiliarity (brought into
-// that range). At most 75. The three bonuses count dimensions a second time; that is how
-// the formula is meant. A bonus for whatever is stated at all would have every ready
-// request at 30 and more, and one that is vague in all five dimensions (5/10) at 40, so
-// that nobody looked at it; and the ledger's spec 7 with fit 35 (C27) could not be.
+// Fit returns the fit score, at most 75: spec*5, plus 5 for each of constraints, success criteria
+// and definition of done that has MaxPoints, that is, can be checked against the work ("when it
+// works" cannot), plus the familiarity with the domain, limited to 0..MaxFamiliarity.
+//
+// The three bonuses count dimensions a second time; the formula intends that. If a bonus were given
+// for every dimension that is stated at all, each ready request would have 30 or more, and one that
+// is vague in all five dimensions (5/10) would have 40, so that no person would review it. A spec
+// of 7 with a fit of 35 would also be impossible.
 func Fit(s Score, familiarity int) int {
 	fit := s.Total() * 5
 	for _, d := range []Dimension{Constraints, Success, Done} {
@@ -37,8 +38,8 @@ func Fit(s Score, familiarity int) int {
 	return fit + min(MaxFamiliarity, max(0, familiarity))
 }
 
-// ShapeOfFit is what the fit score alone says: 40 and more is a tool, 30 a tool with
-// review, 25 a colleague, less is blocked.
+// ShapeOfFit returns the shape for a fit score alone: 40 and more is a tool, 30 a tool with review,
+// 25 a colleague, less is blocked.
 func ShapeOfFit(fit int) Shape {
 	switch {
 	case fit >= 40:
@@ -51,8 +52,8 @@ func ShapeOfFit(fit int) Shape {
 	return Blocked
 }
 
-// ShapeOfSpec is what the spec score alone says: 8 and more is a tool, 5 a
-// colleague, less is blocked.
+// ShapeOfSpec returns the shape for a spec score alone: 8 and more is a tool, 5 a colleague, less
+// is blocked.
 func ShapeOfSpec(spec int) Shape {
 	switch {
 	case spec >= 8:
@@ -63,20 +64,20 @@ func ShapeOfSpec(spec int) Shape {
 	return Blocked
 }
 
-// Decision is a shape with the numbers it comes from, for the record.
+// Decision is a shape and the numbers that led to it, for the record.
 type Decision struct {
 	Spec        int    `json:"spec"`
 	Fit         int    `json:"fit"`
 	Familiarity int    `json:"familiarity"`
 	Shape       Shape  `json:"shape"`
-	BySpec      Shape  `json:"by_spec"` // what the spec score alone would say
-	ByFit       Shape  `json:"by_fit"`  // what the fit score alone would say
+	BySpec      Shape  `json:"by_spec"` // the shape for the spec score alone
+	ByFit       Shape  `json:"by_fit"`  // the shape for the fit score alone
 	Why         string `json:"why"`
-	Forced      bool   `json:"forced,omitempty"` // a person wants it although it is blocked
+	Forced      bool   `json:"forced,omitempty"` // it was blocked, and a person overruled that
 }
 
-// Force is the decision when a person wants to go on with a request that is blocked: as a
-// colleague's, the shape that asks most, unless another was given.
+// Force returns the decision if a person wants to continue with a blocked request. The shape is
+// given, or else Colleague, which asks most often.
 func (d Decision) Force(given Shape) Decision {
 	if d.Shape != Blocked {
 		return d
@@ -88,8 +89,8 @@ func (d Decision) Force(given Shape) Decision {
 	return d
 }
 
-// Decide gates on the spec score first; then the fit picks the shape (LEDGER C27: the
-// two disagree for some requests, and both are kept).
+// Decide first applies the gate on the spec score; then the fit score determines the shape. For
+// some requests the two scores disagree, so both are kept.
 func Decide(s Score, familiarity int) Decision {
 	d := Decision{Spec: s.Total(), Familiarity: min(MaxFamiliarity, max(0, familiarity)), Fit: Fit(s, familiarity)}
 	d.BySpec, d.ByFit = ShapeOfSpec(d.Spec), ShapeOfFit(d.Fit)

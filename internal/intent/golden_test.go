@@ -12,7 +12,7 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/golden.txt anew")
 
-// verdictOf is everything that is said of a request without a model, one line.
+// verdictOf returns all results for a request without a model, in one line.
 func verdictOf(request string) string {
 	s := intent.Offline(request)
 	d := intent.Decide(s, 0)
@@ -29,8 +29,8 @@ func verdictOf(request string) string {
 		k.Workflow, k.By, u.Class, u.By, strings.Join(append(phases, "tasks"), "+"))
 }
 
-// Thirty requests, from the vaguest to the clearest. The golden file is read by a
-// person when it changes: each line is a claim about the request above it.
+// The golden file has thirty requests, from the vaguest to the clearest. A person must read it when
+// it changes: each line is a claim about the request above it.
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	requests, err := os.ReadFile("testdata/requests.txt")

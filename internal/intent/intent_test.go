@@ -11,7 +11,7 @@ import (
 	"wavex/internal/intent"
 )
 
-// scored is a score with these points.
+// scored returns a score with these points.
 func scored(points ...int) intent.Score {
 	s := intent.Score{Source: intent.FromModel}
 	for i, d := range intent.Dimensions {
@@ -20,7 +20,7 @@ func scored(points ...int) intent.Score {
 	return s
 }
 
-// The anchors are what they stand for.
+// Each anchor gets the points that it is the example for.
 func TestAnchors(t *testing.T) {
 	t.Parallel()
 	for _, d := range intent.Dimensions {
@@ -37,8 +37,8 @@ func TestAnchors(t *testing.T) {
 	}
 }
 
-// What the general questions propose as answers is clear by the heuristic as well: a person
-// who takes one is not asked again.
+// The heuristic gives the proposed answers full points, so a person who takes one is not asked
+// again.
 func TestProposalsAreClear(t *testing.T) {
 	t.Parallel()
 	for _, d := range intent.Dimensions {
@@ -70,8 +70,8 @@ func TestFitBoundaries(t *testing.T) {
 	}
 }
 
-// The spec gate comes first, then the fit picks; where the two scores disagree both
-// are on record (LEDGER C27).
+// The gate on the spec score comes first, then the fit score determines the shape; if the two
+// disagree, both are recorded.
 func TestDecide(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -83,17 +83,17 @@ func TestDecide(t *testing.T) {
 		byFit       intent.Shape
 	}{
 		{[]int{0, 0, 0, 0, 0}, 0, 0, intent.Blocked, intent.Blocked, intent.Blocked},
-		{[]int{0, 0, 2, 2, 0}, 10, 40, intent.Blocked, intent.Blocked, intent.Tool},           // spec 4: the gate is first
+		{[]int{0, 0, 2, 2, 0}, 10, 40, intent.Blocked, intent.Blocked, intent.Tool},           // spec 4: the gate comes first
 		{[]int{1, 1, 1, 1, 1}, 0, 25, intent.Colleague, intent.Colleague, intent.Colleague},   // spec 5
 		{[]int{2, 2, 1, 0, 0}, 4, 29, intent.Colleague, intent.Colleague, intent.Colleague},   // spec 5
-		{[]int{2, 2, 1, 0, 0}, 5, 30, intent.ToolReview, intent.Colleague, intent.ToolReview}, // spec 5, known ground
+		{[]int{2, 2, 1, 0, 0}, 5, 30, intent.ToolReview, intent.Colleague, intent.ToolReview}, // spec 5, familiar domain
 		{[]int{2, 1, 2, 0, 0}, 0, 30, intent.ToolReview, intent.Colleague, intent.ToolReview}, // spec 5, a constraint
 		{[]int{2, 2, 1, 1, 0}, 0, 30, intent.ToolReview, intent.Colleague, intent.ToolReview}, // spec 6
 		{[]int{2, 2, 2, 0, 0}, 4, 39, intent.ToolReview, intent.Colleague, intent.ToolReview}, // spec 6
 		{[]int{2, 2, 2, 0, 0}, 5, 40, intent.Tool, intent.Colleague, intent.Tool},             // spec 6
-		{[]int{2, 2, 1, 1, 1}, 0, 35, intent.ToolReview, intent.Colleague, intent.ToolReview}, // spec 7, no bonus (C27)
+		{[]int{2, 2, 1, 1, 1}, 0, 35, intent.ToolReview, intent.Colleague, intent.ToolReview}, // spec 7, no bonus
 		{[]int{2, 2, 1, 1, 2}, 0, 45, intent.Tool, intent.Tool, intent.Tool},                  // spec 8
-		{[]int{2, 2, 2, 2, 2}, 99, 75, intent.Tool, intent.Tool, intent.Tool},                 // as far as it goes
+		{[]int{2, 2, 2, 2, 2}, 99, 75, intent.Tool, intent.Tool, intent.Tool},                 // the maximum
 		{[]int{2, 2, 2, 2, 2}, -9, 65, intent.Tool, intent.Tool, intent.Tool},
 	} {
 		d := intent.Decide(scored(c.points...), c.familiarity)
@@ -103,9 +103,8 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// Whatever the points, the gate is on the spec score, the fit stays in range and grows with
-// what is known, and what is missing is told in order. From 8 points on both scores say
-// tool.
+// For any points the gate is on the spec score, the fit score stays in range and grows with
+// familiarity, and missing dimensions are in order. From 8 points on both scores say tool.
 func TestDecideAlways(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -151,7 +150,7 @@ func TestScoreCheck(t *testing.T) {
 	}
 }
 
-// Debug before refactor before build, whatever the order of the words (LEDGER C28).
+// Debug has precedence over refactor, and refactor over build, in any order of the words.
 func TestWorkflowPrecedence(t *testing.T) {
 	t.Parallel()
 	for request, want := range map[string]intent.Workflow{
@@ -164,11 +163,11 @@ func TestWorkflowPrecedence(t *testing.T) {
 		"reorganise the docs":                         intent.Refactor,
 		"an address book":                             intent.Build, // "add" is not a word in it
 		"add a suffix and a prefix":                   intent.Build, // nor "fix"
-		"Add a page that says `error: bug fixed`":     intent.Build, // a quotation is no wish
+		"Add a page that says `error: bug fixed`":     intent.Build, // a quotation does not count
 		"Add the message \"failing to fix\" to it":    intent.Build,
 		"the test is FAILING":                         intent.Debug,
 		"bring latency below 5 ms":                    intent.Build,
-		"implement error handling for the new parser": intent.Debug, // a documented false friend
+		"implement error handling for the new parser": intent.Debug, // a documented false match
 	} {
 		if got := intent.Classify(request); got.Workflow != want {
 			t.Errorf("%q is %s by %q, want %s", request, got.Workflow, got.By, want)
@@ -269,7 +268,7 @@ func TestPhases(t *testing.T) {
 	}
 }
 
-// Large work gets requirements, in their place; nothing is said twice.
+// Large work gets requirements in the right place, and no phase twice.
 func TestPhasesOf(t *testing.T) {
 	t.Parallel()
 	plan, req, design := intent.PhasePlan, intent.PhaseRequirements, intent.PhaseDesign
@@ -287,7 +286,7 @@ func TestPhasesOf(t *testing.T) {
 	}
 }
 
-// Any text scores without a panic, in range, and twice the same.
+// Any text is scored without a panic, in range, and deterministically.
 func FuzzOffline(f *testing.F) {
 	f.Add("Fix /api/auth/token; no new deps; `go test ./...`; done when merged")
 	f.Add("\xff`\"make it better")

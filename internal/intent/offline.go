@@ -1,8 +1,8 @@
 package intent
 
-// This file scores a request without asking anybody: words and patterns (LEDGER
-// S2-21). It is a heuristic and says so. It sees whether a request speaks of a
-// dimension and how exactly, not whether what it says makes sense.
+// This file scores a request without a model, by words and patterns. It is a heuristic, and the
+// score says so. It detects whether a request mentions a dimension and how exactly, not whether the
+// request makes sense.
 
 import (
 	"regexp"
@@ -46,11 +46,10 @@ func clues(d Dimension) []clue {
 
 func re(s string) func() *regexp.Regexp { return lazy.Regexp(`(?i)` + s) }
 
-// vague are requests about nothing in particular: verbs like "improve" count for
-// nothing then.
+// vague matches requests without a specific object: verbs like "improve" do not count then.
 var vague = re(`\b(?:make|get|do|improve|fix|clean up|optimi[sz]e|update|change|refactor|handle|finish|polish)\s+(?:it|this|that|things?|stuff|everything|all|the (?:app|application|code|codebase|code ?base|project|program|system|site|website|thing|repo|repository|bugs?|issues?|problems?|performance))\b(?:\s+(?:better|faster|nicer|work|properly|up|somehow|good|again|please|now))*`)
 
-// broadly are words that aim without saying at what.
+// broadly matches words that state an aim without a measure.
 var broadly = re(`\b(?:better|nicer|properly|somehow|modern|good|as needed|where appropriate|etc)\b`)
 
 // Offline scores a request by its words. Its Source is FromHeuristic.
@@ -77,7 +76,7 @@ func Offline(request string) Score {
 	return s
 }
 
-// clip is s, or its beginning, at most n runes.
+// clip returns s, or its first n runes.
 func clip(s string, n int) string {
 	r := []rune(s)
 	if len(r) <= n {

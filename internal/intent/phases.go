@@ -1,25 +1,25 @@
 package intent
 
-// This file chooses what is written down before tasks are made (LEDGER S3-02).
+// This file chooses the documents that are written before tasks are made.
 
 import "slices"
 
-// Phase is a document that comes before the tasks.
+// Phase is a document that is written before the tasks.
 type Phase string
 
 // The phases, in their order.
 const (
-	PhasePlan         Phase = "plan"         // what the code is like where the work will be
-	PhaseRequirements Phase = "requirements" // what is wanted, where the request leaves it open
-	PhaseDesign       Phase = "design"       // how it is done, where there is a choice
+	PhasePlan         Phase = "plan"         // the present state of the code that will change
+	PhaseRequirements Phase = "requirements" // the requirements that the request leaves open
+	PhaseDesign       Phase = "design"       // the solution, if there is a choice
 )
 
-// Large is the number of tasks from which on requirements are written down, however clear
-// the request is (LEDGER S3-01).
+// Large is the number of tasks from which on requirements are written down, even for a clear
+// request.
 const Large = 6
 
-// PhasesOf are the phases of work that is estimated at so many tasks: with requirements
-// where it is large.
+// PhasesOf returns the phases of work with an estimated number of tasks: it adds requirements to
+// large work.
 func PhasesOf(phases []Phase, tasks int) []Phase {
 	if tasks < Large || slices.Contains(phases, PhaseRequirements) {
 		return phases
@@ -31,10 +31,9 @@ func PhasesOf(phases []Phase, tasks int) []Phase {
 	return slices.Insert(slices.Clone(phases), at, PhaseRequirements)
 }
 
-// Phases are the documents that a request calls for: none for a clear request with an
-// exact place; plan where the code must be understood; design as well where the work
-// restructures code or cannot be undone; all of them where it is unclear what counts
-// as success.
+// Phases returns the documents that a request needs: none for a clear request with an exact place;
+// plan if the code must be understood; also design if the work restructures code or cannot be
+// undone; all of them if the criteria of success are unclear.
 func Phases(s Score, k Kind, u Undo) []Phase {
 	switch {
 	case s.Success.Points == 0 || s.Outcome.Points == 0:

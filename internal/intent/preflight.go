@@ -1,26 +1,26 @@
 package intent
 
-// This file is the checklist before a run (LEDGER S2-25). It judges what others found
-// out; failing it costs nothing, because nothing has started.
+// This file implements the checklist before a run. It evaluates facts that the caller collects. A
+// failed check costs nothing, because no work has started.
 
 import (
 	"fmt"
 	"strings"
 )
 
-// Facts is what the checklist looks at.
+// Facts is the input of the checklist.
 type Facts struct {
 	Decision  *Decision // nil: not scored
 	Undo      *Undo     // nil: not classified
 	Kind      *Kind     // nil: not detected
 	Criteria  int       // success criteria of the shape
-	Assumed   int       // of them, those that nothing verifies
+	Assumed   int       // number of criteria without verification
 	Tasks     int       // of the plan
-	Unchecked []string  // tasks that nothing proves
+	Unchecked []string  // tasks without a check
 	Waves     int
-	Plan      string // path of the plan file; "" when it is not written
-	State     string // folder of the run's state; "" when it cannot be written
-	Budget    string // as it is told: "$25"
+	Plan      string // path of the plan file; "" if it is not written
+	State     string // folder of the run's state; "" if it cannot be written
+	Budget    string // formatted, as in "$25"
 }
 
 // Point is one line of the checklist.
@@ -30,7 +30,7 @@ type Point struct {
 	Says string `json:"says"`
 }
 
-// Preflight is the eight points, in the order of the checklist.
+// Preflight returns the eight points, in the order of the checklist.
 func Preflight(f Facts) []Point {
 	var out []Point
 	add := func(name string, ok bool, format string, args ...any) {
@@ -66,7 +66,7 @@ func Preflight(f Facts) []Point {
 	return out
 }
 
-// Passed tells whether every point is good.
+// Passed reports whether every point is OK.
 func Passed(points []Point) bool {
 	for _, p := range points {
 		if !p.OK {
@@ -76,7 +76,7 @@ func Passed(points []Point) bool {
 	return true
 }
 
-// Announcement is the line that opens a run.
+// Announcement returns the first line of a run's output.
 func Announcement(f Facts) string {
 	shape, workflow := "none", "none"
 	if f.Decision != nil {

@@ -1,7 +1,7 @@
 package intent
 
-// This file tells how far work can be undone, by the words of the request (LEDGER
-// S2-23). It errs on the side of care: the hardest class that any word speaks for.
+// This file determines how easily work can be undone, by the words of the request. It is cautious:
+// of all classes that the words suggest, the hardest to undo counts.
 
 import (
 	"regexp"
@@ -10,7 +10,8 @@ import (
 	"wavex/internal/lazy"
 )
 
-// Class is how long it takes to go back: 2A below a minute, 2B below five, 1 hours or never.
+// Class is the time needed to undo the work: 2A under a minute, 2B under five minutes, 1 hours or
+// never.
 type Class string
 
 // The classes.
@@ -20,7 +21,7 @@ const (
 	OneWay   Class = "1"  // an adversarial check before anything is done
 )
 
-// Care is what the class asks for.
+// Care returns the precaution that the class requires.
 func (c Class) Care() string {
 	switch c {
 	case OneWay:
@@ -31,7 +32,7 @@ func (c Class) Care() string {
 	return "undone in a minute: executed freely"
 }
 
-// Undo is a class with the words it was told by.
+// Undo is a class and the words that led to it.
 type Undo struct {
 	Class Class  `json:"class"`
 	By    string `json:"by"` // the words found, or "default"
@@ -45,18 +46,17 @@ var undoRules = [...]struct {
 	{Stepwise, lazy.Regexp(`(?i)\b(?:dependenc(?:y|ies)|upgrad(?:e|es|ed|ing)|downgrad(?:e|es|ed|ing)|bump(?:s|ed|ing)?|refactor(?:s|ed|ing)?|reorgani[sz](?:e|es|ed|ing)|restructur(?:e|es|ed|ing)|migrat(?:e|es|ed|ing|ions?)|mov(?:e|es|ed|ing) (?:the )?(?:package|module|files?|code)|split(?:s|ting)?|rewrit(?:e|es|ing)|ci|pipelines?)\b`)},
 }
 
-// negated are words before a find that turn it round: "no new dependencies" is a limit,
-// not a plan. They reach to the end of their clause.
+// negated matches words before a match that reverse it: "no new dependencies" is a limit, not a
+// plan. They apply to the rest of their clause.
 var (
 	negated   = lazy.Regexp(`(?i)\b(?:no|not|never|without|don't|keep|keeping|leave|unchanged|avoid|nor)\b`)
 	clauseEnd = lazy.Regexp(`(?i)[.,;:\n]|\b(?:and|then|but)\b`)
 )
 
-// stays are words behind a find that leave it as it is.
+// stays matches words after a match that say that it does not change.
 var stays = lazy.Regexp(`(?i)^[^.,;:\n]{0,20}\b(?:stays?|unchanged|remains?|as it is|is kept|are kept)\b`)
 
-// forbidden tells whether what stands between before and behind is only spoken of to
-// rule it out.
+// forbidden reports whether the text between before and behind is mentioned only to exclude it.
 func forbidden(before, behind string) bool {
 	if stays().MatchString(behind) {
 		return true
@@ -67,8 +67,8 @@ func forbidden(before, behind string) bool {
 	return negated().MatchString(before)
 }
 
-// Reversibility tells the class of a request. A word that is only forbidden ("no new
-// dependencies", "without a breaking change") speaks for nothing.
+// Reversibility returns the class of a request. A word that is only excluded ("no new
+// dependencies", "without a breaking change") does not count.
 func Reversibility(request string) Undo {
 	text := unquoted(request)
 	for _, r := range undoRules {

@@ -1,7 +1,6 @@
-// Package intent judges a request before anything is planned: how clear it is, how
-// much autonomy it fits, what kind of work it is and how far it can be undone. All of
-// it is pure: the same words and numbers give the same answer. It asks no model, reads
-// no file and knows no plan.
+// Package intent judges a request before it is planned: how clear it is, how much autonomy fits it,
+// the kind of work, and how easily the work can be undone. All functions are pure: the same words
+// and numbers give the same result. The package asks no model, reads no file and knows no plan.
 package intent
 
 import (
@@ -9,10 +8,10 @@ import (
 	"strings"
 )
 
-// Dimension is one of the five things that a request can be clear about (LEDGER S0-57).
+// Dimension is one of the five aspects in which a request can be clear.
 type Dimension int
 
-// The dimensions, in the order in which they are told.
+// The dimensions, in the order of their output.
 const (
 	Outcome Dimension = iota
 	Scope
@@ -21,21 +20,21 @@ const (
 	Done
 )
 
-// Dimensions lists them all.
+// Dimensions lists all dimensions.
 var Dimensions = [...]Dimension{Outcome, Scope, Constraints, Success, Done}
 
-// MaxPoints is the most that one dimension can have, MaxScore all of them together.
+// MaxPoints is the maximum of one dimension, MaxScore the maximum of the sum.
 const (
 	MaxPoints = 2
 	MaxScore  = MaxPoints * len(Dimensions)
 )
 
-// String is the dimension's name in lower case, as it is in records.
+// String returns the dimension's name in lower case, as in records.
 func (d Dimension) String() string {
 	return [...]string{"outcome", "scope", "constraints", "success", "done"}[d]
 }
 
-// Asks says in a few words what the dimension is about.
+// Asks describes the dimension in a few words.
 func (d Dimension) Asks() string {
 	return [...]string{
 		"what is different afterwards, if possible in numbers",
@@ -46,7 +45,7 @@ func (d Dimension) Asks() string {
 	}[d]
 }
 
-// Anchor is the example that stands for 0, 1 or 2 points (LEDGER S2-21).
+// Anchor returns the example for 0, 1 or 2 points.
 func (d Dimension) Anchor(points int) string {
 	return [...][MaxPoints + 1]string{
 		{"Make it better", "Improve performance", "p95 latency <100ms"},
@@ -57,20 +56,20 @@ func (d Dimension) Anchor(points int) string {
 	}[d][points]
 }
 
-// Mark is what one dimension got, and why.
+// Mark has the points of one dimension, and the reason.
 type Mark struct {
 	Points int    `json:"points"` // 0 to MaxPoints
 	Reason string `json:"reason,omitempty"`
 }
 
-// Where a score comes from.
+// The sources of a score.
 const (
 	FromModel     = "model"     // one structured call
 	FromHeuristic = "heuristic" // Offline: words and patterns, no model
 	FromPerson    = "given"     // Given
 )
 
-// Score is the clarity of a request with its breakdown.
+// Score is the clarity of a request, by dimension.
 type Score struct {
 	Outcome     Mark   `json:"outcome"`
 	Scope       Mark   `json:"scope"`
@@ -80,8 +79,7 @@ type Score struct {
 	Source      string `json:"source"` // FromModel, FromHeuristic or FromPerson
 }
 
-// Given is the score that somebody gives a request without asking anybody: one number of
-// points for each of Dimensions.
+// Given returns the score that the user gives a request: the points for each of Dimensions.
 func Given(points []int) (Score, error) {
 	s := Score{Source: FromPerson}
 	if len(points) != len(Dimensions) {
@@ -93,12 +91,12 @@ func Given(points []int) (Score, error) {
 	return s, s.Check()
 }
 
-// Of is the mark of a dimension.
+// Of returns the mark of a dimension.
 func (s *Score) Of(d Dimension) *Mark {
 	return [...]*Mark{&s.Outcome, &s.Scope, &s.Constraints, &s.Success, &s.Done}[d]
 }
 
-// Total is the spec score, 0 to MaxScore.
+// Total returns the spec score, 0 to MaxScore.
 func (s Score) Total() int {
 	sum := 0
 	for _, d := range Dimensions {
@@ -107,8 +105,8 @@ func (s Score) Total() int {
 	return sum
 }
 
-// Missing are the dimensions below MaxPoints, those without any points first: what
-// a person is asked about.
+// Missing returns the dimensions below MaxPoints, those without points first. A person is asked
+// about them.
 func (s Score) Missing() []Dimension {
 	var out []Dimension
 	for points := range MaxPoints {
@@ -121,7 +119,7 @@ func (s Score) Missing() []Dimension {
 	return out
 }
 
-// Check tells whether every mark is in range; a model's answer may not be.
+// Check returns an error if a mark is out of range, as in a model's answer it may be.
 func (s Score) Check() error {
 	for _, d := range Dimensions {
 		if p := s.Of(d).Points; p < 0 || p > MaxPoints {
@@ -131,7 +129,7 @@ func (s Score) Check() error {
 	return nil
 }
 
-// String is the breakdown on one line: "7/10 (outcome 2, scope 2, ...)".
+// String returns the breakdown in one line: "7/10 (outcome 2, scope 2, ...)".
 func (s Score) String() string {
 	var parts []string
 	for _, d := range Dimensions {
@@ -140,13 +138,13 @@ func (s Score) String() string {
 	return fmt.Sprintf("%d/%d (%s)", s.Total(), MaxScore, strings.Join(parts, ", "))
 }
 
-// Title is the dimension's name as a person writes it behind a request.
+// Title returns the dimension's name with a capital letter.
 func (d Dimension) Title() string {
 	s := d.String()
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-// Question is what anybody could be asked about the dimension, whatever the request.
+// Question returns a question about the dimension that fits any request.
 func (d Dimension) Question() string {
 	return [...]string{
 		"What is different when it is done, as a number or as something that can be seen?",
@@ -157,7 +155,7 @@ func (d Dimension) Question() string {
 	}[d]
 }
 
-// Proposals are two measurable answers to Question, as examples.
+// Proposals returns two measurable answers to Question, as examples.
 func (d Dimension) Proposals() []string {
 	return [...][]string{
 		{"it takes less than 100 ms", "the command prints the list and exits with 0"},

@@ -1,8 +1,8 @@
 package intent
 
-// This file tells the kind of work by the words of the request, and the gate that
-// belongs to each kind (LEDGER S2-24). Where several kinds of words are there, debug
-// wins over refactor, and refactor over build (C28): "fix X by adding Y" is a fix.
+// This file determines the kind of work by the words of the request, and the gate of each kind. If
+// a request has words of several kinds, debug has precedence over refactor, and refactor over
+// build: "fix X by adding Y" is a fix.
 
 import (
 	"regexp"
@@ -21,7 +21,7 @@ const (
 	Refactor Workflow = "C"
 )
 
-// Name is the workflow in a word.
+// Name returns the workflow in one word.
 func (w Workflow) Name() string {
 	switch w {
 	case Debug:
@@ -32,7 +32,7 @@ func (w Workflow) Name() string {
 	return "build"
 }
 
-// Gate is what comes before the work itself; it goes into the prompts.
+// Gate returns the condition that must be met before the work itself; it is part of the prompts.
 func (w Workflow) Gate() string {
 	switch w {
 	case Debug:
@@ -43,7 +43,7 @@ func (w Workflow) Gate() string {
 	return "Library search first: look in the standard library and in the project's own dependencies and code for what does this already, and say what was found, before anything is written."
 }
 
-// Kind is a workflow with the words it was told by.
+// Kind is a workflow and the words that led to it.
 type Kind struct {
 	Workflow Workflow `json:"workflow"`
 	By       string   `json:"by"` // the word found, "given", or "default"
@@ -54,7 +54,7 @@ type wordRule struct {
 	words    func() *regexp.Regexp
 }
 
-// workflowRules are in order of precedence.
+// workflowRules returns the rules in order of precedence.
 func workflowRules() []wordRule {
 	rule := func(w Workflow, words string) wordRule {
 		return wordRule{w, lazy.Regexp(`(?i)\b(?:` + words + `)\b`)}
@@ -66,8 +66,8 @@ func workflowRules() []wordRule {
 	}
 }
 
-// Classify tells the workflow of a request; without any of its words it is a build, by
-// default. What stands in backticks or quotes is a name and not looked at.
+// Classify returns the workflow of a request; without any matching word it is Build. Text in
+// backticks or quotes is a name and is ignored.
 func Classify(request string) Kind {
 	text := unquoted(request)
 	for _, r := range workflowRules() {
@@ -80,5 +80,5 @@ func Classify(request string) Kind {
 
 var quotes = lazy.Regexp("`[^`\n]*`|\"[^\"\n]*\"")
 
-// unquoted is the text without what is quoted in it.
+// unquoted returns the text without its quotations.
 func unquoted(s string) string { return quotes().ReplaceAllString(s, " ") }

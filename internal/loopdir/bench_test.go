@@ -9,7 +9,7 @@ import (
 	"wavex/scheduler"
 )
 
-// BenchmarkWrite is one write of the projections of 2,000 tasks over what it wrote before.
+// BenchmarkWrite measures one write of the projections of 2,000 tasks over the previous ones.
 func BenchmarkWrite(b *testing.B) {
 	tasks := make(reporttest.Tasks, 2000)
 	for i := range tasks {

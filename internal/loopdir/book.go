@@ -11,11 +11,11 @@ import (
 	"wavex/scheduler"
 )
 
-// This file keeps what the projections say, apart from the state, which belongs to
-// the scheduler's goroutine. It knows events and states, nothing of files.
+// This file holds a copy of the state for the projections, because the scheduler's goroutine owns
+// the state itself. It knows events and states, and no files.
 
-// book is a copy of what the projections need of a state. Slices in it are replaced,
-// never written to, so that a shallow copy is a snapshot once rows are cloned.
+// book is a copy of the part of a state that the projections need. Slices in it are replaced and
+// never written to, so a shallow copy with cloned rows is a snapshot.
 type book struct {
 	at    time.Time // of the last event
 	seq   int64
@@ -25,10 +25,10 @@ type book struct {
 	run, name, request string
 	from               *scheduler.Origin // the request that was scored; nil: none
 	plan               string            // path of the plan file, as the journal has it
-	phased             bool              // waves have barriers
+	phased             bool              // waves have barriers between them
 
 	opened     time.Time
-	wave       int // open; 0 before the first
+	wave       int // the open wave; 0 before the first
 	waves      int
 	iterations int
 	limits     budget.Limits
@@ -57,7 +57,7 @@ type row struct {
 	root        string
 }
 
-// bookOf is the book of a state and the events that led to it.
+// bookOf returns the book of a state and the events that led to it.
 func bookOf(s *scheduler.State, events []scheduler.Event) *book {
 	b := &book{}
 	for _, e := range events {
@@ -67,8 +67,8 @@ func bookOf(s *scheduler.State, events []scheduler.Event) *book {
 	return b
 }
 
-// update brings the book up to an event. It costs as much as the event concerns
-// tasks; an event that it does not know concerns all of them.
+// update applies an event. It updates the tasks that the event may have changed, and all tasks if
+// the event is unknown.
 func (b *book) update(e scheduler.Event, s *scheduler.State) {
 	b.head(s, e)
 	ids, known := concerns(e.Body)
@@ -76,7 +76,7 @@ func (b *book) update(e scheduler.Event, s *scheduler.State) {
 		b.all(s)
 		return
 	}
-	if b.ended != nil || len(s.Criteria) == 0 { // else they change by events that concern all
+	if b.ended != nil || len(s.Criteria) == 0 { // otherwise they only change with events that update everything
 		b.criteria = report.Criteria(s)
 	}
 	for _, id := range ids {
@@ -98,7 +98,9 @@ func (b *book) head(s *scheduler.State, e scheduler.Event) {
 	b.run, b.name, b.request = s.Config.Run, s.Plan.Name, s.Plan.Request
 	b.phased = s.Config.Schedule != "eager"
 	b.opened, b.wave, b.waves = s.Opened.UTC(), s.Wave, s.Waves
-	b.iterations, b.limits, b.spent, b.notional = s.Ledger.Iterations(), s.Ledger.Limits(), s.Ledger.Spent(), s.Notional
+	b.iterations = s.Ledger.Iterations()
+	b.limits = s.Ledger.Limits()
+	b.spent, b.notional = s.Ledger.Spent(), s.Notional
 	b.counts, b.same, b.unmet = s.Counts, s.Same, s.Unmet
 	b.exit = report.Complete(s)
 	b.stop, b.ended = s.Stop, s.Ended
@@ -117,10 +119,13 @@ func (b *book) all(s *scheduler.State) {
 
 func (r *row) set(s *scheduler.State, i int) {
 	t := &s.Tasks[i]
-	r.status, r.wave, r.attempts, r.tries, r.stuck, r.panels, r.root = t.Status, t.Wave, t.Attempts, t.Tries, t.Stuck, t.Panels, t.Root
+	r.status, r.wave = t.Status, t.Wave
+	r.attempts, r.tries = t.Attempts, t.Tries
+	r.stuck, r.panels = t.Stuck, t.Panels
+	r.root = t.Root
 }
 
-// snapshot is a copy that later updates leave alone.
+// snapshot returns a copy that later updates do not change.
 func (b *book) snapshot() *book {
 	c := *b
 	c.rows = slices.Clone(b.rows)
@@ -131,9 +136,9 @@ func subject(t *plan.Task) string {
 	return cmp.Or(t.Title(), t.ID)
 }
 
-// concerns names the tasks that an event may have changed; known is false where that
-// may be any. Events that come later in the same batch have been applied already,
-// which does no harm: they are shown as well.
+// concerns returns the tasks that an event may have changed; known is false if it may be any task.
+// The state may already include later events of the same batch, which is harmless: they are passed
+// to update as well.
 func concerns(b scheduler.Body) (ids []string, known bool) {
 	switch b := b.(type) {
 	case scheduler.AttemptStarted:
@@ -153,8 +158,8 @@ func concerns(b scheduler.Body) (ids []string, known bool) {
 	return nil, false
 }
 
-// stage is where the workflow stands (LEDGER S0-42). The stages before the waves are
-// not wavex's: with a plan it begins at executing.
+// stage returns the stage of the workflow. The stages before the waves belong to no run: with a
+// plan the stage is at least executing.
 func (b *book) stage() string {
 	switch {
 	case b.exit:
@@ -162,14 +167,14 @@ func (b *book) stage() string {
 	case b.cancelled():
 		return scheduler.Cancelled
 	case len(b.rows) > 0 && b.counts.Completed == len(b.rows):
-		return "review" // with what it leads to: the criteria, the gate
+		return "review" // includes the criteria and the gate
 	}
 	return "executing"
 }
 
 func (b *book) cancelled() bool { return b.ended != nil && b.ended.Status == scheduler.Cancelled }
 
-// status is the run's, in the words of the linear state file (LEDGER S1-12).
+// status returns the run's status in the words of the linear state file.
 func (b *book) status() string {
 	switch {
 	case b.exit:
@@ -182,7 +187,7 @@ func (b *book) status() string {
 	return "in_progress"
 }
 
-// task is what was asked for: the request, else the nearest thing to it.
+// task returns the request, or the closest text to it.
 func (b *book) task() string {
 	switch {
 	case b.request != "":

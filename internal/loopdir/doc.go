@@ -1,9 +1,8 @@
-// Package loopdir writes the files in .loop that other programs and people read:
-// workflow-state.json, state.json and PROGRESS.md. They are projections: everything
-// in them follows from the journal, and they can be written again from it, byte for
-// byte. wavex itself never reads a run from them.
+// Package loopdir writes the files in .loop for other programs and people: workflow-state.json,
+// state.json and PROGRESS.md. They are projections: their contents follow from the journal, and
+// Rebuild writes them again from it, byte for byte. wavex itself never reads a run from them.
 //
-// A file is replaced whole (temporary file, sync, rename), so a reader sees the old
-// one or the new one. Keys of an existing file that are not ours, and ours that wavex
-// has no value for, are kept.
+// A file is replaced atomically (temporary file, sync, rename), so a reader sees the old one or the
+// new one. Keys of other programs in an existing file are kept. So are the values of wavex's own
+// keys for which wavex has no value.
 package loopdir

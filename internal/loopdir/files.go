@@ -14,10 +14,10 @@ import (
 	"wavex/scheduler"
 )
 
-// This file puts the projections on disk. It knows their names and how a file is
-// replaced, nothing of when.
+// This file writes the projections to disk. It knows their names and how to replace a file, and not
+// when.
 
-// MaxFile bounds, in bytes, what is read of a projection. The largest of 2000 tasks has 0.3 MB.
+// MaxFile is the largest projection that is read, in bytes. That of 2000 tasks has 0.3 MB.
 const MaxFile = 256 << 20
 
 // The names of the projections, in the order in which they are written.
@@ -27,11 +27,11 @@ const (
 	ProgressFile = "PROGRESS.md"
 )
 
-// Files are the names of all of them.
+// Files returns the names of all projections.
 func Files() []string { return []string{WorkflowFile, LinearFile, ProgressFile} }
 
-// Ignore makes sure that the folder keeps itself out of version control: its
-// .gitignore says so, unless there is one already.
+// Ignore makes a .gitignore that keeps the folder out of version control, unless there is one
+// already.
 func Ignore(dir string) error {
 	path := filepath.Join(dir, ".gitignore")
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
@@ -40,9 +40,9 @@ func Ignore(dir string) error {
 	return write(path, []byte("*\n"), 0o644)
 }
 
-// Rebuild writes the projections of a replayed state again. events are all that led to
-// it; there is at least one. clean takes secrets out of what is written; nil for none. The
-// error joins what could not be written.
+// Rebuild writes the projections of a replayed state again. events are all events that led to it,
+// at least one. clean removes secrets from the texts; nil for none. The returned error joins the
+// errors of all files.
 func Rebuild(dir string, clean func([]byte) []byte, s *scheduler.State, events []scheduler.Event) error {
 	return store{dir: dir, clean: clean}.write(bookOf(s, events))
 }
@@ -50,21 +50,20 @@ func Rebuild(dir string, clean func([]byte) []byte, s *scheduler.State, events [
 // store is a folder with projections in it.
 type store struct {
 	dir    string
-	last   map[string]last     // what was written last, by name; nil: nothing is remembered
-	clean  func([]byte) []byte // takes secrets out: plans may hold some; nil for none
-	before func(name string)   // called before each file is written; nil but in tests
-	wrote  *writings           // what was written lately; nil: nobody asks
+	last   map[string]last     // the last written text by name; nil: not used
+	clean  func([]byte) []byte // removes secrets, which plans may have; nil for none
+	before func(name string)   // called before each file is written; nil except in tests
+	wrote  *writings           // the recently written texts; nil: not used
 }
 
-// last is a JSON file as it was written last.
+// last is a JSON file as this process last wrote it. For rest see lay.
 type last struct{ text, rest []byte }
 
-// render makes the text of a JSON file over what is there, nil for nothing, and tells what
-// of it others may have a part in.
+// render returns the new text of a JSON file, given the old text or nil, and the part of it that
+// other programs may share; see lay.
 type render func(old []byte) (text, rest []byte, err error)
 
-// write replaces all files. A file that cannot be read, rendered or replaced does not
-// keep the others from being written.
+// write replaces all files. An error with one file does not prevent the others from being written.
 func (s store) write(b *book) error {
 	return errors.Join(
 		s.replace(WorkflowFile, b.workflowOver),
@@ -73,8 +72,8 @@ func (s store) write(b *book) error {
 	)
 }
 
-// replace renders a file over what is there, and puts it in its place. What is there and is
-// no JSON object is kept under another name, and told.
+// replace renders a file over the existing one and writes it. If the existing file is not a JSON
+// object, replace renames it and returns an error that says so.
 func (s store) replace(name string, over render) error {
 	path := filepath.Join(s.dir, name)
 	var old []byte
@@ -90,7 +89,7 @@ func (s store) replace(name string, over render) error {
 		return err
 	default:
 		if was, ok := s.last[name]; ok && bytes.Equal(was.text, text) {
-			old = was.rest // nobody else wrote it, and most of it is ours
+			old = was.rest // no other process wrote it, and most of it is wavex's own
 		} else if _, err := members(text); err != nil {
 			if aside, err = setAside(path, err); err != nil {
 				return err
@@ -107,12 +106,12 @@ func (s store) replace(name string, over render) error {
 		return errors.Join(aside, err)
 	}
 	if s.last != nil {
-		s.last[name] = last{text, rest} // where secrets were taken out, the file will differ
+		s.last[name] = last{text, rest} // if secrets were removed, the file will differ
 	}
 	return aside
 }
 
-// setAside keeps what cannot be read under another name; told says so.
+// setAside renames a file that cannot be read. told is the error that reports it.
 func setAside(path string, why error) (told, err error) {
 	told = fmt.Errorf("%s could not be read (%w) and was written again; the old one is %s.bad", path, why, path)
 	if err := os.Rename(path, path+".bad"); err != nil {
@@ -126,7 +125,7 @@ func isDir(path string) bool {
 	return err == nil && st.IsDir()
 }
 
-// put puts a file in its place.
+// put writes a file.
 func (s store) put(name string, text []byte) error {
 	if s.before != nil {
 		s.before(name)
@@ -135,18 +134,18 @@ func (s store) put(name string, text []byte) error {
 		text = s.clean(text)
 	}
 	s.wrote.add(name, text)
-	return write(filepath.Join(s.dir, name), text, 0o600) // it may quote an agent
+	return write(filepath.Join(s.dir, name), text, 0o600) // private: it may quote an agent
 }
 
-// leftover tells a temporary file of a wavex that was killed while it wrote: the name of
-// one that is written, between a dot and digits (".state.json4711").
+// leftover reports whether a file is a temporary one of a wavex that was killed while it wrote: the
+// name of a projection between a dot and digits (".state.json4711").
 func leftover(name string) bool {
 	stem := strings.TrimRight(name, "0123456789")
 	of, dotted := strings.CutPrefix(stem, ".")
 	return dotted && stem != name && slices.Contains(append(Files(), ".gitignore"), of)
 }
 
-// tidy removes leftovers. The caller holds the run's lock.
+// tidy removes leftovers. The caller must hold the run's lock.
 func (s store) tidy() {
 	entries, err := os.ReadDir(s.dir)
 	if err != nil {
@@ -154,7 +153,7 @@ func (s store) tidy() {
 	}
 	for _, e := range entries {
 		if e.Type().IsRegular() && leftover(e.Name()) {
-			_ = os.Remove(filepath.Join(s.dir, e.Name())) // one that stays does no harm
+			_ = os.Remove(filepath.Join(s.dir, e.Name())) // a remaining one is harmless
 		}
 	}
 }

@@ -37,8 +37,7 @@ func put(t *testing.T, dir, name, text string) {
 	}
 }
 
-// What a run leaves is what the journal gives again, byte for byte, over nothing and
-// over what is there.
+// Rebuild gives the same files as the run, byte for byte, from nothing and over existing files.
 func TestRebuildIsTheSame(t *testing.T) {
 	t.Parallel()
 	for name, tell := range stories {
@@ -65,7 +64,7 @@ func TestRebuildIsTheSame(t *testing.T) {
 	}
 }
 
-// Others' keys and the scores stay, also over a rebuild; ours win.
+// Keys of other programs and scores stay, also in a rebuild; wavex's own values win.
 func TestKeepsWhatOthersWrote(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -107,7 +106,7 @@ func TestKeepsWhatOthersWrote(t *testing.T) {
 	}
 }
 
-// What does not fit a score of ours is not one.
+// A value that is not a valid score is not kept.
 func TestOddScoresAreNotKept(t *testing.T) {
 	t.Parallel()
 	s := reporttest.Complete(t, nil)
@@ -118,7 +117,7 @@ func TestOddScoresAreNotKept(t *testing.T) {
 	valid(t, reporttest.Schema(t, WorkflowSchema()), text)
 }
 
-// A file that is no object is kept beside the new one, and told.
+// A file that is not an object is renamed, and the error says so.
 func TestSetsAsideWhatItCannotRead(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -134,7 +133,7 @@ func TestSetsAsideWhatItCannotRead(t *testing.T) {
 	}
 }
 
-// A file that cannot be replaced does not keep the others from being written.
+// A file that cannot be replaced does not prevent the others from being written.
 func TestOneFailureIsNotAll(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -189,7 +188,7 @@ func TestIgnoreAndTidy(t *testing.T) {
 	}
 }
 
-// Whatever object is there, keep holds all our values and every other key.
+// For any existing object, keep has all of wavex's values and every other key.
 func TestKeepHoldsEveryKey(t *testing.T) {
 	t.Parallel()
 	object := rapid.Custom(func(t *rapid.T) map[string]any {
@@ -226,8 +225,7 @@ func TestKeepHoldsEveryKey(t *testing.T) {
 	})
 }
 
-// What others may have a part in is all that the next writing needs of the text, which has
-// the same keys of ours and other values.
+// The shared part is enough for the next merge, given the same keys of wavex with other values.
 func TestRestIsEnough(t *testing.T) {
 	t.Parallel()
 	value := rapid.OneOf(rapid.Just[any](nil), rapid.Just[any]("x"), rapid.Just[any](7.0), rapid.Just[any]([]any{}), rapid.Just[any](map[string]any{"z": 1.0}), rapid.Just[any](map[string]any{"y": nil}))
@@ -253,7 +251,7 @@ func TestRestIsEnough(t *testing.T) {
 	})
 }
 
-// Of what somebody writes while the run goes on nothing is lost.
+// Keys that another program writes during a run are not lost.
 func TestKeepsWhatOthersWriteMeanwhile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

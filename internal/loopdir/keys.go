@@ -10,10 +10,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// This file keeps what others wrote into our files. It knows JSON objects and the
-// order of their keys; what the keys mean is told to it.
+// This file keeps the keys and values that other programs wrote into wavex's files. It knows JSON
+// objects and the order of their keys; the caller knows the keys' meaning.
 
-// member is a key of an object and its value's text.
+// member is a key of an object and the text of its value.
 type member struct {
 	key   string
 	value json.RawMessage
@@ -21,11 +21,11 @@ type member struct {
 
 var errNoObject = errors.New("not a JSON object")
 
-// lenient reads what encoding/json reads, since what others wrote may repeat keys and be no
-// UTF-8, and writes it for people.
+// lenient are options to read everything that encoding/json reads, since other programs may write
+// repeated keys and invalid UTF-8, and to write indented text.
 var lenient = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true), jsontext.PreserveRawStrings(true), jsontext.WithIndent("  ")}
 
-// members reads an object in order. A key given twice counts by its last value.
+// members reads the members of an object in order. Of a repeated key the last value counts.
 func members(text []byte) ([]member, error) {
 	d := jsontext.NewDecoder(bytes.NewReader(text), lenient...)
 	open, err := d.ReadToken()
@@ -66,20 +66,20 @@ func find(list []member, key string) int {
 	return slices.IndexFunc(list, func(m member) bool { return m.key == key })
 }
 
-// open tells for a key of ours, at the top of the object, that wavex may have no value
-// for it, and which values of others may then stand there.
+// open maps those top level keys of wavex for which it may have no value to a function that reports
+// whether another program's value is valid for the key.
 type open map[string]func(value json.RawMessage) bool
 
-// keep lays our object over the old text: our keys first, in our order, then the keys
-// that only the old one has. Where a key is open and our value is null or empty, a fit
-// old value stays. Objects that are named in deep are merged in the same way.
+// keep merges wavex's object into the old text: wavex's keys come first, in its order, then the
+// keys that only the old text has. If a key is in free and wavex's value is null or empty, a valid
+// old value stays. Objects at the keys deep are merged in the same way.
 func keep(old, ours []byte, free open, deep ...string) ([]byte, error) {
 	text, _, err := lay(old, ours, free, deep...)
 	return text, err
 }
 
-// lay is keep, and tells in rest what of the new text others may have a part in: laid over
-// rest, our keys make the same as laid over all of text.
+// lay is like keep, and also returns the part of the new text that other programs may share:
+// merging wavex's keys into rest gives the same as merging them into all of text.
 func lay(old, ours []byte, free open, deep ...string) (text, rest []byte, err error) {
 	mine, err := members(ours)
 	if err != nil {
@@ -101,7 +101,7 @@ func lay(old, ours []byte, free open, deep ...string) (text, rest []byte, err er
 				m.value = was
 			}
 			if slices.Contains(deep, m.key) {
-				if both, err := keep(was, m.value, nil); err == nil { // else it was no object
+				if both, err := keep(was, m.value, nil); err == nil { // an error: the old value is not an object
 					m.value = both
 				}
 			}
@@ -122,7 +122,7 @@ func nothing(v json.RawMessage) bool {
 	return s == "null" || s == "[]"
 }
 
-// object writes members in their order.
+// object encodes members in their order.
 func object(list []member) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteByte('{')
@@ -142,7 +142,7 @@ func object(list []member) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// indent writes an object for people, ending with a newline.
+// indent encodes an object for people, with a newline at the end.
 func indent(list []member) ([]byte, error) {
 	text, err := object(list)
 	if err != nil {

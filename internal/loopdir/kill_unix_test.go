@@ -12,9 +12,8 @@ import (
 	"wavex/internal/report/reporttest"
 )
 
-// A writer that is killed at any moment leaves files that can be read and are valid:
-// the test binary is the writer, and dies by its own hand before the Nth file, or by
-// ours in the middle of something.
+// A writer that is killed at any moment leaves readable and valid files. The test binary is the
+// writer. It either kills itself before the Nth file, or the test kills it at a random moment.
 func TestKilledBetweenWrites(t *testing.T) {
 	t.Parallel()
 	workflow, linear := reporttest.Schema(t, WorkflowSchema()), reporttest.Schema(t, LinearSchema())
@@ -33,7 +32,7 @@ func TestKilledBetweenWrites(t *testing.T) {
 		for i, name := range names {
 			text, err := os.ReadFile(filepath.Join(dir, name))
 			switch {
-			case err != nil && n <= i: // killed before it was written for the first time
+			case err != nil && n <= i: // killed before the file was written for the first time
 			case err != nil:
 				t.Errorf("killed before write %d: %v", n, err)
 			case name == WorkflowFile:
@@ -44,7 +43,7 @@ func TestKilledBetweenWrites(t *testing.T) {
 				t.Errorf("killed before write %d: %s is empty", n, name)
 			}
 		}
-		// The next wavex puts everything right.
+		// The next wavex repairs everything.
 		s := reporttest.Mixed(t, nil)
 		if err := Rebuild(dir, nil, s.S, s.Events); err != nil {
 			t.Errorf("killed before write %d, then: %v", n, err)

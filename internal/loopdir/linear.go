@@ -12,13 +12,13 @@ import (
 	"wavex/scheduler"
 )
 
-// This file is state.json (LEDGER S1-12, S2-16, S2-17): the run as a list of steps and
-// a set of criteria, as linear loops and their stop hooks read it.
+// This file writes state.json: the run as a list of steps and a set of criteria, in the form that
+// linear loops and their stop hooks read.
 
 //go:embed state.schema.json
 var linearSchema []byte
 
-// LinearSchema is the JSON Schema (2020-12) of state.json.
+// LinearSchema returns the JSON Schema (2020-12) of state.json.
 func LinearSchema() []byte { return slices.Clone(linearSchema) }
 
 type linear struct {
@@ -34,13 +34,14 @@ type linear struct {
 	Breaker    breaker  `json:"circuitBreaker"`
 }
 
-// breaker is the loop's own: how often in a row the same checks stayed unmet.
+// breaker is the state of the loop's own breaker: how many times in succession the same checks were
+// unmet.
 type breaker struct {
 	Stuck int    `json:"stuckCount"`
 	Unmet string `json:"lastUnmet"`
 }
 
-// criteria is an object in the order of the criteria, which a map would lose.
+// criteria is encoded as an object in the order of the criteria, which a map would not keep.
 type criteria []criterion
 
 type criterion struct {
@@ -49,7 +50,7 @@ type criterion struct {
 	Kind string `json:"verification"`
 }
 
-// MarshalJSON writes {"text": {"met", "verification"}}.
+// MarshalJSON encodes the criteria as {"text": {"met", "verification"}}.
 func (c criteria) MarshalJSON() ([]byte, error) {
 	list := make([]member, len(c))
 	for i := range c {
@@ -62,7 +63,7 @@ func (c criteria) MarshalJSON() ([]byte, error) {
 	return object(list)
 }
 
-// linear renders the file over what is there already; old is nil for nothing.
+// linear returns the text of the file, given the old text or nil.
 func (b *book) linear(old []byte) ([]byte, error) {
 	text, _, err := b.linearOver(old)
 	return text, err
@@ -91,8 +92,8 @@ func (b *book) linearOver(old []byte) (text, rest []byte, err error) {
 	return lay(old, safe.JSON(ours), nil, "circuitBreaker")
 }
 
-// stepsOf names the tasks by their subjects, and by their ids too where a subject is
-// not the only one of its kind: steps are told apart by their text alone.
+// stepsOf returns the names of the tasks: their subjects, with their ids where a subject is not
+// unique, because steps are identified by their text alone.
 func stepsOf(rows []row) []string {
 	seen := make(map[string]int, len(rows))
 	for i := range rows {
@@ -111,7 +112,7 @@ func stepsOf(rows []row) []string {
 	return out
 }
 
-// unique makes a text differ from those used before.
+// unique appends a number to a text if it was used before.
 func unique(used map[string]bool, text string) string {
 	name := text
 	for n := 2; used[name]; n++ {

@@ -10,7 +10,7 @@ import (
 	"wavex/scheduler"
 )
 
-// writerVar makes the test binary a writer that is to be killed; see kill_unix_test.go.
+// writerVar makes the test binary a writer that will be killed; see kill_unix_test.go.
 const writerVar = "WAVEX_TEST_PROJECTIONS"
 
 func TestMain(m *testing.M) {
@@ -21,10 +21,10 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// killVar says before which file the writer dies.
+// killVar is the number of the file before which the writer kills itself.
 const killVar = "WAVEX_TEST_KILL_BEFORE"
 
-// writeForever tells a run and writes its files after each event, until it is killed.
+// writeForever plays a run and writes its files after each event, until it is killed.
 func writeForever(dir string) {
 	left := int(os.Getenv(killVar)[0] - '0')
 	st := store{dir: dir, before: func(string) {
@@ -47,7 +47,7 @@ func writeForever(dir string) {
 	}
 }
 
-// quiet is a test that is none.
+// quiet is a testing.TB outside a test.
 type quiet struct{ testing.TB }
 
 func (quiet) Helper() {}

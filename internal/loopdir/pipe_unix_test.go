@@ -13,8 +13,8 @@ import (
 	"wavex/internal/roomtest"
 )
 
-// A named pipe, a device or more than memory holds where a projection was is set aside: the
-// writer waits for nobody and reads nothing without an end.
+// A named pipe, a device or a huge file in the place of a projection is set aside: the writer does
+// not block and does not read without end.
 func TestProjectionsReplacedByOthers(t *testing.T) {
 	t.Parallel()
 	for kind, put := range map[string]func(t *testing.T, path string){
@@ -34,7 +34,7 @@ func TestProjectionsReplacedByOthers(t *testing.T) {
 			var told string
 			w := NewWriter(dir, nil, func(err error) { told += err.Error() })
 			reporttest.Complete(t, w.Event)
-			_ = w.Close() // told
+			_ = w.Close() // warn has received it
 			for _, name := range names {
 				st, err := os.Lstat(filepath.Join(dir, name))
 				if err != nil || !st.Mode().IsRegular() || st.Size() > MaxFile {

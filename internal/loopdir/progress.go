@@ -9,12 +9,12 @@ import (
 	"wavex/scheduler"
 )
 
-// This file is PROGRESS.md (LEDGER S0-66), for people.
+// This file writes PROGRESS.md, for people.
 
-// listed bounds one section; in a run of thousands nobody reads them all.
+// listed is the maximum number of tasks in a section, since a list of thousands has no reader.
 const listed = 500
 
-// progress renders the file.
+// progress returns the text of the file.
 func (b *book) progress() []byte {
 	var out strings.Builder
 	fmt.Fprintf(&out, "# Loop Progress: %s\n\n", safe.Line(b.task()))
@@ -50,7 +50,7 @@ func because(reason string) string {
 	return ": " + safe.Fit(reason, 300, true)
 }
 
-// where is "Wave 2 of 4"; without barriers there is no open wave.
+// where returns "Wave 2 of 4"; without barriers there is no open wave.
 func (b *book) where() string {
 	if b.phased {
 		return fmt.Sprintf("Wave %d of %d", max(b.wave, 1), b.waves)
@@ -58,8 +58,8 @@ func (b *book) where() string {
 	return fmt.Sprintf("%d waves, without barriers", b.waves)
 }
 
-// section lists the tasks of some statuses; it is left out when there are none. What is
-// done or under way has its waves, what waits has the first of them.
+// section writes the list of the tasks with some statuses, or nothing if there are none. The title
+// has the waves of tasks that are done or under way, and the first wave of those that wait.
 func (b *book) section(out *strings.Builder, title, mark string, statuses ...scheduler.Status) {
 	first, last, n := 0, 0, 0
 	var list strings.Builder
@@ -101,7 +101,7 @@ func has(list []scheduler.Status, s scheduler.Status) bool {
 	return false
 }
 
-// note is what a task's line says behind its subject.
+// note returns the text after the subject in a task's line.
 func (b *book) note(i int) string {
 	r := &b.rows[i]
 	switch r.status {

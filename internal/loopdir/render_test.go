@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// stories are runs of every kind; each calls show after every event.
+// stories has runs of every kind; each calls show after every event.
 var stories = map[string]func(testing.TB, func(scheduler.Event, *scheduler.State)) *reporttest.Story{
 	"mixed": reporttest.Mixed, "complete": reporttest.Complete, "paused": reporttest.Paused, "hostile": reporttest.Hostile, "reviewed": reporttest.Reviewed,
 }
@@ -34,8 +34,8 @@ func valid(t *testing.T, s *jsonschema.Schema, text []byte) {
 	}
 }
 
-// The files are valid after each event of every kind of run, and what was kept event by
-// event says the same as the state itself.
+// The files are valid after each event of every kind of run, and the book updated by events equals
+// the book of the state.
 func TestEveryEvent(t *testing.T) {
 	t.Parallel()
 	workflow, linear := reporttest.Schema(t, WorkflowSchema()), reporttest.Schema(t, LinearSchema())
@@ -69,8 +69,8 @@ func TestEveryEvent(t *testing.T) {
 	}
 }
 
-// invariant is LEDGER S1-13: the steps are those completed and those remaining, and
-// there is a status for each criterion, in the same order.
+// invariant checks that the steps are the completed and the remaining ones, and that there is a
+// status for each criterion, in the same order.
 func invariant(t *testing.T, text []byte) {
 	t.Helper()
 	var l linear
@@ -136,7 +136,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// The example of the seed document, line by line but for its mangled heading.
+// The file equals the example of the seed document, line by line except for its damaged heading.
 func TestProgressExample(t *testing.T) {
 	t.Parallel()
 	s := reporttest.New(t, "Add validation to auth", reporttest.Tasks{
@@ -173,7 +173,7 @@ func TestProgressExample(t *testing.T) {
 	}
 }
 
-// Steps are told apart by their text alone, whatever the tasks are called.
+// Steps have different texts, for any subjects of the tasks.
 func TestStepsDiffer(t *testing.T) {
 	t.Parallel()
 	s := reporttest.New(t, "", reporttest.Tasks{{"a", "Test", nil}, {"b", "Test", nil}, {"c", "b: Test", nil}, {"d", "", nil}})

@@ -8,10 +8,10 @@ import (
 	"wavex/scheduler"
 )
 
-// This file is what workflow-state.json says of reviews: a score for each wave, and
-// whether the thorough review lets the work pass.
+// This file makes the reviews in workflow-state.json: a score for each wave, and whether the
+// thorough review passed.
 
-// reviews are the latest of each; they are written as one object, waves first.
+// reviews are the latest ones; they are encoded as one object, waves first.
 type reviews []review
 
 type review struct {
@@ -22,7 +22,7 @@ type review struct {
 type lightReview struct {
 	Score    float64 `json:"score"` // 0 to 10
 	Issues   int     `json:"issues"`
-	Blockers int     `json:"blockers"` // not confirmed; they stop nothing
+	Blockers int     `json:"blockers"` // unconfirmed ones, which stop nothing
 }
 
 type thoroughReview struct {
@@ -33,8 +33,8 @@ type thoroughReview struct {
 	Round    int     `json:"round"`
 }
 
-// reviewsOf leaves out reviews that gave no answer, but for the thorough one, whose
-// missing answer is none that passed.
+// reviewsOf returns the latest reviews. It omits those without an answer, except the thorough one,
+// which then has not passed.
 func reviewsOf(s *scheduler.State) reviews {
 	var out reviews
 	for wave := 1; wave <= s.Waves && len(s.Reviews) > 0; wave++ {
@@ -49,7 +49,7 @@ func reviewsOf(s *scheduler.State) reviews {
 	return out
 }
 
-// MarshalJSON writes {"wave_1": …, "thorough": …}.
+// MarshalJSON encodes the reviews as {"wave_1": …, "thorough": …}.
 func (r reviews) MarshalJSON() ([]byte, error) {
 	list := make([]member, len(r))
 	for i, one := range r {

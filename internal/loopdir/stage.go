@@ -8,10 +8,10 @@ import (
 	"wavex/scheduler"
 )
 
-// This file writes workflow-state.json before there is a run: while a request is on its
-// way to a plan (LEDGER S0-41, S0-42). It knows no stages, only what is told.
+// This file writes workflow-state.json before there is a run, while a request becomes a plan. It
+// does not know the stages; the caller names them.
 
-// Stage is where a request stands.
+// Stage is the stage that a request has reached.
 type Stage struct {
 	Name             string // "intent", "shape" or "decompose"
 	Request          string
@@ -23,8 +23,8 @@ type Stage struct {
 	Spent            float64
 }
 
-// WriteStage writes the file anew for a request; keys of others stay. The caller holds
-// the lock of dir. clean takes secrets out; nil for none.
+// WriteStage writes the file for a request; keys of other programs stay. The caller must hold the
+// lock of dir. clean removes secrets; nil for none.
 func WriteStage(dir string, clean func([]byte) []byte, s Stage) error {
 	return store{dir: dir, clean: clean}.replace(WorkflowFile, func(old []byte) (text, rest []byte, err error) {
 		w := workflow{Version: 1, Stage: s.Name, Task: s.Request, Started: s.Started.UTC(), Updated: s.Updated.UTC(), Recall: []string{},

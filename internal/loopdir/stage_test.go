@@ -11,8 +11,8 @@ import (
 	"wavex/scheduler"
 )
 
-// Before a run the file says where the request stands, in its schema; keys of others
-// stay, and the scores of a request before do not.
+// Before a run the file has the stage of the request and is valid; keys of other programs stay, and
+// the scores of an earlier request do not.
 func TestWriteStage(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

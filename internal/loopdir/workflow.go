@@ -12,30 +12,30 @@ import (
 	"wavex/scheduler"
 )
 
-// This file is workflow-state.json (LEDGER S0-41 to S0-43).
+// This file writes workflow-state.json.
 
 //go:embed workflow-state.schema.json
 var workflowSchema []byte
 
-// WorkflowSchema is the JSON Schema (2020-12) of workflow-state.json.
+// WorkflowSchema returns the JSON Schema (2020-12) of workflow-state.json.
 func WorkflowSchema() []byte { return slices.Clone(workflowSchema) }
 
-// workflow is the file; only the key wavex is beyond what others expect.
+// workflow is the content of the file. All keys but wavex are those that other programs expect.
 type workflow struct {
 	Version   int       `json:"version"`
 	Stage     string    `json:"stage"`
 	Task      string    `json:"task"`
-	SpecScore *int      `json:"spec_score"`   // null: nobody has scored the request
+	SpecScore *int      `json:"spec_score"`   // null: the request was not scored
 	FitScore  *int      `json:"fit_score"`    // null: likewise
 	Shape     *string   `json:"shape_chosen"` // null: likewise
 	Started   time.Time `json:"started_at"`
-	Updated   time.Time `json:"last_updated"` // when the last event happened
+	Updated   time.Time `json:"last_updated"` // time of the last event
 	Recall    []string  `json:"recall_surfaced"`
 	Reviews   reviews   `json:"reviews"`
 	Wavex     extension `json:"wavex"`
 }
 
-// extension is what wavex knows beyond it. Dollars are decimal.
+// extension has the data that only wavex knows. Dollars are decimal.
 type extension struct {
 	Run           string           `json:"run"`
 	Plan          string           `json:"plan"`
@@ -70,7 +70,7 @@ type taskState struct {
 	BlockedBy []string         `json:"blocked_by,omitempty"` // blockers that are not completed
 }
 
-// workflow renders the file over what is there already; old is nil for nothing.
+// workflow returns the text of the file, given the old text or nil.
 func (b *book) workflow(old []byte) ([]byte, error) {
 	text, _, err := b.workflowOver(old)
 	return text, err
@@ -83,7 +83,9 @@ func (b *book) workflowOver(old []byte) (text, rest []byte, err error) {
 			Wave: b.wave, Waves: b.waves, Iteration: b.iterations, CostUSD: b.spent.Float(), Notional: b.notional,
 			Counts: b.counts, Tasks: make([]taskState, len(b.rows))}}
 	if f := b.from; f != nil {
-		w.SpecScore, w.FitScore, w.Shape, w.Recall = &f.SpecScore, &f.FitScore, &f.Shape, append(w.Recall, f.Recall...)
+		w.SpecScore, w.FitScore = &f.SpecScore, &f.FitScore
+		w.Shape = &f.Shape
+		w.Recall = append(w.Recall, f.Recall...)
 	}
 	x := &w.Wavex
 	if !b.limits.NoIterations {
@@ -93,10 +95,12 @@ func (b *book) workflowOver(old []byte) (text, rest []byte, err error) {
 		x.BudgetUSD = dollars(b.limits.USD)
 	}
 	if st := b.stop; st != nil {
-		x.Reason, x.Breaker, x.Limit, x.ResumeAt = st.Reason, st.Breaker, st.Limit, st.ResumeAt
+		x.Reason, x.Breaker = st.Reason, st.Breaker
+		x.Limit, x.ResumeAt = st.Limit, st.ResumeAt
 	}
 	if e := b.ended; e != nil {
-		x.Status, x.ExitCode, x.Reason, x.Resume, x.ResumeAt = e.Status, &e.ExitCode, e.Reason, e.Resume, e.ResumeAt
+		x.Status, x.ExitCode, x.Reason = e.Status, &e.ExitCode, e.Reason
+		x.Resume, x.ResumeAt = e.Resume, e.ResumeAt
 	}
 	for i := range b.rows {
 		r := &b.rows[i]
@@ -109,8 +113,8 @@ func (b *book) workflowOver(old []byte) (text, rest []byte, err error) {
 	return lay(old, safe.JSON(ours), scored)
 }
 
-// scored are the keys that others may have filled: a run without a request scores
-// nothing, and a score that is there is never made again (LEDGER S0-46).
+// scored has the keys that other programs may have filled: a run without a request has no scores,
+// and an existing score is never replaced.
 var scored = open{
 	"spec_score":      number,
 	"fit_score":       number,
@@ -138,8 +142,7 @@ func dollars(u budget.USD) *float64 {
 	return &f
 }
 
-// waitsFor lists the blockers of a task that are not completed, for a task that still
-// waits.
+// waitsFor returns the blockers of a waiting task that are not completed.
 func (b *book) waitsFor(i int) []string {
 	r := &b.rows[i]
 	if r.status != scheduler.Pending && r.status != scheduler.Blocked {

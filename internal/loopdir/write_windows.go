@@ -5,5 +5,5 @@ import (
 	"os"
 )
 
-// write replaces a file. Nothing here does that at once.
+// write replaces a file. On Windows this is not atomic.
 func write(path string, text []byte, perm fs.FileMode) error { return os.WriteFile(path, text, perm) }

@@ -8,40 +8,39 @@ import (
 	"wavex/scheduler"
 )
 
-// This file decides when projections are written: soon after each event, but no more
-// often than the pace allows, and always after the last. It knows no file.
+// This file decides when projections are written: soon after each event, not faster than the pace,
+// and always after the last event. It knows no files.
 
 const (
-	// pace is the least time between the begins of two writes.
+	// pace is the minimum time between the starts of two writes.
 	pace = 250 * time.Millisecond
-	// share bounds the part of the time that is spent on writing: a write that took a
-	// second is followed by at least nineteen without.
+	// share limits the time spent on writing to 1/share: a write that took a second is followed by
+	// at least nineteen seconds without one.
 	share = 20
 )
 
-// Writer keeps the projections of a run up to date. It is a scheduler.View: Event never
-// waits for a file. Writing goes on in one goroutine, which Close ends.
+// Writer keeps the projections of a run current. It is a scheduler.View: Event never waits for a
+// file. One goroutine writes; Close ends it.
 type Writer struct {
 	write func(*book) error
 	pace  time.Duration
 	warn  func(error)
-	wake  chan struct{} // holds one: there is something to write
+	wake  chan struct{} // capacity 1: there is something to write
 	quit  chan struct{}
 	done  chan struct{}
 	close sync.Once
 
 	mu    sync.Mutex
 	book  book
-	dirty bool // the book has more than the files
-	told  bool // the last write failed, and warn knows
+	dirty bool // the book is newer than the files
+	told  bool // the last write failed, and warn was called
 
 	wrote *writings
 }
 
-// NewWriter starts a writer for a folder that exists and whose lock the caller holds.
-// clean takes secrets out of what is written; nil for none. warn is told, from any
-// goroutine, when the files can no longer be written, once until they can again; the run
-// never fails for it.
+// NewWriter starts a Writer for an existing folder whose lock the caller holds. clean removes
+// secrets from the texts; nil for none. warn is called from any goroutine when writing fails, and
+// not again before it has succeeded. A failure never stops the run.
 func NewWriter(dir string, clean func([]byte) []byte, warn func(error)) *Writer {
 	wrote := &writings{last: map[string][][sha256.Size]byte{}}
 	s := store{dir: dir, clean: clean, last: map[string]last{}, wrote: wrote}
@@ -58,7 +57,7 @@ func newWriter(write func(*book) error, pace time.Duration, warn func(error)) *W
 	return w
 }
 
-// Event takes note of what an event changed.
+// Event applies an event to the book.
 func (w *Writer) Event(e scheduler.Event, s *scheduler.State) {
 	w.mu.Lock()
 	w.book.update(e, s)
@@ -66,12 +65,12 @@ func (w *Writer) Event(e scheduler.Event, s *scheduler.State) {
 	w.mu.Unlock()
 	select {
 	case w.wake <- struct{}{}:
-	default: // it has been woken and has not looked yet
+	default: // already woken
 	}
 }
 
-// Close ends the goroutine and writes what is not written yet; when it returns, the last
-// event it was told is on disk. The error has been told to warn. No Event may follow.
+// Close ends the goroutine and writes the remaining changes. After it returns, the files have the
+// last event. warn has received the returned error. Event must not be called after Close.
 func (w *Writer) Close() error {
 	w.close.Do(func() { close(w.quit) })
 	<-w.done
@@ -89,7 +88,7 @@ func (w *Writer) run() {
 		case <-w.wake:
 		}
 		began := time.Now()
-		_ = w.save() // told to warn
+		_ = w.save() // warn receives the error
 		timer.Reset(max(w.pace, share*time.Since(began)) - time.Since(began))
 		select {
 		case <-w.quit:
@@ -99,7 +98,7 @@ func (w *Writer) run() {
 	}
 }
 
-// save writes the book as it is now.
+// save writes the current book.
 func (w *Writer) save() error {
 	w.mu.Lock()
 	if !w.dirty {

@@ -15,12 +15,12 @@ import (
 	"wavex/scheduler"
 )
 
-// A long run writes whole files a few times a second, not once an event, and the last
-// state always.
+// In a long run the files are written a few times per second, not once per event, and the last
+// state is always written.
 func TestWritesAreCoalesced(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		const n = 500 // the keys of a plan made by hand are computed n times over
+		const n = 500 // the keys of a hand-made plan are computed n times
 		tasks := make(reporttest.Tasks, n)
 		for i := range tasks {
 			tasks[i].ID, tasks[i].Subject = fmt.Sprint(i+1), "Work"
@@ -47,7 +47,7 @@ func TestWritesAreCoalesced(t *testing.T) {
 		began := time.Now()
 		for i := range tasks {
 			s.Run(tasks[i].ID, 0)
-			time.Sleep(time.Millisecond) // of the bubble: no time passes
+			time.Sleep(time.Millisecond) // fake time of the synctest bubble
 			s.End(tasks[i].ID, runner.Result{Outcome: runner.Done}, scheduler.Completed, nil)
 		}
 		most := int(time.Since(began)/pace) + 2
@@ -68,7 +68,7 @@ func TestWritesAreCoalesced(t *testing.T) {
 	})
 }
 
-// Closing writes what the pace has held back.
+// Close writes the changes that the pace has delayed.
 func TestCloseWritesTheLast(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -81,7 +81,7 @@ func TestCloseWritesTheLast(t *testing.T) {
 	})
 }
 
-// Files that cannot be written are told once, and the writer goes on.
+// A write error is reported once, and the writer continues.
 func TestFailuresAreToldOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

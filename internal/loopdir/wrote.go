@@ -6,10 +6,11 @@ import (
 	"sync"
 )
 
-// This file remembers what a writer wrote lately, so that what others write can be told from it.
+// This file stores digests of the recently written texts, so that changes by other processes can be
+// detected.
 
-// recent bounds how many texts of one file are remembered: they may have been replaced
-// between the moment somebody read one and the moment he asks.
+// recent is the number of texts remembered per file: a text may be replaced between the moment a
+// caller reads it and its call of Wrote.
 const recent = 32
 
 type writings struct {
@@ -17,7 +18,7 @@ type writings struct {
 	last map[string][][sha256.Size]byte // by name, the newest last
 }
 
-// add takes note of a text that is about to be written.
+// add records a text that is about to be written.
 func (w *writings) add(name string, text []byte) {
 	if w == nil {
 		return
@@ -28,8 +29,8 @@ func (w *writings) add(name string, text []byte) {
 	w.last[name] = all[max(0, len(all)-recent):]
 }
 
-// Wrote tells whether the writer has lately written this text to a file, by the file's name. It
-// may be called from any goroutine.
+// Wrote reports whether the writer has recently written this text to the file with that name. It is
+// safe for concurrent use.
 func (w *Writer) Wrote(name string, text []byte) bool {
 	w.wrote.mu.Lock()
 	defer w.wrote.mu.Unlock()

@@ -1,7 +1,7 @@
 package stage
 
-// This file puts a question that costs money: reserved before, on record after, and
-// never put again once there is an answer.
+// This file asks a question that costs money. It reserves the money before, records the answer
+// after, and never asks a question again that has an answer.
 
 import (
 	"context"
@@ -19,7 +19,8 @@ import (
 	"wavex/scheduler"
 )
 
-// NotReady says that a request is too vague to plan, and what would make it clearer.
+// NotReady means that a request is too vague to plan, and has the questions that would make it
+// clearer.
 type NotReady struct {
 	Score intent.Score
 	Asked []counsel.Asked
@@ -29,14 +30,14 @@ func (e *NotReady) Error() string {
 	return fmt.Sprintf("the request is not ready: %s, at least %d are needed", e.Score, intent.Ready)
 }
 
-// TooLarge says that a request is more than one plan, and which it could be.
+// TooLarge means that a request needs more than one plan, and proposes the plans.
 type TooLarge struct{ Proposals []decompose.Proposal }
 
 func (e *TooLarge) Error() string {
 	return fmt.Sprintf("the request is more than %d tasks; it should be %d plans", decompose.MaxTasks, len(e.Proposals))
 }
 
-// CallError says that a question has no answer.
+// CallError means that a question got no answer.
 type CallError struct {
 	Step     string
 	Outcome  runner.Outcome
@@ -48,7 +49,7 @@ func (e *CallError) Error() string {
 	return strings.TrimSuffix(fmt.Sprintf("%s: %s: %s", e.Step, e.Outcome, e.Reason), ": ")
 }
 
-// The most that one question may cost; it gets less where less is left.
+// The maximum cost of one question. It is lower if less money is left.
 const (
 	scoreCap   = budget.Dollar / 2
 	clarifyCap = budget.Dollar
@@ -58,13 +59,12 @@ const (
 	criticCap  = 2 * budget.Dollar
 )
 
-// tries is how often a question is put before its failure counts: once more where the
-// failure may not come again.
+// tries is the number of times that a question is asked if its failure may be temporary.
 const tries = 2
 
-// paid gives the answer to a step: from the record, or from ask, which is told its cap and its
-// log folder. Only an answer with the outcome done is final; anything else is asked again
-// by the next session.
+// paid returns the answer to a step, from the record or from ask, which gets its cap and its log
+// folder. Only an answer with the outcome done is final; the next session asks again after any
+// other.
 func (m *Machine) paid(ctx context.Context, step string, most budget.USD, ask func(ctx context.Context, limit budget.USD, logDir string) runner.Answer) (json.RawMessage, error) {
 	if done, ok := m.rec.answers[step]; ok && done.Outcome == runner.Done {
 		return done.Answer, nil
@@ -93,7 +93,7 @@ func (m *Machine) paid(ctx context.Context, step string, most budget.USD, ask fu
 			return nil, err
 		}
 		if a.Outcome == runner.Done {
-			// What is on record is what counts, also where a secret was taken out of it.
+			// Use the recorded answer, from which secrets may have been removed.
 			return m.rec.answers[step].Answer, nil
 		}
 		if n == tries || ctx.Err() != nil || !again(a.Outcome) {
@@ -102,7 +102,7 @@ func (m *Machine) paid(ctx context.Context, step string, most budget.USD, ask fu
 	}
 }
 
-// again tells whether a failure may be no failure the second time.
+// again reports whether a failure may be temporary.
 func again(o runner.Outcome) bool {
 	switch o {
 	case runner.Wrong, runner.Truncated, runner.TimedOut, runner.Stalled, runner.Throttled:
@@ -111,11 +111,11 @@ func again(o runner.Outcome) bool {
 	return false
 }
 
-// readOnly are the tools of a question about the repository.
+// readOnly lists the tools for a question about the repository.
 var readOnly = []string{"Read", "Grep", "Glob"}
 
-// ask puts one question to the agent. An answer that usable refuses is as wrong as one
-// without the form asked for, and is not kept; nil takes every answer.
+// ask asks the agent one question. An answer that usable rejects counts as wrong, like one that
+// violates the schema, and is not kept. With usable nil every answer is accepted.
 func (m *Machine) ask(ctx context.Context, step string, most budget.USD, q runner.Question, usable func(json.RawMessage) error) (json.RawMessage, error) {
 	q.Name, q.Dir, q.Model = step, m.Dir, m.Model
 	if len(q.Tools) > 0 {
@@ -137,7 +137,7 @@ func (m *Machine) ask(ctx context.Context, step string, most budget.USD, q runne
 	})
 }
 
-// stand is what the rehearsal agent answers where a scenario says nothing else.
+// stand returns the answer of the rehearsal agent if a scenario has no other.
 func stand(v any) json.RawMessage {
 	b, err := json.Marshal(map[string]any{"structured": v, "duration": "0s"})
 	if err != nil {

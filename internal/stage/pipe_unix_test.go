@@ -11,7 +11,7 @@ import (
 	"wavex/internal/wary"
 )
 
-// Named pipes for the files that a person may edit keep nobody waiting.
+// Named pipes in the place of files that a person may edit do not block.
 func TestPipesForOwnFiles(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

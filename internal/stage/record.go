@@ -1,7 +1,7 @@
 package stage
 
-// This file is what the journal knows of the request: its calls, its results, its
-// money. Every change passes through apply, live or replayed.
+// This file keeps the state of the request from the journal: its calls, its results, its money.
+// Every change passes through apply, live or replayed.
 
 import (
 	"context"
@@ -31,14 +31,14 @@ type record struct {
 	since   time.Time                        // when it was opened
 	at      time.Time                        // of the last event
 	results map[string]json.RawMessage       // by stage
-	answers map[string]scheduler.CallEnded   // by step: the last end
+	answers map[string]scheduler.CallEnded   // the last end, by step
 	tries   map[string]int                   // by step
 	open    map[string]scheduler.CallStarted // by step
 	ledger  budget.Ledger
 }
 
-// stageLimits is the record of limits that were changed on the way, stageForced that of a
-// decision that a person has overruled.
+// stageLimits records limits that were changed later, stageForced that a person has overruled a
+// decision.
 const (
 	stageLimits = "limits"
 	stageForced = "forced"
@@ -49,7 +49,7 @@ func callKey(step string, try int) string { return fmt.Sprintf("%s/%d", step, tr
 func (r *record) apply(e scheduler.Event) error {
 	r.seq, r.at = e.Seq, e.Time
 	if _, opens := e.Body.(scheduler.RequestOpened); !opens && !r.is {
-		return nil // of no request, or of one whose beginning somebody has taken away
+		return nil // of no request, or its beginning is missing
 	}
 	switch b := e.Body.(type) {
 	case scheduler.RequestOpened:
@@ -77,11 +77,11 @@ func (r *record) apply(e scheduler.Event) error {
 	return nil
 }
 
-// Standing is where the last request of a journal stands.
+// Standing describes the progress of the last request of a journal.
 type Standing struct {
 	Opened   scheduler.RequestOpened
 	Origin   *scheduler.Origin // nil before the intent is settled
-	NotReady bool              // it was found too vague, and nobody made it clearer
+	NotReady bool              // too vague, and not clarified
 	Planned  bool              // there is a plan, or a proposal of several
 	Split    bool              // it is a proposal
 	Ran      bool              // a run was started since
@@ -92,7 +92,7 @@ type Standing struct {
 	Spent    budget.USD
 }
 
-// Stand finds the last request of a journal; nil when there is none.
+// Stand returns the progress of the last request of a journal, or nil if there is none.
 func Stand(events []scheduler.Event) (*Standing, error) {
 	r, err := replay(events)
 	if err != nil || !r.is {
@@ -101,7 +101,7 @@ func Stand(events []scheduler.Event) (*Standing, error) {
 	return r.standing()
 }
 
-// Standing is where the machine's own request stands.
+// Standing returns the progress of the machine's own request.
 func (m *Machine) Standing() (*Standing, error) { return m.rec.standing() }
 
 func (r record) standing() (*Standing, error) {
@@ -144,7 +144,7 @@ func replay(events []scheduler.Event) (record, error) {
 	return r, nil
 }
 
-// Open begins a new request; the machine's Past is the journal before it.
+// Open begins a new request; the machine's Past must be the journal before it.
 func (m *Machine) Open(o scheduler.RequestOpened) error {
 	r, err := replay(m.Past)
 	if err != nil {
@@ -159,8 +159,8 @@ func (m *Machine) Open(o scheduler.RequestOpened) error {
 	return m.keep(o)
 }
 
-// shelve puts the documents of the request before aside, so that they are not taken for
-// those of the next. A SHAPE.md that is not on record is a person's, and stays.
+// shelve moves the documents of the previous request aside, so that they do not count for the next
+// one. A SHAPE.md that is not on record was written by a person, and stays.
 func (m *Machine) shelve() error {
 	to := filepath.Join(m.Loop, "runs", m.rec.opened.Run, "request")
 	docs := []string{filepath.Join(m.Loop, "plan.json")}
@@ -185,7 +185,7 @@ func (m *Machine) shelve() error {
 	return nil
 }
 
-// open takes over what is on record, and closes what an earlier session left open.
+// open replays the record, and settles the calls that an earlier session left open.
 func (m *Machine) open(ctx context.Context) error {
 	if m.Say == nil {
 		m.Say = func(string) {}
@@ -213,7 +213,7 @@ func (m *Machine) open(ctx context.Context) error {
 			end.Cost = m.Recover(ctx, c, m.logDir(c.Step, c.Try))
 		}
 		if cause := context.Cause(ctx); cause != nil {
-			// What is left of the call is ended when somebody goes on.
+			// The next session ends the call's processes.
 			return &CallError{Step: step, Outcome: runner.Interrupted, Reason: cause.Error()}
 		}
 		if err := m.keep(end); err != nil {
@@ -244,7 +244,7 @@ func (m *Machine) keep(b scheduler.Body) error {
 	return nil
 }
 
-// logDir is where the files of a call are; each try has its own.
+// logDir returns the folder of a call's files; each try has its own.
 func (m *Machine) logDir(step string, try int) string {
 	return filepath.Join(m.Loop, "runs", m.rec.opened.Run, "request", fmt.Sprintf("%s-try-%d", strings.ReplaceAll(step, "/", "-"), try))
 }

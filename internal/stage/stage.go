@@ -1,8 +1,7 @@
-// Package stage leads from a request to a plan: recall, score, clarify, shape, phases,
-// decompose (LEDGER S0-46, S0-47). Each answer that was paid for and each result is one
-// record of the journal, and what is on record is never asked for or worked out again:
-// a resume goes through the same stages and finds them done. The package knows no
-// flags and no terminal; it starts no process itself.
+// Package stage turns a request into a plan: recall, score, clarify, shape, phases, decompose. Each
+// paid answer and each result is one record of the journal. A recorded answer is never asked for
+// again, and a recorded result never computed again: a resume goes through the same stages and
+// finds them done. The package knows no flags and no terminal, and starts no process itself.
 package stage
 
 import (
@@ -21,59 +20,59 @@ import (
 	"wavex/scheduler"
 )
 
-// Person is whoever sits at the terminal. Its methods block until there is an answer, or
-// ctx ends; an error is the lack of one.
+// Person is the user at the terminal. Its methods block until there is an answer or ctx ends; an
+// error means that there is no answer.
 type Person interface {
-	// Recalled shows learnings and gives the ids of those that do not matter here.
+	// Recalled shows learnings and returns the ids of those that do not apply here.
 	Recalled(ctx context.Context, list []learn.Learning) (dismissed []string, err error)
-	// Clarify asks what a request leaves open, and gives the answers by dimension; none means that
-	// the person gives up.
+	// Clarify asks about the open dimensions of a request, and returns the answers by dimension. An
+	// empty result means that the person gives up.
 	Clarify(ctx context.Context, s intent.Score, asked []counsel.Asked) (map[string]string, error)
 }
 
-// Machine goes through the stages. All fields but Person, Say, View, Panel, Learnings,
-// Maxims, Recover, Clean and Done are required.
+// Machine runs the stages. All fields but Person, Say, View, Panel, Learnings, Maxims, Recover,
+// Clean and Done are required.
 type Machine struct {
 	Journal scheduler.Journal
-	Past    []scheduler.Event // the journal so far; Open or what it holds is continued
+	Past    []scheduler.Event // the journal so far; Run continues its request unless Open was called
 	Now     func() time.Time
 
 	Caller counsel.Caller
 	Panel  *counsel.Panel // for clarification; nil: general questions
-	Person Person         // nil: nobody can be asked
+	Person Person         // nil: no person is there
 
 	Dir  string // absolute project directory
 	Loop string // absolute; usually Dir/.loop
 
-	Limits    budget.Limits // in force; where they are not those on record they become it
+	Limits    budget.Limits // in force; recorded if they differ from those on record
 	Model     string
-	Force     bool // go on with a request that is too vague, also one that is on record as such
-	Rehearsal bool // the agent is the stand-in: give it something to answer
-	// Learnings are what may be recalled, Maxims the user's own rules. Both are called at
+	Force     bool // continue with a request that is too vague, even if it is recorded as such
+	Rehearsal bool // the agent is the stand-in: supply its answers
+	// Learnings returns the learnings to recall, Maxims the user's own rules. Each is called at
 	// most once for a request.
 	Learnings func() ([]learn.Learning, error)
 	Maxims    func() ([]decompose.Note, error)
-	// Done tells whether a check of a file is true already.
+	// Done reports whether a check of a file is true already.
 	Done func(context.Context, plan.Check) bool
-	// Mark is what the processes of this session's calls bear. Each session has its own,
-	// because whatever ends those of a session that was killed may still be at it.
+	// Mark is the mark of the processes of this session's calls. Each session has its own, because
+	// the cleanup after a killed session may still be running.
 	Mark string
-	// Recover ends what is left of a call that an earlier session did not see the end of,
-	// and says what it cost; with the end of ctx the call stays open on record. nil: it
-	// counts at its cap.
+	// Recover ends the processes of a call whose end an earlier session did not record, and returns
+	// the cost. If ctx ends, the call stays open on record. If Recover is nil, the call costs its
+	// cap.
 	Recover func(ctx context.Context, c scheduler.CallStarted, logDir string) budget.USD
-	// Clean takes out of an event what must not be kept or shown.
+	// Clean removes secrets from an event.
 	Clean func(scheduler.Body) scheduler.Body
 	View  func(scheduler.Event)
-	Say   func(text string) // a line for people
+	Say   func(text string) // prints a line for people
 
-	// PlanBudget is the budget that the plan file shall carry; nil: none.
+	// PlanBudget is the budget for the plan file; nil: none.
 	PlanBudget any
 
 	rec record
 }
 
-// Result is a plan, and what it comes from.
+// Result is a plan and its sources.
 type Result struct {
 	Intent Intent
 	Shape  shape.Shape
@@ -82,21 +81,21 @@ type Result struct {
 	Origin scheduler.Origin
 }
 
-// Intent is what the request was found to be.
+// Intent is the result of scoring a request.
 type Intent struct {
-	Request     string          `json:"request"` // with what was clarified
+	Request     string          `json:"request"` // including the clarifications
 	Score       intent.Score    `json:"score"`
 	Decision    intent.Decision `json:"decision"`
 	Kind        intent.Kind     `json:"kind"`
 	Undo        intent.Undo     `json:"undo"`
 	Phases      []intent.Phase  `json:"phases,omitempty"`
 	Recall      []string        `json:"recall_surfaced,omitempty"`
-	Asked       []counsel.Asked `json:"asked,omitempty"` // when the request is not ready
+	Asked       []counsel.Asked `json:"asked,omitempty"` // if the request is not ready
 	Familiarity int             `json:"familiarity"`
 }
 
-// Run goes through all stages. Its errors are *NotReady, *TooLarge, *CallError,
-// *budget.LimitError, *decompose.Refusal, or of the journal and the files.
+// Run runs all stages. Its errors are *NotReady, *TooLarge, *CallError, *budget.LimitError,
+// *decompose.Refusal, or errors of the journal and the files.
 func (m *Machine) Run(ctx context.Context) (Result, error) {
 	var res Result
 	var err error
@@ -135,10 +134,10 @@ func (m *Machine) Run(ctx context.Context) (Result, error) {
 	return res, m.keepPlan(res.Path, res.Plan.File)
 }
 
-// Spent is what the request has cost so far.
+// Spent returns the cost of the request so far.
 func (m *Machine) Spent() budget.USD { return m.rec.ledger.Spent() }
 
-// Opened is the request as it is on record.
+// Opened returns the request as it is on record.
 func (m *Machine) Opened() scheduler.RequestOpened { return m.rec.opened }
 
 func (m *Machine) origin(in Intent) scheduler.Origin {
@@ -163,8 +162,8 @@ func describe(in Intent) string {
 		in.Kind.Workflow, in.Kind.Workflow.Name(), by, in.Undo.Class, in.Undo.Class.Care())
 }
 
-// once gives a stage's result: from the record, or from f, and then it is on record. What
-// it gives is what the record says, so that a resume goes on with the same.
+// once returns a stage's result from the record, or calls f and records its result. It always
+// returns the recorded value, so that a resume continues with the same one.
 func once[T any](m *Machine, stage string, f func() (T, error)) (T, error) {
 	var v T
 	if _, ok := m.rec.results[stage]; !ok {

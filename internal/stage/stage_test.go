@@ -28,7 +28,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// book is a journal in memory. Killed after full records, it takes no more.
+// book is a journal in memory. With room set it returns errors after that many records, as after a
+// kill.
 type book struct {
 	events []scheduler.Event
 	room   int // 0: no limit
@@ -40,7 +41,7 @@ func (b *book) Append(e scheduler.Event) error {
 	if b.room > 0 && len(b.events) == b.room {
 		return errKilled
 	}
-	// As it would be read again.
+	// Encode and decode the event, as a later session would read it.
 	line, err := json.Marshal(e)
 	if err != nil {
 		return err
@@ -57,7 +58,7 @@ func (b *book) Write() error { return nil }
 
 func (b *book) Sync() error { return nil }
 
-// world answers the machine's questions by step, and keeps who was asked.
+// world answers the machine's questions by step, and records them.
 type world struct {
 	t       *testing.T
 	mu      sync.Mutex
@@ -97,7 +98,7 @@ func (w *world) Ask(_ context.Context, q runner.Question) runner.Answer {
 
 const request = "Write the packages; only the standard library; all tests pass and vet is clean; done when they pass"
 
-// machine is one session over what the journal holds.
+// machine returns a session over the journal's events.
 func (w *world) machine(b *book) *stage.Machine {
 	return &stage.Machine{Journal: b, Past: slices.Clone(b.events), Now: func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) },
 		Caller: w, Panel: &counsel.Panel{Caller: w}, Dir: w.dir, Loop: filepath.Join(w.dir, ".loop"), Limits: limits(),
@@ -110,8 +111,8 @@ func (w *world) opened() scheduler.RequestOpened {
 	return scheduler.RequestOpened{Run: "r1", Request: request, Config: scheduler.RequestConfig{Limits: limits(), Plan: filepath.Join(w.dir, "plan.json")}}
 }
 
-// A score that was given is not asked for, and one that is too low stops nothing when it
-// is forced: at once, or later, when the verdict is on record. The score stays what it was.
+// A given score is not asked for. A score that is too low stops nothing if it is forced, at once or
+// after the decision was recorded. The score does not change.
 func TestForced(t *testing.T) {
 	t.Parallel()
 	for name, later := range map[string]bool{"at once": false, "later": true} {
@@ -150,7 +151,7 @@ func TestForced(t *testing.T) {
 			if err != nil || s.NotReady || s.Origin.Shape != "colleague" || s.Origin.SpecScore != 1 {
 				t.Errorf("%+v, %v", s, err)
 			}
-			// A resume needs no flag any more.
+			// A resume needs no flag.
 			if again, err := w.machine(&b).Run(t.Context()); err != nil || again.Path != res.Path {
 				t.Errorf("%+v, %v", again, err)
 			}
@@ -158,8 +159,7 @@ func TestForced(t *testing.T) {
 	}
 }
 
-// Work of six tasks and more gets its requirements written down, also when the request is
-// clear.
+// Work of six or more tasks gets the requirements phase, even if the request is clear.
 func TestLargeWork(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -185,8 +185,8 @@ func TestLargeWork(t *testing.T) {
 	}
 }
 
-// Killed after any record and continued, nothing that was answered is asked again, and
-// the result is the same.
+// After a kill at any record the next session repeats no answered question, and the result is the
+// same.
 func TestKilledAtEveryRecord(t *testing.T) {
 	t.Parallel()
 	whole := newWorld(t)
@@ -202,7 +202,7 @@ func TestKilledAtEveryRecord(t *testing.T) {
 	if got := strings.Join(whole.asked, " "); got != "score/1 shape/1 phase/plan decompose/1 critic/1" {
 		t.Fatalf("asked %s", got)
 	}
-	for n := range all.events { // what is left of a journal that has lost its beginning
+	for n := range all.events { // a journal whose beginning is missing
 		if s, err := stage.Stand(all.events[n:]); err != nil || (s != nil) != (n == 0) {
 			t.Errorf("without %d records it stands at %+v, %v", n, s, err)
 		}
@@ -227,7 +227,7 @@ func TestKilledAtEveryRecord(t *testing.T) {
 				done[c.Step] = true
 			}
 		}
-		lost := 0 // calls that were made, and whose end is not on record
+		lost := 0 // calls that were made and have no end on record
 		for _, step := range w.asked {
 			if !done[step] {
 				lost++
@@ -259,7 +259,7 @@ func TestKilledAtEveryRecord(t *testing.T) {
 	}
 }
 
-// What a person changed in SHAPE.md and plan.json between two sessions wins.
+// A person's changes of SHAPE.md and plan.json between two sessions have precedence.
 func TestEditedFilesWin(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -270,7 +270,7 @@ func TestEditedFilesWin(t *testing.T) {
 	if err := os.WriteFile(own, []byte("```yaml\ncriteria: [my own criterion]\n```\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	delete(w.answers, "shape/1") // read, not asked for
+	delete(w.answers, "shape/1") // read from the file, not asked for
 	b := &book{}
 	m := w.machine(b)
 	if err := m.Open(w.opened()); err != nil {
@@ -289,7 +289,7 @@ func TestEditedFilesWin(t *testing.T) {
 	if got, err := os.ReadFile(res.Path); err != nil || string(got) != "mine" {
 		t.Errorf("the plan is %q, %v", got, err)
 	}
-	// A further request puts what was made for this one aside, but not a person's own shape.
+	// A further request moves the files of this one aside, but not a person's own shape.
 	m = w.machine(b)
 	if err := m.Open(w.opened()); err != nil {
 		t.Fatal(err)
@@ -299,7 +299,7 @@ func TestEditedFilesWin(t *testing.T) {
 	}
 }
 
-// somebody answers once and then no more.
+// This Person answers once and then gives up.
 type somebody struct {
 	t        *testing.T
 	answers  []map[string]string
@@ -328,8 +328,8 @@ func (p *somebody) Clarify(_ context.Context, s intent.Score, asked []counsel.As
 	return a, nil
 }
 
-// A vague request is asked about, the answers are scored, and both are on record; what was
-// recalled and dismissed does not come back.
+// A vague request is clarified, the answers are scored, and both are recorded; dismissed learnings
+// do not come back.
 func TestClarified(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -393,8 +393,8 @@ func TestNobodyClarifies(t *testing.T) {
 	}
 }
 
-// Failures: what may pass is tried twice, what will not once; an answer out of range is
-// none; money ends it before it is spent.
+// A temporary failure is tried twice, another one once; an answer out of range is a failure; and
+// the limit stops a call before the money is spent.
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -441,7 +441,7 @@ func TestFailures(t *testing.T) {
 	if _, err := m.Run(t.Context()); !errors.As(err, &limit) || len(w.asked) != 1 {
 		t.Errorf("%v after %v", err, w.asked)
 	}
-	if _, err := w.machine(b).Run(t.Context()); err != nil { // with more money
+	if _, err := w.machine(b).Run(t.Context()); err != nil { // with a higher limit
 		t.Errorf("%v", err)
 	}
 	if n := len(w.asked); n != 5 {
@@ -449,7 +449,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// Maxims are loaded before anything is planned, and their loss refuses.
+// Maxims are loaded before the planning, and an error of loading them stops it.
 func TestMaxims(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -463,7 +463,7 @@ func TestMaxims(t *testing.T) {
 	}
 }
 
-// A change that cannot be undone is looked at by an adversary first.
+// Before a change that cannot be undone, an adversary checks it.
 func TestOneWay(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -485,7 +485,8 @@ func TestOneWay(t *testing.T) {
 	}
 }
 
-// Who stops a session before it has ended what an earlier one left, leaves it to the next.
+// A session that is stopped before it has settled an earlier session's call leaves that call to the
+// next session.
 func TestStoppedWhileAnEarlierCallIsEnded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -498,7 +499,7 @@ func TestStoppedWhileAnEarlierCallIsEnded(t *testing.T) {
 		t.Fatal(err)
 	}
 	left := 1 + slices.IndexFunc(b.events, func(e scheduler.Event) bool { return e.Body.Type() == scheduler.CallStarted{}.Type() })
-	b.events = b.events[:left] // it was killed when the first call had begun
+	b.events = b.events[:left] // killed when the first call had begun
 	ctx, cancel := context.WithCancelCause(t.Context())
 	second := w.machine(b)
 	second.Recover = func(own context.Context, c scheduler.CallStarted, _ string) budget.USD {

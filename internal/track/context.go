@@ -14,16 +14,17 @@ import (
 	"wavex/internal/wary"
 )
 
-// This file reads _context.md and adds entries to its Post-Context. It knows markdown
-// as far as headings and fences; lines that are there it moves, never changes.
+// This file reads _context.md and adds entries to its Post-Context. Of Markdown it knows headings
+// and fences. It may move existing lines, and never changes them.
 
-// maxContext bounds what is read of a context file, in bytes.
+// maxContext is the number of bytes that are read of a context file for a prompt.
 const maxContext = 1 << 20
 
-// maxKept bounds a context file that entries are added to, in bytes: it is written whole.
+// maxKept is the maximum size of a context file to which entries are added, in bytes, because the
+// whole file is rewritten.
 const maxKept = 64 << 20
 
-// Section is a part of the Post-Context that entries go to.
+// Section is a part of the Post-Context for entries.
 type Section string
 
 // The sections.
@@ -32,14 +33,14 @@ const (
 	Interventions Section = "Interventions"
 )
 
-// Entry is one addition. Key names it: an entry that is there is not added again.
+// Entry is one addition. Key identifies it: an existing entry is not added again.
 type Entry struct {
 	Section Section
 	Lines   []string // of a list
 	Key     string
 }
 
-// Read gives the text of a tracking directory's context file; "" when there is none.
+// Read returns the text of a tracking directory's context file, or "" if there is none.
 func Read(dir string) (string, error) {
 	b, err := wary.Head(filepath.Join(dir, ContextFile), maxContext)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -52,8 +53,8 @@ func Read(dir string) (string, error) {
 	return strings.ToValidUTF8(strings.ReplaceAll(text, "\r\n", "\n"), "\ufffd"), nil
 }
 
-// Append adds entries to the context file of a tracking directory, which is made when
-// there is none. The file is replaced whole; it is left alone when nothing is new.
+// Append adds entries to the context file of a tracking directory, and makes the file if necessary.
+// It replaces the file atomically, and does not touch it if no entry is new.
 func Append(dir string, entries []Entry) error {
 	path := filepath.Join(dir, ContextFile)
 	old, err := wary.Read(path, maxKept)
@@ -75,7 +76,7 @@ func Append(dir string, entries []Entry) error {
 	return maybe.WriteFile(path, []byte(text), mode)
 }
 
-// add is Append on the text.
+// add returns the text with the entries added.
 func add(text string, entries []Entry) string {
 	end := "\n"
 	if strings.Contains(text, "\r\n") {
@@ -110,8 +111,8 @@ func add(text string, entries []Entry) string {
 
 func (e Entry) mark() string { return "<!-- wavex " + e.Key + " -->" }
 
-// insert puts own at the end of a section of the Post-Context, and makes what is
-// missing of both at the end of the document.
+// insert adds own at the end of a section of the Post-Context. It adds a missing heading of either
+// at the end of the document.
 func insert(lines []string, section string, own []string, end string) []string {
 	post, postEnd := find(lines, 0, len(lines), "Post-Context")
 	if post < 0 {
@@ -134,7 +135,7 @@ func insert(lines []string, section string, own []string, end string) []string {
 	return splice(lines, last, own)
 }
 
-// gap makes sure that a document ends with an empty line.
+// gap appends an empty line to a document unless it ends with one.
 func gap(lines []string, end string) []string {
 	if len(lines) > 0 && strings.TrimSpace(lines[len(lines)-1]) != "" {
 		lines = append(lines, end)
@@ -146,7 +147,7 @@ func splice(lines []string, at int, own []string) []string {
 	return append(append(append([]string{}, lines[:at]...), own...), lines[at:]...)
 }
 
-// trimmed is where the text before end ends, without empty lines.
+// trimmed returns the end of the text before end, without trailing empty lines.
 func trimmed(lines []string, end int) int {
 	for end > 0 && strings.TrimSpace(lines[end-1]) == "" {
 		end--
@@ -154,8 +155,8 @@ func trimmed(lines []string, end int) int {
 	return end
 }
 
-// find gives the line of a heading between from and to, and where its section ends: at
-// the next heading of the same or a higher level, or at a rule. -1: there is none.
+// find returns the line of a heading between from and to, and the end of its section: the next
+// heading of the same or a higher level, or a rule. at is -1 if there is none.
 func find(lines []string, from, to int, name string) (at, end int) {
 	at, level, fence := -1, 0, ""
 	for i := from; i < to; i++ {
@@ -184,8 +185,8 @@ func find(lines []string, from, to int, name string) (at, end int) {
 	return at, to
 }
 
-// Excerpt is a context for a prompt: at most n bytes, its head and its tail, where the
-// Post-Context stands.
+// Excerpt shortens a context for a prompt to at most n bytes: its head and its tail, which has the
+// Post-Context.
 func Excerpt(text string, n int) string {
 	var b bytes.Buffer
 	for line := range strings.Lines(text) {

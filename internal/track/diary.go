@@ -12,28 +12,27 @@ import (
 	"wavex/scheduler"
 )
 
-// maxWords bounds one text of an entry, in columns.
+// maxWords is the maximum width of one text of an entry, in columns.
 const maxWords = 400
 
-// Diary writes what a run met that nobody had planned into its context file: panels'
-// advice and given up tasks are deviations, stops and resumes by people interventions
-// (LEDGER S3-12, S3-15). Event belongs to the scheduler's goroutine and does not wait
-// for the disk.
+// Diary writes the unplanned events of a run into its context file. Panels' advice and failed tasks
+// are deviations; stops and resumes by people are interventions. Event must be called from the
+// scheduler's goroutine, and does not wait for the disk.
 type Diary struct {
 	dir   string
 	clean func([]byte) []byte
-	found map[string]string // what went wrong last, by task
+	found map[string]string // the last failure, by task
 
-	wake chan struct{} // holds one: there is something to write
+	wake chan struct{} // capacity 1: there is something to write
 	done chan struct{}
 	stop func()
 
 	mu    sync.Mutex
 	queue []Entry
-	err   error // the first
+	err   error // the first error
 }
 
-// NewDiary starts to write into a tracking directory; clean takes secrets out.
+// NewDiary returns a Diary that writes into a tracking directory; clean removes secrets.
 func NewDiary(dir string, clean func([]byte) []byte) *Diary {
 	d := &Diary{dir: dir, clean: clean, found: map[string]string{}, wake: make(chan struct{}, 1), done: make(chan struct{})}
 	quit := make(chan struct{})
@@ -68,7 +67,7 @@ func (d *Diary) write() {
 	}
 }
 
-// Close writes what is left, ends the goroutine and gives the errors of writing.
+// Close writes the remaining entries, ends the goroutine and returns the first error of writing.
 func (d *Diary) Close() error {
 	d.stop()
 	<-d.done
@@ -77,7 +76,7 @@ func (d *Diary) Close() error {
 	return d.err
 }
 
-// Event is told of each event (scheduler.View).
+// Event notes an event (scheduler.View).
 func (d *Diary) Event(e scheduler.Event, s *scheduler.State) {
 	one, ok := d.entry(e, s)
 	if !ok {
@@ -92,8 +91,8 @@ func (d *Diary) Event(e scheduler.Event, s *scheduler.State) {
 	}
 }
 
-// Record writes an event that joined a run between its sessions into its tracking
-// directory; clean takes secrets out.
+// Record writes an event that joined a run between its sessions into its tracking directory; clean
+// removes secrets.
 func Record(dir string, clean func([]byte) []byte, e scheduler.Event, s *scheduler.State) error {
 	d := &Diary{clean: clean, found: map[string]string{}}
 	if one, ok := d.entry(e, s); ok {
@@ -102,14 +101,14 @@ func Record(dir string, clean func([]byte) []byte, e scheduler.Event, s *schedul
 	return nil
 }
 
-// entry is what is noted of an event, which is nothing for most.
+// entry returns the entry for an event; most events have none.
 func (d *Diary) entry(e scheduler.Event, s *scheduler.State) (Entry, bool) {
 	section, lines := d.say(e, s)
 	if len(lines) == 0 {
 		return Entry{}, false
 	}
 	for i, l := range lines {
-		// A comment of an agent's making could pass for one of ours.
+		// Otherwise a comment in an agent's text could pass for one of wavex's own.
 		l = strings.ReplaceAll(safe.Fit(l, maxWords, false), "<!--", "<! --")
 		if d.clean != nil {
 			l = string(d.clean([]byte(l)))
@@ -119,7 +118,7 @@ func (d *Diary) entry(e scheduler.Event, s *scheduler.State) (Entry, bool) {
 	return Entry{section, lines, fmt.Sprintf("%s/%d", s.Config.Run, e.Seq)}, true
 }
 
-// say gives the lines of an event; none for most.
+// say returns the lines for an event, none for most.
 func (d *Diary) say(e scheduler.Event, s *scheduler.State) (Section, []string) {
 	at := e.Time.UTC().Format("2006-01-02 15:04Z")
 	switch b := e.Body.(type) {
@@ -185,7 +184,7 @@ func (d *Diary) say(e scheduler.Event, s *scheduler.State) (Section, []string) {
 	return "", nil
 }
 
-// deviation is what a task was to be, what came, and what was made of it.
+// deviation returns the lines of a deviation: the task, the failure, and the adjustment.
 func (d *Diary) deviation(s *scheduler.State, task, adjustment string) []string {
 	before := task
 	if i, ok := s.Index(task); ok && s.Plan.Tasks[i].Subject != "" {

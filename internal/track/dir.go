@@ -1,7 +1,7 @@
-// Package track keeps the tracking directory of a loop: .claude/pensieve/loop/DATE-SLUG
-// of the project, with what people write about it (_meta.md, _context.md, plans and
-// designs) and what a run adds. It knows these files and what a run's events mean for
-// them; nothing that is there is ever overwritten.
+// Package track maintains the tracking directory of a loop, .claude/pensieve/loop/DATE-SLUG of the
+// project. It has files that people write (_meta.md, _context.md, plans and designs), to which a
+// run adds entries. The package knows these files and the meaning of a run's events for them. It
+// never overwrites existing text.
 package track
 
 import (
@@ -24,25 +24,25 @@ const (
 	ContextFile = "_context.md"
 )
 
-// root is where tracking directories are, below the project directory.
+// root is the parent of tracking directories, below the project directory.
 var root = []string{".claude", "pensieve", "loop"}
 
-// maxSlug bounds a slug, in runes.
+// maxSlug is the maximum length of a slug, in runes.
 const maxSlug = 60
 
-// ErrExists says that there is a tracking directory of that name and day.
+// ErrExists means that a tracking directory of that name and day exists.
 var ErrExists = errors.New("it is there already, and is not overwritten")
 
-// Meta is what _meta.md says of a loop.
+// Meta is the content of _meta.md.
 type Meta struct {
 	Slug     string
-	Goal     string // "": to be filled in
+	Goal     string // "": a person fills it in
 	Pipeline string // the phases before and with the tasks: "tasks", "plan -> design -> tasks"
 	At       time.Time
 }
 
-// Slug makes a name for a directory of a text: letters and digits in lower case, with
-// single dashes for all else; "" when nothing is left.
+// Slug makes a directory name from a text: letters and digits in lower case, other characters as
+// single dashes. It returns "" if nothing remains.
 func Slug(text string) string {
 	var b strings.Builder
 	dash, n := false, 0
@@ -63,8 +63,8 @@ func Slug(text string) string {
 	return b.String()
 }
 
-// New makes the tracking directory of a loop in a project, with its _meta.md, and gives
-// its path. The error wraps ErrExists when it is there.
+// New makes the tracking directory of a loop in a project, with its _meta.md, and returns its path.
+// The error wraps ErrExists if the directory exists.
 func New(project string, m Meta) (string, error) {
 	parent := filepath.Join(append([]string{project}, root...)...)
 	if err := os.MkdirAll(parent, 0o755); err != nil {
@@ -90,8 +90,8 @@ func (m Meta) text() string {
 	return b.String()
 }
 
-// Find gives the tracking directory that name means in a project: a directory that has
-// a _meta.md or a _context.md, else the newest one of that slug.
+// Find returns the tracking directory that name refers to: a directory with a _meta.md or a
+// _context.md, else the newest one with that slug.
 func Find(project, name string) (string, error) {
 	dir := name
 	if !filepath.IsAbs(dir) {
@@ -127,8 +127,7 @@ func cutDay(name string) (day, slug string, ok bool) {
 	return day, slug, err == nil
 }
 
-// Of gives the tracking directory of a project that a file lies in; "" when it lies
-// elsewhere.
+// Of returns the tracking directory of a project that contains file, or "".
 func Of(project, file string) string {
 	dir := filepath.Dir(file)
 	if filepath.Dir(dir) != filepath.Join(append([]string{project}, root...)...) || !Is(dir) {
@@ -137,7 +136,7 @@ func Of(project, file string) string {
 	return dir
 }
 
-// Is tells whether dir is a tracking directory.
+// Is reports whether dir is a tracking directory.
 func Is(dir string) bool {
 	return slices.ContainsFunc([]string{MetaFile, ContextFile}, func(name string) bool {
 		st, err := os.Stat(filepath.Join(dir, name))

@@ -10,8 +10,8 @@ import (
 	"wavex/scheduler"
 )
 
-// What people do about a run is noted as theirs (LEDGER S3-15): answers at gates, findings
-// they judged, a rollback, a cancel.
+// Actions of people are noted as interventions: answers at gates, findings they judged, a rollback,
+// a cancel.
 func TestPeopleAreNoted(t *testing.T) {
 	t.Parallel()
 	s := reporttest.Complete(t, nil).S

@@ -10,7 +10,7 @@ import (
 	"wavex/internal/roomtest"
 )
 
-// A context file that is none keeps nobody waiting, and is not written over.
+// A context file that is not a regular file does not block, and is not overwritten.
 func TestContextIsNoFile(t *testing.T) {
 	t.Parallel()
 	entries := []Entry{{Section: Deviations, Lines: []string{"found"}}}

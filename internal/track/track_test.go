@@ -101,7 +101,7 @@ func TestAdd(t *testing.T) {
 	}
 }
 
-// Whatever stands there stays, line by line and in order, and an entry comes once.
+// Existing lines stay in their order, and an entry is added once.
 func TestAddProperties(t *testing.T) {
 	t.Parallel()
 	words := rapid.SampledFrom([]string{"# A", "## Post-Context", "### Deviations", "### Interventions", "- x", "", "---", "```", "text", "\ufeff", "\xff"})

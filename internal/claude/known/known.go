@@ -54,8 +54,7 @@ func (s Store) Look(p Program) CLI {
 	return c
 }
 
-// look is Look. It also returns the stored verdicts on the program, or nil if the verdicts are built
-// in.
+// look also returns the stored verdicts on the program, or nil if the verdicts are built in.
 func (s Store) look(p Program) (*kept, CLI) {
 	c := CLI{Program: p}
 	table, tested := statement.Tested(p.Version.String())
