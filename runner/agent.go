@@ -35,7 +35,7 @@ const (
 type Agent struct {
 	// Argv is the program and the arguments before the flags: ["claude"], or [self, "agent"].
 	Argv []string
-	// Name is what messages call the agent; "" means "claude".
+	// Name is the agent's name in messages; "" means "claude".
 	Name string
 	// Run is the run id that marks the processes of Ask; attempts have their own.
 	Run string
@@ -65,8 +65,8 @@ type Agent struct {
 	Grace time.Duration
 	// StopWait bounds each step of stopping an attempt.
 	StopWait StopWait
-	// NewSession returns the id of a new session, used if the CLI refuses the requested id; nil:
-	// random UUIDs.
+	// NewSession returns the id of a session that replaces one that the CLI refuses; nil: random
+	// UUIDs.
 	NewSession func() string
 	// Now is the clock of Started and Duration; nil: time.Now.
 	Now func() time.Time

@@ -58,7 +58,7 @@ func sessionFlags(session string, resume bool) []string {
 	return []string{"--session-id", session}
 }
 
-// flags returns the flags of an attempt, and the permission rules for its settings and for the
+// flags returns the flags of an attempt, and the permission rules of its settings and for the
 // commands of its checks; docs/claude-cli.md describes the flags. Rules are passed as settings,
 // because --allowedTools takes a ")" before a blank as the end of a rule. They add to the rules in
 // the user's own settings. The CLI skips a rule that it cannot parse and applies the others.

@@ -46,7 +46,7 @@ type facts struct {
 	seed      maphash.Seed
 }
 
-// retries holds the last API retry that the CLI reported.
+// retries holds the API retries that the CLI reported.
 type retries struct {
 	count  int
 	status int    // of the last retry; 0: no HTTP answer (network)

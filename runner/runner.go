@@ -48,8 +48,8 @@ func (o Outcome) Stuck() bool {
 	return false
 }
 
-// Charged reports whether the attempt counts as an iteration: the agent had a turn that ended on
-// its own terms.
+// Charged reports whether the attempt counts as an iteration: the agent had its turn, and neither
+// the API, the CLI nor an interruption took it away.
 func (o Outcome) Charged() bool {
 	switch o {
 	case Throttled, Limited, Unauthorised, Broken, Interrupted:

@@ -19,7 +19,7 @@ type closing struct {
 	work     int    // counts completed tasks; evidence from a lower count is out of date
 	checked  int    // work at the last verification of all criteria; -1: none in this session
 	looked   int    // the same, including verifications after waves
-	vain     int    // failed verifications of all criteria in a row, in this session
+	vain     int    // verifications of all criteria in a row that ended with an error, in this session
 	vainly   string // error of the last of them
 	reviewed int    // work at the last thorough review; -1: none counts
 	silent   int    // thorough reviews without an answer in a row, in this session

@@ -371,7 +371,7 @@ func (r *running) stage(b Body) error {
 }
 
 // flush makes the batch durable, shows it and acts on it, in order. It acts on foretold events as
-// soon as they are written. A batch of foretold events alone may become durable later, within Lag.
+// soon as they are written. A batch without urgent events becomes durable within Lag.
 func (r *running) flush() error {
 	fresh := r.batch[r.begun:]
 	if !slices.ContainsFunc(fresh, func(e staged) bool { return e.foretold }) {

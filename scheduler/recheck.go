@@ -225,7 +225,7 @@ func (t *Task) shows() bool {
 }
 
 // stand records that the checks of the completed tasks of a wave hold on the combined tree after an
-// integration. If the integration has a note, the checks of earlier tasks are repeated.
+// integration. If the integration has a note, these checks are repeated.
 func (s *State) stand(b IntegrationEnded) {
 	if len(b.Completed) == 0 {
 		return

@@ -54,7 +54,8 @@ func (s Store) Look(p Program) CLI {
 	return c
 }
 
-// look also returns the stored verdicts on the program, or nil if the verdicts are built in.
+// look is Look. It also returns the stored verdicts on the program, or nil if the verdicts are built
+// in.
 func (s Store) look(p Program) (*kept, CLI) {
 	c := CLI{Program: p}
 	table, tested := statement.Tested(p.Version.String())
