@@ -16,7 +16,7 @@ import (
 	"wavex/internal/fakeapi"
 )
 
-// gitRepo makes a repository of a directory, with one commit.
+// gitRepo makes a directory a repository with one commit.
 func gitRepo(t *testing.T, dir string) {
 	t.Helper()
 	gitIn(t, dir, "init", "-q", "-b", "main")

@@ -315,7 +315,7 @@ func call(t *testing.T, srv *fakeapi.Server, s setup) ended {
 	return begin(t, srv, s).end()
 }
 
-// result is the run's result line; without one the test ends.
+// result returns the run's result line; without one the test fails.
 func (e ended) result(t *testing.T) result {
 	t.Helper()
 	rs := e.results(t)

@@ -65,7 +65,7 @@ func mustBeGone(t *testing.T, entry string, within time.Duration, after string) 
 	}
 }
 
-// herd is a plan of three tasks, two of them at once, whose agents may do anything.
+// herd returns a plan of three tasks, two of them at once, whose agents may do anything.
 func herd() string { return sheepPlan{n: 3, parallel: 2, model: model, tools: `"Bash"`}.String() }
 
 // strays returns the agents of herd. Unlike shepherds, each leaves a process behind, in its own

@@ -92,7 +92,7 @@ func TestDamagedJournal(t *testing.T) {
 	}
 }
 
-// sealed is a journal line with a good checksum.
+// sealed returns a journal line with a good checksum.
 func sealed(t *testing.T, record string) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "j")

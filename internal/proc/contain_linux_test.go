@@ -194,7 +194,7 @@ func onFirstThread(t *testing.T, f func()) {
 	t.Fatal("no goroutine came to the first thread")
 }
 
-// keepThreads is one try of onFirstThread with at most n threads.
+// keepThreads makes one try of onFirstThread with at most n threads.
 func keepThreads(n int, f func()) bool {
 	var wg sync.WaitGroup
 	found := make(chan struct{})
