@@ -41,8 +41,8 @@ not stop.`,
 		Args:    maybeArg("a plan file"),
 		RunE:    func(c *cobra.Command, args []string) error { return runCancel(c.Context(), args, o, std) },
 	}
-	c.Flags().BoolVar(&o.purge, "purge", false, "remove .loop with all that is known of past runs")
-	c.Flags().DurationVar(&o.wait, "wait", time.Minute, "for the wavex at work to stop")
+	c.Flags().BoolVar(&o.purge, "purge", false, "remove .loop with the records of all past runs")
+	c.Flags().DurationVar(&o.wait, "wait", time.Minute, "how long to wait for the running wavex to stop")
 	return c
 }
 

@@ -57,8 +57,10 @@ must put something right.`,
 	}
 	f := c.Flags()
 	f.StringVar(&o.claude, "claude", "", "path of the claude CLI (default: WAVEX_CLAUDE, else claude in PATH)")
-	f.IntVarP(&o.parallel, "parallel", "j", 0, "attempts side by side to have memory for (default: as run would)")
-	f.BoolVar(&o.probe, "probe", false, "try what wavex relies on of the CLI, and ask the model one question; the question costs money")
+	f.IntVarP(&o.parallel, "parallel", "j", 0,
+		"check the memory for this many parallel attempts (default: as run would start)")
+	f.BoolVar(&o.probe, "probe", false,
+		"test the CLI's behaviour that wavex relies on, and ask the model one question, which costs money")
 	outputFlag(c, &o.output)
 	return c
 }

@@ -38,9 +38,9 @@ Exit status: 0 written, 2 the plan has mistakes.`,
 			return runExport(c.Context(), args[0], o, std)
 		},
 	}
-	choiceFlag(c, &o.format, "format", "phase-md", []string{"phase-md", "phase-json", "state-md"}, "what to write")
+	choiceFlag(c, &o.format, "format", "phase-md", []string{"phase-md", "phase-json", "state-md"}, "form of the output")
 	c.Flags().StringVarP(&o.to, "to", "o", "", "file to write (default: standard output)")
-	c.Flags().StringVar(&o.list, "task-list", "", "put the plan into this task list of Claude Code")
+	c.Flags().StringVar(&o.list, "task-list", "", "write the plan into this task list of Claude Code")
 	return c
 }
 

@@ -14,7 +14,7 @@ import (
 
 // outputFlag adds --output text|json.
 func outputFlag(c *cobra.Command, to *string) {
-	choiceFlag(c, to, "output", "text", []string{"text", "json"}, "how to print the result")
+	choiceFlag(c, to, "output", "text", []string{"text", "json"}, "form of the output")
 }
 
 // choiceFlag adds a flag that takes one of the choices.

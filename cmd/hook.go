@@ -76,8 +76,8 @@ Exit status: always 0.`,
 			return nil
 		},
 	}
-	choiceFlag(c, &format, "format", "claude", hook.Formats(), "contract of the answer")
-	c.Flags().IntVar(&limit, "stop-active-limit", 3, "times in a row, 1 to 8")
+	choiceFlag(c, &format, "format", "claude", hook.Formats(), "form of the answer")
+	c.Flags().IntVar(&limit, "stop-active-limit", 3, "how often in a row to hold a session, 1 to 8")
 	return c
 }
 

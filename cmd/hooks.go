@@ -56,7 +56,7 @@ Exit status: 0 done, 2 settings that cannot be edited.`,
 	f := install.Flags()
 	f.BoolVar(&o.project, "project", false, "this project's settings (the default)")
 	f.BoolVar(&o.user, "user", false, "the user's settings, for all projects")
-	f.BoolVar(&o.uninstall, "uninstall", false, "take the hooks out")
+	f.BoolVar(&o.uninstall, "uninstall", false, "remove the hooks")
 	c.AddCommand(install)
 	return c
 }

@@ -39,7 +39,7 @@ Exit status: 0 written, 2 the file is no plan, or has mistakes.`,
 		RunE:    func(_ *cobra.Command, args []string) error { return runImport(args[0], o, std) },
 	}
 	c.Flags().StringVarP(&o.to, "to", "o", "", "file to write (default: standard output)")
-	c.Flags().BoolVar(&o.lenient, "lenient", false, "accept counts that do not match what is in the file")
+	c.Flags().BoolVar(&o.lenient, "lenient", false, "accept a file whose stated counts do not match its content")
 	return c
 }
 

@@ -38,7 +38,7 @@ Exit status: 0 made, 2 it is there already.`,
 			return runInit(o, time.Now(), std)
 		},
 	}
-	c.Flags().StringVar(&o.goal, "goal", "", "what the loop is for")
+	c.Flags().StringVar(&o.goal, "goal", "", "purpose of the loop")
 	c.Flags().StringVar(&o.pipeline, "pipeline", "tasks", "the phases, as in: plan -> design -> tasks")
 	projectFlag(c, &o.project)
 	return c

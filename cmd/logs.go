@@ -52,9 +52,9 @@ Exit status: 0 shown, 2 there is no such task or attempt.`,
 	}
 	f := c.Flags()
 	f.IntVar(&o.attempt, "attempt", 0, "number of the attempt (default: the last)")
-	f.BoolVarP(&o.follow, "follow", "f", false, "go on while the task does")
-	f.BoolVar(&o.raw, "raw", false, "the agent's stream as it is, one JSON object a line")
-	f.BoolVar(&o.ascii, "ascii", false, "no character beyond ASCII of our own")
+	f.BoolVarP(&o.follow, "follow", "f", false, "follow the task until it ends")
+	f.BoolVar(&o.raw, "raw", false, "print the agent's stream unchanged, one JSON object per line")
+	f.BoolVar(&o.ascii, "ascii", false, "use only ASCII characters, except in the agent's text")
 	return c
 }
 

@@ -51,8 +51,8 @@ Exit status: 0 done, 2 there is no checkpoint of it, 5 a person must look.`,
 	}
 	f := c.Flags()
 	f.StringVar(&o.plan, "plan", "", "the plan file (default: that of the run in .loop)")
-	f.BoolVar(&o.force, "force", false, "also what somebody else changed since, and under tasks that build on it")
-	f.BoolVarP(&o.dry, "dry-run", "n", false, "only list what would be done")
+	f.BoolVar(&o.force, "force", false, "also undo later changes by others, and tasks that other tasks build on")
+	f.BoolVarP(&o.dry, "dry-run", "n", false, "only list the changes")
 	return c
 }
 

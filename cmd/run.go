@@ -113,9 +113,10 @@ names, or CLAUDE_CODE_TASK_LIST_ID. The list shows the run's progress.
 	runFlags(c, &o)
 	f := c.Flags()
 	f.StringVar(&o.taskList, "task-list", "", "run this task list of Claude Code instead of a plan file")
-	f.BoolVar(&o.resume, "resume", false, "continue the unfinished run, also with another plan")
+	f.BoolVar(&o.resume, "resume", false, "continue the unfinished run, even with another plan")
 	f.BoolVar(&o.fresh, "fresh", false, "start over: .loop is moved aside, never deleted")
-	choiceFlag(c, &o.ifUnfinished, "if-unfinished", "resume", []string{"resume", "fail"}, "when an unfinished run is there")
+	choiceFlag(c, &o.ifUnfinished, "if-unfinished", "resume", []string{"resume", "fail"},
+		"what to do with an unfinished run")
 	return c
 }
 
@@ -157,53 +158,68 @@ unless given; +N raises one.
 
 func runFlags(c *cobra.Command, o *runOptions) {
 	f := c.Flags()
-	choiceFlag(c, &o.agent, "agent", "claude", []string{"claude", "rehearse"}, "who does the work")
+	choiceFlag(c, &o.agent, "agent", "claude", []string{"claude", "rehearse"},
+		"the agent: claude, or a rehearsal without an account")
 	f.StringVar(&o.claude, "claude", "", "path of the claude CLI (default: WAVEX_CLAUDE, else claude in PATH)")
 	f.StringVar(&o.scenario, "scenario", "", "a scenario file for the rehearsal agent")
-	f.IntVarP(&o.parallel, "parallel", "j", 0, "attempts side by side (default: the plan's, else 4 as memory allows)")
+	f.IntVarP(&o.parallel, "parallel", "j", 0,
+		"attempts in parallel (default: the plan's, else 4, fewer if memory is short)")
 	ignoredFlag(c, "warm", "each attempt has a process of its own")
-	f.BoolVar(&o.shareList, "share-task-list", false, "agents use the task list too; without it they have their own")
-	f.DurationVar(&o.grace, "grace", 0, "time to go after the result, and for each step of stopping (default: 10s, 3s, 5s)")
-	f.StringVar(&o.track, "track", "", "tracking directory, or its slug (default: that of the plan, see wavex init)")
+	f.BoolVar(&o.shareList, "share-task-list", false, "agents use the run's task list instead of lists of their own")
+	f.DurationVar(&o.grace, "grace", 0,
+		"time for the agent to exit after its result, and for each step of stopping it "+
+			"(default: 10s; 3s after its input is closed, 5s after SIGTERM)")
+	f.StringVar(&o.track, "track", "", "tracking directory, or its slug (default: the one with the plan, see wavex init)")
 	choiceFlag(c, &o.isolation, "isolation", "auto", []string{"auto", "shared", "worktree"}, "where attempts work")
-	f.StringVar(&o.deliver, "deliver", "auto", "what becomes of isolated work: auto, branch, ff, pr, or patch FILE")
+	f.StringVar(&o.deliver, "deliver", "auto", "how to deliver isolated work: auto, branch, ff, pr, or patch FILE")
 	f.BoolVar(&o.noVerify, "no-verify", false, "commit isolated work without the repository's hooks")
-	choiceFlag(c, &o.schedule, "schedule", "waves", []string{"waves", "eager"}, "barrier between waves, or none")
-	choiceFlag(c, &o.stagger, "stagger", "off", []string{"off", "auto"}, "auto: a wave follows its first task's first response, which caches the prompt")
+	choiceFlag(c, &o.schedule, "schedule", "waves", []string{"waves", "eager"},
+		"wait for each wave to end, or start tasks as soon as their blockers are done")
+	choiceFlag(c, &o.stagger, "stagger", "off", []string{"off", "auto"},
+		"start one task of each wave first, so that the others hit the prompt cache")
 	f.StringVar(&o.budget, "budget", "", "dollars for the whole run, +N more, or none (default: the plan's, else 25)")
-	f.StringVar(&o.waveBudget, "wave-budget", "", "dollars for each single wave, +N more, or none (default: the plan's, else none)")
+	f.StringVar(&o.waveBudget, "wave-budget", "",
+		"dollars for each single wave, +N more, or none (default: the plan's, else none)")
 	f.StringVar(&o.iterations, "max-iterations", "", "attempts, +N more, or unlimited (default: by the number of tasks)")
 	f.StringVar(&o.maxTokens, "max-tokens", "", "tokens for the whole run, +N more, or unlimited (default: unlimited)")
 	f.DurationVar(&o.wallClock, "wall-clock", 0, "time for this session of the run")
-	f.StringVar(&o.prices, "prices", "", "a price table (JSON) laid over the built-in one, for attempts whose cost the CLI did not tell")
-	f.BoolVar(&o.allowShort, "allow-short", false, "start although the limits cannot suffice")
+	f.StringVar(&o.prices, "prices", "",
+		"a price table (JSON) that overrides the built-in one, for attempts whose cost the CLI did not report")
+	f.BoolVar(&o.allowShort, "allow-short", false, "start even if the limits cannot suffice")
 	f.IntVar(&o.maxRetries, "max-retries", 3, "retries of a task after its first attempt")
 	choiceFlag(c, &o.retrySession, "retry-session", "auto", []string{"auto", "same", "fresh"}, "session of a retry")
 	f.BoolVar(&o.failFast, "fail-fast", false, "the first failed task stops the run")
 	choiceFlag(c, &o.counsel, "counsel", "on", []string{"on", "off"}, "a panel of experts for stuck tasks")
 	choiceFlag(c, &o.counselVia, "counsel-via", "cli", []string{"cli", "api"}, "how experts are asked")
-	f.IntVar(&o.threshold, "counsel-threshold", 1, "stuckCount that convenes the panel")
-	f.StringSliceVar(&o.blocked, "counsel-block", nil, "experts that are never asked, by name")
-	f.Float64Var(&o.holdout, "counsel-holdout", 0, "share of stuck tasks without a panel, to measure what it is worth")
-	f.BoolVar(&o.chair, "counsel-chair", false, "one more call weighs opinions that disagree")
-	f.StringVar(&o.waitForReset, "wait-for-reset", "", "wait for a usage limit's reset, at most this long")
+	f.IntVar(&o.threshold, "counsel-threshold", 1, "stuckCount at which the panel is asked")
+	f.StringSliceVar(&o.blocked, "counsel-block", nil, "names of experts to exclude")
+	f.Float64Var(&o.holdout, "counsel-holdout", 0, "share of stuck tasks that get no panel, to measure the panel's effect")
+	f.BoolVar(&o.chair, "counsel-chair", false, "settle disagreeing opinions by one more call")
+	f.StringVar(&o.waitForReset, "wait-for-reset", "", "at a usage limit, wait for its reset, at most this long")
 	f.Lookup("wait-for-reset").NoOptDefVal = "24h"
-	choiceFlag(c, &o.precheck, "precheck", "on", []string{"on", "off"}, "experts challenge tasks of reversibility 1 before their wave")
-	choiceFlag(c, &o.review, "review", "auto", []string{"off", "light", "thorough", "auto"}, "light after each wave, thorough before the end")
-	f.IntVar(&o.reviewRounds, "max-review-rounds", 3, "thorough reviews before the run pauses with what remains")
-	choiceFlag(c, &o.judge, "judge", "auto", []string{"on", "off", "auto"}, "a judge for criteria in prose; auto: where an agent works")
+	choiceFlag(c, &o.precheck, "precheck", "on", []string{"on", "off"},
+		"let experts challenge tasks of reversibility 1 before their wave")
+	choiceFlag(c, &o.review, "review", "auto", []string{"off", "light", "thorough", "auto"},
+		"reviews: light after each wave, thorough before the end")
+	f.IntVar(&o.reviewRounds, "max-review-rounds", 3,
+		"maximum number of thorough reviews; then the run pauses with the remaining blockers")
+	choiceFlag(c, &o.judge, "judge", "auto", []string{"on", "off", "auto"},
+		"let a model judge criteria in prose; auto: if the plan needs an agent")
 	f.BoolVar(&o.interactive, "interactive", false, "a person judges what the thorough review finds")
-	f.BoolVar(&o.accept, "accept-assumptions", false, "complete although nothing shows some of the criteria")
-	choiceFlag(c, &o.onSignal, "on-signal", "drain", []string{"drain", "interrupt"}, "what the first Ctrl-C or SIGTERM does")
+	f.BoolVar(&o.accept, "accept-assumptions", false, "complete even if some criteria have no evidence")
+	choiceFlag(c, &o.onSignal, "on-signal", "drain", []string{"drain", "interrupt"},
+		"effect of the first Ctrl-C or SIGTERM")
 	choiceFlag(c, &o.output, "output", "text", []string{"text", "json"}, "text for people, or NDJSON events on stdout")
 	f.BoolVar(&o.plain, "plain", false, "timestamped lines, also on a terminal")
-	f.BoolVar(&o.ascii, "ascii", false, "no character beyond ASCII")
-	f.StringArrayVar(&o.reports, "report", nil, "KIND=FILE: also write a report when the run ends, however it ends (html, junit, json, md; repeatable)")
-	choiceFlag(c, &o.ci, "ci", "auto", []string{"auto", "github", "off"}, "annotations, step summary and outputs")
-	f.StringArrayVar(&o.webhooks, "webhook", nil, "URL or slack=URL: told of a breaker and of the end (repeatable)")
-	choiceFlag(c, &o.mode, "mode", "yolo", []string{"interactive", "yolo"}, "ask before each retry (on a terminal only), or go on")
-	f.BoolVar(&o.yes, "yes", false, "ask nobody: go on at every gate")
-	f.BoolVar(&o.autoLearn, "auto-learn", false, "keep what the run proposes to learn, without wavex learn --accept")
+	f.BoolVar(&o.ascii, "ascii", false, "use only ASCII characters")
+	f.StringArrayVar(&o.reports, "report", nil,
+		"KIND=FILE: also write a report when the run ends, however it ends (html, junit, json, md; repeatable)")
+	choiceFlag(c, &o.ci, "ci", "auto", []string{"auto", "github", "off"}, "write annotations, step summary and outputs")
+	f.StringArrayVar(&o.webhooks, "webhook", nil, "URL or slack=URL to notify of a breaker and of the end (repeatable)")
+	choiceFlag(c, &o.mode, "mode", "yolo", []string{"interactive", "yolo"},
+		"ask before each retry (on a terminal only), or go on")
+	f.BoolVar(&o.yes, "yes", false, "continue at every gate without asking")
+	f.BoolVar(&o.autoLearn, "auto-learn", false, "keep the run's proposed learnings without wavex learn --accept")
 	f.BoolVar(&o.status, "status-block", false, "print the status block after each iteration")
 }
 

@@ -82,13 +82,14 @@ or a person must act, 6 paused until a usage limit resets, 130 interrupted.`,
 		},
 	}
 	f := c.Flags()
-	choiceFlag(c, &o.run.agent, "agent", "claude", []string{"claude", "rehearse"}, "who is asked")
+	choiceFlag(c, &o.run.agent, "agent", "claude", []string{"claude", "rehearse"},
+		"the agent to ask: claude, or a rehearsal without an account")
 	f.StringVar(&o.run.claude, "claude", "", "path of the claude CLI (default: WAVEX_CLAUDE, else claude in PATH)")
 	f.StringVar(&o.run.scenario, "scenario", "", "a scenario file for the rehearsal agent")
 	f.StringVar(&o.run.budget, "budget", "", "dollars for the request and its run, +N more, or none (default: 25)")
-	f.StringVar(&o.run.prices, "prices", "", "a price table (JSON) laid over the built-in one")
+	f.StringVar(&o.run.prices, "prices", "", "a price table (JSON) that overrides the built-in one")
 	f.StringVarP(&o.to, "to", "o", "plan.json", "plan file to write")
-	f.BoolVar(&o.run.yes, "yes", false, "ask nobody")
+	f.BoolVar(&o.run.yes, "yes", false, "never ask")
 	f.BoolVar(&o.offline, "offline", false, "only score the request, by a heuristic")
 	choiceFlag(c, &o.run.output, "output", "text", []string{"text", "json"}, "text for people, or NDJSON events on stdout")
 	requestFlags(c, &o)
@@ -97,10 +98,13 @@ or a person must act, 6 paused until a usage limit resets, 130 interrupted.`,
 
 func requestFlags(c *cobra.Command, o *requestOptions) {
 	f := c.Flags()
-	choiceFlag(c, &o.workflow, "workflow", "", []string{"A", "B", "C"}, "kind of work, build, debug or refactor (default: by the request's words)")
-	choiceFlag(c, &o.shape, "shape", "", []string{"colleague", "tool-review", "tool"}, "how closely a person stays with it (default: by the scores)")
-	f.IntSliceVar(&o.score, "spec-score", nil, "points of outcome, scope, constraints, success and done, 0 to 2 each, instead of asking for them, as in 2,2,1,1,0")
-	f.BoolVar(&o.force, "force", false, "go on although the request is too vague")
+	choiceFlag(c, &o.workflow, "workflow", "", []string{"A", "B", "C"},
+		"kind of work: A build, B debug, C refactor (default: by the request's words)")
+	choiceFlag(c, &o.shape, "shape", "", []string{"colleague", "tool-review", "tool"},
+		"how closely a person follows the work (default: by the scores)")
+	f.IntSliceVar(&o.score, "spec-score", nil,
+		"score the request yourself: outcome, scope, constraints, success and done, 0 to 2 points each, as in 2,2,1,1,0")
+	f.BoolVar(&o.force, "force", false, "continue even if the request is too vague")
 	f.BoolVar(&o.run.fresh, "fresh", false, "start over: .loop is moved aside, never deleted")
 }
 

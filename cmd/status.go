@@ -39,9 +39,9 @@ Exit status: 0 shown, 2 there is no run here, 5 --rebuild could not write.`,
 		Args:    maybeArg("a plan file"),
 		RunE:    func(_ *cobra.Command, args []string) error { return runStatus(args, output, again, ascii, plain, std) },
 	}
-	c.Flags().BoolVar(&again, "rebuild", false, "write the files in .loop again from the journal")
+	c.Flags().BoolVar(&again, "rebuild", false, "rebuild the files in .loop from the journal")
 	c.Flags().BoolVar(&plain, "plain", false, "no frame, for screen readers")
-	c.Flags().BoolVar(&ascii, "ascii", false, "no character beyond ASCII")
+	c.Flags().BoolVar(&ascii, "ascii", false, "use only ASCII characters")
 	outputFlag(c, &output)
 	return c
 }

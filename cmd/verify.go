@@ -53,9 +53,9 @@ rounds of --fix closed no gap, 5 a run is under way; else as of resume.`,
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&o.from, "gaps", "", "a VERIFICATION.md whose gaps are taken up as well")
-	f.BoolVar(&o.fix, "fix", false, "have the gaps closed by tasks of the run")
-	f.IntVar(&o.rounds, "max-rounds", 20, "rounds of --fix")
+	f.StringVar(&o.from, "gaps", "", "also include the gaps of this VERIFICATION.md")
+	f.BoolVar(&o.fix, "fix", false, "close the gaps by adding tasks to the run")
+	f.IntVar(&o.rounds, "max-rounds", 20, "maximum number of rounds of --fix")
 	runFlags(c, &o.run)
 	return c
 }

@@ -55,7 +55,7 @@ Exit status: 0 the run has ended, or you have left; 2 there is no run here.`,
 	f.BoolVar(&o.web, "web", false, "serve the page to a browser on this machine")
 	f.IntVar(&o.port, "port", 0, "port for --web (default: a free one)")
 	f.BoolVar(&o.plain, "plain", false, "timestamped lines, also on a terminal")
-	f.BoolVar(&o.ascii, "ascii", false, "no character beyond ASCII")
+	f.BoolVar(&o.ascii, "ascii", false, "use only ASCII characters")
 	return c
 }
 
