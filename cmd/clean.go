@@ -29,8 +29,8 @@ func newClean(std Stdio) *cobra.Command {
 		Short: "Remove the worktrees and branches of past runs",
 		Long: `clean lists what isolated runs have left: worktrees, branches and temporary
 folders; then, with --yes or when a person at a terminal agrees, it removes
-them. Runs under way are passed over. Nothing is lost: what a worktree holds is
-kept below refs/wavex first, and a branch wavex/RUN stays until its work is in
+them. It skips runs under way. Nothing is lost: the content of a worktree is
+saved below refs/wavex first, and a branch wavex/RUN stays until its work is in
 another branch.
 
 Exit status: 0 listed or removed, 2 there is no such run, 5 something could not

@@ -24,9 +24,9 @@ func newExport(std Stdio) *cobra.Command {
 		Short: "Write a plan or its state in another tool's form",
 		Long: `export writes a plan as a phase plan in markdown (phase-md) or JSON
 (phase-json), or the state of its run as the loop block of a STATE.md
-(state-md); before the first run that block has its initial values. What the
-form cannot carry is listed. With --task-list it puts the plan into a task list
-of Claude Code instead, which must be empty.
+(state-md); before the first run that block has its initial values. It lists the
+parts that the form cannot hold. With --task-list it writes the plan into a task
+list of Claude Code instead, which must be empty.
 
 Exit status: 0 written, 2 the plan has mistakes.`,
 		Example: "  wavex export --format phase-md plan.json -o phase.plan.md\n  wavex export --format state-md plan.json\n  wavex export --task-list my-list plan.json",

@@ -31,7 +31,7 @@ func newHook(std Stdio) *cobra.Command {
 session stays with a run that it started until the run has ended. Claude Code
 calls it; wavex hooks install puts it into the settings. It reads the hook's
 JSON from stdin, else from ARGUMENTS in the environment, and looks for .loop
-upwards of the session's directory. Whatever goes wrong lets the session go.
+upwards of the session's directory. After any error it lets the session go.
 
 Exit status: always 0.`,
 		Example: "  wavex hook stop < input.json\n  wavex hook session-start < input.json",

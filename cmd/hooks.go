@@ -38,10 +38,10 @@ func newHooks(std Stdio) *cobra.Command {
 		Short: "Install the hooks",
 		Long: `install adds wavex's Stop and SessionStart hooks to Claude Code's settings:
 .claude/settings.json of the current directory, or with --user those of all
-projects (CLAUDE_CONFIG_DIR, else .claude in the home directory). What is there
-stays as it is; a copy is kept beside the file before it is changed. Given
-again it changes nothing, or brings the hooks up to the wavex that is called.
-The plugin has the same hooks: take one of them.
+projects (CLAUDE_CONFIG_DIR, else .claude in the home directory). Other settings
+stay unchanged; before a change it saves a copy beside the file. If the hooks
+are installed already, it updates them to this wavex if necessary. The plugin
+has the same hooks: use only one of the two.
 
 Exit status: 0 done, 2 settings that cannot be edited.`,
 		Example: "  wavex hooks install\n  wavex hooks install --user\n  wavex hooks install --uninstall",

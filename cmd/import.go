@@ -27,8 +27,8 @@ func newImport(std Stdio) *cobra.Command {
 		Long: `import reads a plan of another tool and writes it as a wavex plan in JSON:
 phase plans in markdown and JSON, PRDs in markdown, prd.json, the steps of a
 state.json. The form is recognised by the content; docs/imports.md describes
-each. What could not be carried over, and every check in words, is listed with
-its place.
+each. It lists the parts that a plan cannot hold, and every check in words, with
+their positions.
 
 run, check and graph read such files directly; import is for going on with the
 result. A wavex plan in YAML comes out as JSON.

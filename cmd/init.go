@@ -26,9 +26,9 @@ func newInit(std Stdio) *cobra.Command {
 		Short: "Make a tracking directory for a loop",
 		Long: `init makes .claude/pensieve/loop/DATE-SLUG in the project, with a _meta.md (goal
 and pipeline), and prints LOOP_DIR= and its path as the first line on stdout.
-What is to be known before the tasks goes into _context.md there: a run of a
-plan in that directory, or with --track SLUG, tells it to its agents, and adds
-deviations and interventions to it. Nothing is ever overwritten.
+Write the background of the tasks into _context.md there: a run of a plan in
+that directory, or with --track SLUG, passes it to its agents, and adds
+deviations and interventions to it. init never overwrites a file.
 
 Exit status: 0 made, 2 it is there already.`,
 		Example: "  wavex init login-feature --goal \"users can log in\"\n  wavex run plan.json --track login-feature",

@@ -36,10 +36,10 @@ func newRollback(std Stdio) *cobra.Command {
 before a task (of reversibility 2B or 1), before wave N, or before the run, and
 marks what is undone as pending: wavex resume does it again. A wave takes the
 waves behind it along. Only the files in the git checkout change; index,
-branches and stash stay, and what was there before is kept below refs/wavex.
+branches and stash stay, and the replaced files are saved below refs/wavex.
 
-It lists each path. What somebody else changed after wavex last looked, or a
-task that others already build on, is not taken back unless --force is given.
+It lists each path. Without --force it does not undo later changes by others,
+nor a task that other tasks already build on.
 
 Exit status: 0 done, 2 there is no checkpoint of it, 5 a person must look.`,
 		Example: "  wavex rollback T-003 --dry-run\n  wavex rollback wave-2\n  wavex rollback run --force",

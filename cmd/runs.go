@@ -20,7 +20,7 @@ func newRuns(std Stdio) *cobra.Command {
 		Long: `runs lists the runs in the journal in .loop/ of the current directory (or of the
 plan's project directory) and those that --fresh moved aside, the newest first:
 how each ended, tasks completed, cost, time worked. wavex report RUN tells more
-about one of them. (* after a cost: a subscription, nobody is billed it.)
+about one of them. (* after a cost: a subscription; the cost is not billed.)
 
 Exit status: 0 listed, 2 there is no run here.`,
 		Example:           "  wavex runs\n  wavex runs --output json\n  wavex report 20260102-030405-k3j5 --html > report.html",

@@ -63,7 +63,7 @@ what it is expected to cost and take. A request that is too vague ends with the
 questions to answer. Nothing is run. Without a request it continues the one
 that is under way. docs/requests.md tells more.
 
-With --offline the request is only scored, by words and patterns: nobody is
+With --offline the request is only scored, by words and patterns: no model is
 asked and nothing is planned.
 
 Exit status: 0 planned, 2 usage, 3 the budget is spent, 5 too vague, too large,
