@@ -112,7 +112,7 @@ func (f *facts) bill(limit budget.USD) bill {
 		// Other output is mixed into the stream, so missing usage lines prove nothing.
 		b.cost, b.priced = max(seen, limit), "cap"
 	}
-	if c.unpriced > a.unpriced {
+	if c.unpriced > a.unpriced || !a.ended && c.untold() {
 		b.cost, b.priced = max(b.cost, limit), "cap"
 	}
 	return b

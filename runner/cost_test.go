@@ -41,6 +41,8 @@ func TestBill(t *testing.T) {
 	session := strings.NewReplacer(`"model_usage_since_last_result"`, `"something_else"`)
 	zero := strings.NewReplacer(`"total_cost_usd":0.00971`, `"total_cost_usd":0`, `"total_cost_usd":0.50971`, `"total_cost_usd":0`, `"costUSD":0.00971`, `"costUSD":0`)
 	second := strings.NewReplacer("msg_0000", "msg_0002", "bed75704", "bed7", "6638ee7b", "6638", "0.50971", "0.51942", `_usd":0.00971`, `_usd":0.01942`)
+	unfinished, another := lines(initLine, start330, assistant330), second.Replace(assistant330)
+	uncounted := strings.NewReplacer(`"output_tokens":8000,`, ``)
 	whole := lines(initLine, start330, assistant330, delta330)
 	for _, tc := range []struct {
 		name, stream string
@@ -66,6 +68,11 @@ func TestBill(t *testing.T) {
 		{"interrupted, 2.1.197: the response that was broken off is not in the figure", whole + second.Replace(lines(start330)) + lines(result197), full + begun, "result", 8000},
 		{"without partial messages", lines(initLine, assistant330, result197), full, "result", 8000},
 		{"killed without partial messages", lines(initLine, assistant330), begun, "stream", 1},
+		{"killed, and a response ended without its final usage: the cap",
+			unfinished + second.Replace(lines(start330)), 20_000, "cap", 2},
+		{"the same in lines without events", lines(initLine, assistant330, another), 20_000, "cap", 2},
+		{"final usages without counts", uncounted.Replace(whole + second.Replace(whole)), 20_000, "cap", 2},
+		{"no final usage, and a result", unfinished + second.Replace(lines(start330, result197)), 2 * full, "result", 8000},
 		{"zero with tokens: the table", whole + lines(zero.Replace(result197)), full, "table", 8000},
 		{"zero with tokens, 2.1.330", whole + lines(zero.Replace(result330)), full, "table", 8000},
 		{"a figure with a response too little", whole + second.Replace(whole) + lines(result197), 2 * full, "table", 16_000},
@@ -79,7 +86,7 @@ func TestBill(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			s, err := recall(strings.NewReader(tc.stream), flat{}, 99)
+			s, err := recall(strings.NewReader(tc.stream), flat{}, 20_000)
 			if err != nil || s.Cost != tc.cost || s.Priced != tc.priced || s.Usage.Output != tc.output {
 				t.Errorf("%+v, %v; want %d %q, output %d", s, err, tc.cost, tc.priced, tc.output)
 			}

@@ -191,7 +191,7 @@ func (f *facts) onAssistant(o gjson.Result) {
 		return true
 	})
 	if model != "<synthetic>" && usage.IsObject() && f.first("m", id) {
-		f.responses.whole(strings.Clone(model), usage)
+		f.responses.whole(strings.Clone(model), usage, inner)
 	}
 	if inner {
 		f.ask()

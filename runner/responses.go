@@ -19,6 +19,8 @@ type responses struct {
 	cost     budget.Pico // of usage
 	finished budget.Pico // the part of cost of subagents' responses and of responses with their final usage
 	unpriced int         // responses of models without a price
+	own      int         // responses of the agent itself
+	told     bool        // one of them has a final count of output tokens
 	under    map[string]*response
 }
 
@@ -32,8 +34,15 @@ type response struct {
 	seen  bool // it is counted
 }
 
-// whole counts a response that is reported in one line.
-func (c *responses) whole(model string, usage gjson.Result) {
+// untold reports whether a response of the agent itself ended and the stream has no final usage at
+// all. The cost is far too low then.
+func (c *responses) untold() bool { return c.own > 1 && !c.told }
+
+// whole counts a response that is reported in one line. inner marks a response of a subagent.
+func (c *responses) whole(model string, usage gjson.Result, inner bool) {
+	if !inner {
+		c.own++
+	}
 	r := &response{model: model, final: true}
 	c.add(r, usage)
 	c.finished += r.cost
@@ -43,6 +52,9 @@ func (c *responses) whole(model string, usage gjson.Result) {
 func (c *responses) begin(who, model string, usage gjson.Result) {
 	if c.under == nil {
 		c.under = map[string]*response{}
+	}
+	if who == "" {
+		c.own++
 	}
 	r := &response{model: model}
 	c.under[who] = r
@@ -61,6 +73,7 @@ func (c *responses) final(who string, usage gjson.Result) {
 	c.add(r, usage)
 	c.finished += r.cost
 	r.final = true
+	c.told = c.told || who == "" && tokens(usage.Get("output_tokens")) > 0
 }
 
 // add updates the usage of a response. Like the CLI, it keeps the previous count if the new one is
