@@ -76,16 +76,16 @@ func (s Store) look(p Program) (*kept, CLI) {
 }
 
 // Ready returns the verdicts on a program before a run. It probes the statements about money and
-// permission that are unknown.
+// permission that are unknown, unless the known ones refuse the program.
 func (s Store) Ready(ctx context.Context, p Program) CLI {
 	k, c := s.look(p)
-	if k == nil || k.Tries >= tries || !c.urgent() {
+	if why, _ := c.Refusal(); k == nil || k.Tries >= tries || !c.urgent() || why != "" {
 		return c
 	}
 	if s.urgent != nil {
 		return s.probed(k, p, s.urgent(ctx, p.target()))
 	}
-	return s.probed(k, p, probe.Urgent(ctx, p.target(), probe.UrgentLimit))
+	return s.probed(k, p, probe.Urgent(ctx, p.target(), cmp.Or(s.Limit, probe.UrgentLimit)))
 }
 
 // allLimit bounds All: ten processes of the CLI, which take a minute in total on a busy machine.

@@ -74,7 +74,9 @@ func TestWrapperOfTestedVersionIsProbed(t *testing.T) {
 	b := setup(t, statement.Newest(), "#!/bin/sh\n")
 	b.found.Verdicts[statement.Denied] = statement.Fails
 	b.found.Why[statement.Denied] = "sh ./other.sh was carried out"
-	c := b.Ready(t.Context(), b.program)
+	delete(b.found.Verdicts, statement.DenialsReported)
+	b.Ready(t.Context(), b.program)
+	c := b.Ready(t.Context(), b.program) // it is refused, whatever else is unknown
 	why, advice := c.Refusal()
 	if b.probes != 1 || !strings.Contains(why, "sh ./other.sh was carried out") || !strings.Contains(advice, "@"+statement.Newest()) {
 		t.Errorf("%d probes, %q, %q", b.probes, why, advice)
@@ -82,6 +84,18 @@ func TestWrapperOfTestedVersionIsProbed(t *testing.T) {
 	// Verdicts on statements that cost neither money nor permission are taken from the version.
 	if !c.Verdicts.Holds(statement.SystemPromptSnapshot) {
 		t.Errorf("%v", c.Verdicts)
+	}
+}
+
+// A wrapper is compared with the version that it reports, which may have features that newer ones lack.
+func TestWrapperOfOldestVersion(t *testing.T) {
+	t.Parallel()
+	for version, want := range map[string]bool{statement.Oldest(): true, statement.Newest(): false, "2.1.400": false} {
+		b := setup(t, version, "#!/bin/sh\n")
+		b.found.Verdicts[statement.ResumedTotal] = statement.Fails
+		if n := b.Ready(t.Context(), b.program).Notice(); strings.Contains(n, string(statement.ResumedTotal)) != want {
+			t.Errorf("%s: %q", version, n)
+		}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/google/renameio/v2/maybe"
 
@@ -25,6 +26,8 @@ const EnvVar = "WAVEX_CACHE"
 // folder: each file is written whole, and a lost file only causes another probe.
 type Store struct {
 	Dir string
+	// Limit bounds the probes before a run; 0: probe.UrgentLimit.
+	Limit time.Duration
 
 	// Tests replace probe.Urgent and the platform of this machine.
 	urgent   func(context.Context, probe.Target) probe.Report

@@ -20,10 +20,14 @@ func (c CLI) Refusal() (why, advice string) {
 }
 
 // Lacking returns the statements that fail or are unknown here and hold on the newest tested
-// version.
+// version or on the version that the program reports.
 func (c CLI) Lacking() (fail, unknown []statement.Statement) {
 	newest, _ := statement.Tested(statement.Newest())
-	for _, s := range newest.Select(statement.Holds) {
+	told, _ := statement.Tested(c.Version.String())
+	for _, s := range statement.All() {
+		if !newest.Holds(s.ID) && !told.Holds(s.ID) {
+			continue
+		}
 		switch c.Verdicts[s.ID] {
 		case statement.Fails:
 			fail = append(fail, s)

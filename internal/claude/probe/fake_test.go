@@ -114,6 +114,9 @@ func (f *fake) open() (code int, ends bool) {
 		f.system += "\nWorking directory: " + f.dir
 	}
 	f.session = f.flags["--session-id"]
+	if f.lie == "renames" && f.session != "" {
+		f.session = "another"
+	}
 	if _, err := os.Stat(f.path()); f.session != "" && err == nil && !f.lies(statement.SessionID) {
 		fmt.Fprintln(os.Stderr, "Error: Session ID "+f.session+" is already in use.")
 		return 1, true

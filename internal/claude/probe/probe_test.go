@@ -104,6 +104,15 @@ func TestNoResult(t *testing.T) {
 	}
 }
 
+// The session that is resumed is the one that the CLI named.
+func TestAnotherSession(t *testing.T) {
+	t.Parallel()
+	r := Urgent(t.Context(), lying(t, "renames"), enough)
+	if !r.Verdicts.Fails(statement.SessionID) || !r.Verdicts.Holds(statement.Resume) || r.Err != nil {
+		t.Errorf("%v, %v, %v", r.Verdicts, r.Why, r.Err)
+	}
+}
+
 func TestManagedIsNotProbed(t *testing.T) {
 	t.Parallel()
 	target := lying(t, "honest")

@@ -94,6 +94,7 @@ func (b *bench) opened(t *talk) {
 		}
 		if l.Session != b.session { // another probe checks that a second use is refused
 			b.decide(statement.SessionID, false, "the init line names session %s instead of %s", l.Session, b.session)
+			b.session = l.Session // the one that can be resumed
 		}
 		foreign := slices.ContainsFunc(l.Servers, func(n named) bool { return n.Name == server })
 		b.decide(statement.StrictMCP, !foreign, "a server of the user's configuration is started")
