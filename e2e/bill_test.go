@@ -6,8 +6,6 @@ package e2e
 // report it or report it wrongly.
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -46,12 +44,7 @@ func TestCLIThatTellsZeroIsNotBelieved(t *testing.T) {
 	eachCLI(t, func(t *testing.T, c cli) {
 		srv := serve(t, fakeapi.Use(fakeapi.Bash("true")).Costing(dear), fakeapi.Text("done").Costing(dear))
 		b := newBenchOn(t, c, srv)
-		liar := filepath.Join(t.TempDir(), "claude")
-		zero := ` "$@" | sed -u -E 's/"(total_cost_usd|costUSD)":[0-9.e-]+/"\1":0/g'` + "\n"
-		if err := os.WriteFile(liar, []byte("#!/bin/sh\n"+c.path+zero), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		b.agent.Argv = []string{liar}
+		b.agent.Argv = []string{c.lying(t, "zero cost").path}
 		allowBash(b)
 		room(t, 1)
 		r := b.agent.Attempt(t.Context(), b.req)

@@ -49,6 +49,9 @@ func room(t *testing.T, n int64) (release func()) {
 }
 
 func TestMain(m *testing.M) {
+	if name := os.Getenv(lieVar); name != "" {
+		os.Exit(beLiar(name, os.Getenv(lieAbout), os.Args[1:]))
+	}
 	if rig.Lists() {
 		os.Exit(m.Run())
 	}

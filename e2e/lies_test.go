@@ -1,0 +1,191 @@
+//go:build unix
+
+package e2e
+
+// This file tests runs with a CLI that breaks one statement. wavex refuses the run, or takes the
+// fallback and names the statement in one line. The ledger is never below the real charges.
+
+import (
+	"cmp"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"wavex/budget"
+	"wavex/internal/claude/known"
+	"wavex/internal/claude/statement"
+	"wavex/internal/doctor"
+	"wavex/internal/fakeapi"
+)
+
+// scene is a run of one task with a CLI that lies.
+type scene struct {
+	args   []string
+	more   string // further members of the plan
+	tools  string // as in sheepPlan
+	agents func() []*fakeapi.Agent
+	held   bool // the test interrupts the run while the CLI waits for its second response
+	exit   int
+}
+
+var (
+	plain = scene{agents: func() []*fakeapi.Agent { return shepherds(1) }}
+	// lost has no successful attempt.
+	lost = scene{agents: plain.agents, exit: 5}
+	// denied has a tool call without permission.
+	denied = scene{agents: steps(fakeapi.Use(fakeapi.Bash("touch elsewhere")).Costing(use), writesSheep, report("true"))}
+	// resumed has two attempts in one session.
+	resumed = scene{args: []string{"--retry-session", "same"}, agents: steps(report("true"), writesSheep, report("true"))}
+	// killed kills the CLI after three responses.
+	killed = scene{tools: `"Bash"`, exit: 3, agents: steps(fakeapi.Use(fakeapi.Bash("true")).Costing(dear),
+		fakeapi.Use(fakeapi.Bash("true 2")).Costing(dear), fakeapi.Use(fakeapi.Bash("kill -9 $PPID; sleep 5")).Costing(dear))}
+	stopped = scene{held: true, exit: 130, agents: func() []*fakeapi.Agent {
+		return holding(shepherds(1), 1, fakeapi.NewGate())
+	}}
+	// judged has a criterion for the judge, which is a lean call.
+	judged = scene{exit: 1, more: `"criteria": ["the file is about sheep"], `, agents: func() []*fakeapi.Agent {
+		return append(plain.agents(), answers("judge", system("You judge whether statements"), yes))
+	}}
+)
+
+// yes returns the answer of a judge.
+func yes(*fakeapi.Request) map[string]any {
+	return map[string]any{"rulings": []any{map[string]any{"id": "C-1", "verdict": "yes", "reason": "it is",
+		"file": "f0.txt", "line": 1, "quote": "sheep"}}}
+}
+
+var writesSheep = fakeapi.Use(fakeapi.Write("f0.txt", "sheep\n")).Costing(use)
+
+func steps(all ...fakeapi.Reply) func() []*fakeapi.Agent {
+	return func() []*fakeapi.Agent { return []*fakeapi.Agent{{When: task("T-001"), Steps: all}} }
+}
+
+// probing says how a CLI is probed before the run.
+type probing int
+
+const (
+	urgently probing = iota // the statements about money and permission, without a short time limit
+	fully                   // every statement, like wavex doctor --probe
+	byTheRun                // by wavex run, because a probe hangs or ends at once
+)
+
+// liesTest is a lie and its expected effects.
+type liesTest struct {
+	lie    string
+	scene  scene
+	probed probing
+	// names is the statement that wavex names. onOldest replaces it on the oldest version.
+	names, onOldest statement.ID
+	// over reports whether the ledger may be above the real charges.
+	over func(c cli) bool
+	// single limits the test to shared.cli: every subtest takes several seconds of CPU.
+	single bool
+}
+
+func TestLies(t *testing.T) {
+	t.Parallel()
+	for _, test := range []liesTest{
+		{lie: "half cost", scene: plain, names: statement.TotalCost},
+		{lie: "cumulative cost", scene: resumed, over: func(c cli) bool { return !c.old },
+			names: statement.TurnCost, onOldest: statement.ResumedTotal},
+		{lie: "no turn cost", single: true, scene: plain, names: statement.TurnCost},
+		{lie: "half turn cost", single: true, scene: plain, names: statement.TurnCost},
+		{lie: "no cap", names: statement.Cap},
+		{lie: "denied allowed", names: statement.Denied},
+		{lie: "disallowed stays", names: statement.DisallowedTools},
+		{lie: "other tools", single: true, scene: plain, names: statement.ToolsLimited},
+		{lie: "no denials", single: true, scene: denied, names: statement.DenialsReported},
+		{lie: "no final usage", scene: killed, names: statement.PartialUsage, over: func(cli) bool { return true }},
+		{lie: "late result", scene: stopped, probed: byTheRun, names: statement.OneResult},
+		{lie: "two results", scene: plain, probed: byTheRun, names: statement.OneResult},
+		{lie: "no result", scene: lost, probed: byTheRun, names: statement.OneResult},
+		{lie: "no interrupt", single: true, scene: stopped, probed: byTheRun, names: statement.InterruptedCost},
+		{lie: "nothing stops it", single: true, scene: stopped, probed: byTheRun, names: statement.InterruptedCost},
+		{lie: "another session", single: true, scene: resumed, names: statement.SessionID},
+		{lie: "no structured answer", single: true, scene: judged, probed: fully, names: statement.JSONSchema},
+	} {
+		t.Run(test.lie, func(t *testing.T) {
+			t.Parallel()
+			clis := shared.clis
+			if test.single {
+				clis = []cli{shared.cli}
+			}
+			for _, c := range clis {
+				t.Run(c.name, func(t *testing.T) {
+					t.Parallel()
+					test.run(t, c)
+				})
+			}
+		})
+	}
+}
+
+func (test liesTest) run(t *testing.T, c cli) {
+	s := test.scene
+	broken, listed := statement.Find(per(c, cmp.Or(test.onOldest, test.names), test.names))
+	if !listed {
+		t.Fatalf("no statement %s", test.names)
+	}
+	script := fakeapi.Script{Prices: prices}
+	if !broken.Required {
+		script.Agents = s.agents()
+	}
+	srv, cache := fakeapi.New(t, script), t.TempDir()
+	env := Env(t, srv, known.EnvVar+"="+cache)
+	text := sheepPlan{n: 1, parallel: 1, model: model, tools: s.tools}.String()
+	r := newRepo(t, strings.Replace(text, `"defaults"`, s.more+`"defaults"`, 1)).on(c.lying(t, test.lie))
+	processes := int64(2) // of probes
+	if test.probed == fully {
+		processes = 3
+	}
+	release := room(t, processes)
+	if test.probed != byTheRun {
+		test.probed.keep(t, r.cli, env, known.Store{Dir: filepath.Join(cache, "claude"), Limit: limit})
+		release()
+		release = room(t, 1)
+	}
+	w := r.wavexIn(release, env, append([]string{"run", "plan.json", "--output", "json", "--budget", "3",
+		"--counsel", "off", "--grace", "1s"}, s.args...)...)
+	if broken.Required {
+		refused(t, srv, w.end(), broken.Text, "npm install -g @anthropic-ai/claude-code@"+statement.Newest())
+		return
+	}
+	var e wavexEnd
+	if s.held {
+		awaitAll(t, srv, 1, 1)
+		release() // the CLI uses no more CPU
+		e = w.interrupted(syscall.SIGINT, r)
+	} else {
+		e = w.end()
+	}
+	told(t, e, "wavex: warning: claude ", string(broken.ID), "wavex does without")
+	_, last := e.events(t)
+	if e.exit != s.exit {
+		t.Errorf("exit %d, want %d: %s\n%s", e.exit, s.exit, last.Data, e.stderr)
+	}
+	spent, charged := budget.FromFloat(last.CostUSD), srv.Charged()
+	if spent < charged || spent > charged && (test.over == nil || !test.over(c)) || charged == 0 {
+		t.Errorf("the ledger says %d, the API charged %d", spent, charged)
+	}
+	if len(s.args) > 0 { // the attempts are in one session
+		asked := srv.Messages(nil)
+		if first, last := asked[0].Session(), asked[len(asked)-1].Session(); first != last {
+			t.Errorf("the first attempt has session %s, the last %s", first, last)
+		}
+	}
+}
+
+// keep probes a CLI and keeps the verdicts in the store that the run reads.
+func (p probing) keep(t *testing.T, c cli, env []string, store known.Store) {
+	t.Helper()
+	program, check := doctor.CLI(t.Context(), c.path, env, limit)
+	if check.Status == doctor.Fail {
+		t.Fatal(check.Text)
+	}
+	if p == fully {
+		store.All(t.Context(), program)
+		return
+	}
+	store.Ready(t.Context(), program)
+}
