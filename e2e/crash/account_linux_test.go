@@ -31,6 +31,20 @@ type streamed struct {
 	anew   bool       // its first result is the answer to /clear
 }
 
+// response is a response of the API in a stream.
+type response struct {
+	ID    string
+	Usage usage
+}
+
+// usage is in tokens.
+type usage struct {
+	In  budget.USD `json:"input_tokens"`
+	Out budget.USD `json:"output_tokens"`
+}
+
+func (u usage) worth() budget.USD { return u.In*priceIn + u.Out*priceOut }
+
 func readStream(dir string) streamed {
 	data, err := os.ReadFile(filepath.Join(dir, "stream.jsonl"))
 	if err != nil {
@@ -38,17 +52,17 @@ func readStream(dir string) streamed {
 	}
 	var s streamed
 	seen := map[string]bool{}
+	var begun usage // of the response in progress
 	for line := range bytes.Lines(data) {
 		var l struct {
 			Type    string
 			Clear   bool
 			Total   float64 `json:"total_cost_usd"`
-			Message struct {
-				ID    string
-				Usage struct {
-					In  budget.USD `json:"input_tokens"`
-					Out budget.USD `json:"output_tokens"`
-				}
+			Message response
+			Event   struct {
+				Type    string
+				Message response
+				Usage   usage
 			}
 		}
 		if json.Unmarshal(line, &l) != nil {
@@ -70,7 +84,12 @@ func readStream(dir string) streamed {
 			s.result, s.total = true, budget.FromFloat(l.Total)
 		case l.Type == "assistant" && !seen[l.Message.ID]:
 			seen[l.Message.ID] = true
-			s.priced += l.Message.Usage.In*priceIn + l.Message.Usage.Out*priceOut
+			s.priced += l.Message.Usage.worth()
+		case l.Event.Type == "message_start":
+			begun, seen[l.Event.Message.ID] = l.Event.Message.Usage, true
+			s.priced += begun.worth()
+		case l.Event.Type == "message_delta":
+			s.priced += (l.Event.Usage.Out - begun.Out) * priceOut
 		}
 	}
 	return s

@@ -265,6 +265,7 @@ func (t *turn) bigLine(ctx context.Context) error {
 // sayText prints the last message. With split-utf8, it cuts every character of several bytes and
 // prints the second half later.
 func (t *turn) sayText(ctx context.Context, id string, used tokenLine, text string) error {
+	t.begin(id, used)
 	l := line(t.assistant(id, used, part{Type: "text", Text: text}))
 	if !t.stream {
 		return nil

@@ -15,9 +15,36 @@ import (
 func (t *turn) message() string { return "msg_" + strings.ReplaceAll(t.id(), "-", "")[:24] }
 func (t *turn) toolID() string  { return "toolu_" + strings.ReplaceAll(t.id(), "-", "")[:24] }
 
-// say prints a part of a response. Its output tokens are those that the CLI knows at the start of a
-// response: a lower bound.
-func (t *turn) say(id string, used tokenLine, p part) { t.emit(t.assistant(id, used, p)) }
+// say prints a part of a response, after the events that begin the response. Its output tokens are
+// those that the CLI knows at the start of a response: a lower bound.
+func (t *turn) say(id string, used tokenLine, p part) {
+	t.begin(id, used)
+	t.emit(t.assistant(id, used, p))
+}
+
+// begin prints the event that begins a response, once for each id (--include-partial-messages).
+func (t *turn) begin(id string, used tokenLine) {
+	if !t.cmd.has("--include-partial-messages") || id == t.begun {
+		return
+	}
+	t.begun = id
+	m := t.assistant(id, used, part{}).Message
+	m.Content = []part{}
+	e := eventLine{Type: "stream_event", Session: t.session, UUID: t.id()}
+	e.Event.Type, e.Event.Message = "message_start", &m
+	t.emit(e)
+}
+
+// finish prints the event with the final count of output tokens of the last response.
+func (t *turn) finish(used tokenLine) {
+	if t.begun == "" {
+		return
+	}
+	e := eventLine{Type: "stream_event", Session: t.session, UUID: t.id()}
+	e.Event.Type, e.Event.Usage = "message_delta", &outputLine{used.Output}
+	t.emit(e)
+	t.begun = ""
+}
 
 func (t *turn) assistant(id string, used tokenLine, p part) assistantLine {
 	l := assistantLine{Type: "assistant", Session: t.session, UUID: t.id()}

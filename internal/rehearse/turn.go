@@ -27,6 +27,7 @@ type turn struct {
 	made    int64      // responses made
 	before  tokenLine  // tokens of this turn without the last response
 	tokens  tokenLine  // tokens of this turn
+	begun   string     // the response whose begin was printed, without its final usage
 	denied  []denialLine
 	notes   []string // completed actions, for the report
 	failed  []string // failed actions
@@ -123,6 +124,7 @@ func (t *turn) respond(ctx context.Context, i int) (over bool, err error) {
 	for _, act := range t.steps[i] {
 		t.say(id, used, part{Type: "tool_use", ID: act.id, Name: act.tool, Input: act.input})
 	}
+	t.finish(used)
 	if t.cmd.cap > 0 && t.cost >= t.cmd.cap {
 		t.overCap(t.made)
 		return true, nil
@@ -183,12 +185,14 @@ func (t *turn) report(ctx context.Context, id string, used tokenLine) (over bool
 			for range 2 {
 				act := action{id: t.toolID(), tool: "StructuredOutput", input: t.b.Structured}
 				t.say(id, used, part{Type: "tool_use", ID: act.id, Name: act.tool, Input: act.input})
+				t.finish(used)
 				t.result(act, "Output does not match required schema: "+wrong.Error(), true)
 				id = t.message()
 			}
 		} else {
 			act := action{id: t.toolID(), tool: "StructuredOutput", input: answer}
 			t.say(id, used, part{Type: "tool_use", ID: act.id, Name: act.tool, Input: act.input})
+			t.finish(used)
 			t.result(act, "Structured output provided successfully", false)
 		}
 	}
@@ -197,6 +201,7 @@ func (t *turn) report(ctx context.Context, id string, used tokenLine) (over bool
 		if err := t.sayText(ctx, id, used, text); err != nil {
 			return false, err
 		}
+		t.finish(used)
 	} else {
 		text = string(answer)
 	}

@@ -27,6 +27,8 @@ func TestGolden(t *testing.T) {
 		{"denial", `{"duration":"0s","cost":0.01,"outcome":"denial","runs":["git push"]}`, prompt, nil, 0},
 		{"over-cap", `{"duration":"0s","cost":0.04,"turns":4}`, prompt, []string{"--max-budget-usd=0.015"}, 1},
 		{"schema", `{"duration":"0s","cost":0.01}`, prompt, []string{"--json-schema", `{"type":"object","required":["verdict"],"properties":{"verdict":{"enum":["pass","fail"]}}}`, "--tools", ""}, 0},
+		{"events", `{"duration":"0s","cost":0.02,"runs":["true"]}`, prompt,
+			[]string{"--include-partial-messages", "--json-schema", `{"enum":["pass"]}`}, 0},
 		{"control", `{"duration":"0s"}`, `{"type":"control_request","request_id":"b","request":{"subtype":"bogus"}}` + "\n" + interrupt +
 			`{"type":"control_request","request_id":"m","request":{"subtype":"set_permission_mode","mode":"plan"}}` + "\n", nil, 0},
 	} {

@@ -44,21 +44,40 @@ type part struct {
 	Input any    `json:"input,omitempty"`
 }
 
+type apiMessage struct {
+	ID         string    `json:"id"`
+	Type       string    `json:"type"`
+	Role       string    `json:"role"`
+	Model      string    `json:"model"`
+	Content    []part    `json:"content"`
+	StopReason *string   `json:"stop_reason"`
+	Usage      tokenLine `json:"usage"`
+}
+
 type assistantLine struct {
-	Type    string `json:"type"`
-	Message struct {
-		ID         string    `json:"id"`
-		Type       string    `json:"type"`
-		Role       string    `json:"role"`
-		Model      string    `json:"model"`
-		Content    []part    `json:"content"`
-		StopReason *string   `json:"stop_reason"`
-		Usage      tokenLine `json:"usage"`
-	} `json:"message"`
-	Parent  *string `json:"parent_tool_use_id"`
+	Type    string     `json:"type"`
+	Message apiMessage `json:"message"`
+	Parent  *string    `json:"parent_tool_use_id"`
+	Session string     `json:"session_id"`
+	UUID    string     `json:"uuid"`
+	Error   string     `json:"error,omitempty"`
+}
+
+// eventLine is an event of an API response (--include-partial-messages).
+type eventLine struct {
+	Type  string `json:"type"`
+	Event struct {
+		Type    string      `json:"type"` // "message_start", "message_delta"
+		Message *apiMessage `json:"message,omitempty"`
+		Usage   *outputLine `json:"usage,omitempty"`
+	} `json:"event"`
 	Session string  `json:"session_id"`
+	Parent  *string `json:"parent_tool_use_id"`
 	UUID    string  `json:"uuid"`
-	Error   string  `json:"error,omitempty"`
+}
+
+type outputLine struct {
+	Output int64 `json:"output_tokens"`
 }
 
 type toolResult struct {
