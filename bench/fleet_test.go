@@ -50,14 +50,17 @@ func fleet(b *testing.B, delay time.Duration, most float64) {
 	}
 	plan := file(b, dir, "plan.json", fmt.Sprintf(`{"name":"fleet","tasks":[%s]}`, strings.Join(list, ",")))
 	lines := file(b, dir, "prompts", strings.Join(prompts, "\n")+"\n")
-	env := []string{"HOME=" + dir, "CLAUDE_CONFIG_DIR=" + dir + "/.claude", "PATH=" + os.Getenv("PATH"), "TMPDIR=" + b.TempDir(),
+	env := []string{"HOME=" + dir, "CLAUDE_CONFIG_DIR=" + dir + "/.claude", "PATH=" + os.Getenv("PATH"), "TMPDIR=" +
+		b.TempDir(),
 		"ANTHROPIC_BASE_URL=" + srv.URL(), "ANTHROPIC_API_KEY=anything", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
 		"DISABLE_AUTOUPDATER=1", "DISABLE_TELEMETRY=1", "CLAUDE_CODE_MAX_RETRIES=1", "WAVEX_CLAUDE=" + given.claude}
 	for b.Loop() {
-		s := race(b, fmt.Sprintf("%d short tasks of the real CLI at -j4, the API answers after %s", tasks, delay), []contestant{
-			{name: "xargs", env: env, argv: []string{"sh", "-c", "xargs -P4 -d '\\n' -n1 " + given.claude + " -p < " + lines}},
-			{name: "wavex", env: env, argv: []string{wavex, "run", plan, "-j4", "--plain", "--review", "off", "--accept-assumptions"}},
-		})
+		s := race(b, fmt.Sprintf("%d short tasks of the real CLI at -j4, the API answers after %s", tasks, delay),
+			[]contestant{
+				{name: "xargs", env: env, argv: []string{"sh", "-c", "xargs -P4 -d '\\n' -n1 " + given.claude + " -p < " + lines}},
+				{name: "wavex", env: env, argv: []string{wavex, "run", plan, "-j4", "--plain", "--review", "off",
+					"--accept-assumptions"}},
+			})
 		wall, cpu := ratio(s["wavex"].wall, s["xargs"].wall), ratio(s["wavex"].cpu, s["xargs"].cpu)
 		verdict(b, "wall of wavex over xargs", wall, most)
 		verdict(b, "CPU of wavex over xargs", cpu, 1.1)

@@ -102,7 +102,8 @@ func race(b *testing.B, title string, list []contestant) map[string]*score {
 	fmt.Printf("\n%s (medians of %d rounds in turns)\n", title, given.rounds)
 	for _, c := range list {
 		s := scores[c.name]
-		fmt.Printf("  %-28s %9.1f ms  %9.1f ms CPU  %6.0f MB  x %.2f\n", c.name, s.median(), median(s.cpu), s.rss, ratio(s.wall, scores[list[0].name].wall))
+		fmt.Printf("  %-28s %9.1f ms  %9.1f ms CPU  %6.0f MB  x %.2f\n", c.name, s.median(), median(s.cpu), s.rss,
+			ratio(s.wall, scores[list[0].name].wall))
 	}
 	return scores
 }

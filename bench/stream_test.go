@@ -29,7 +29,8 @@ func talk(b *testing.B, path string) {
 		b.Fatal(err)
 	}
 	w := bufio.NewWriterSize(f, 1<<20)
-	text, err := json.Marshal(strings.Repeat("func main() {\n\tfmt.Println(\"hello, world\") // a line of a file\n}\n", 120))
+	text, err := json.Marshal(strings.Repeat("func main() {\n\tfmt.Println(\"hello, world\") // a line of a file\n}\n",
+		120))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -110,7 +111,8 @@ func BenchmarkStream(b *testing.B) {
 			}
 		}
 		fmt.Printf("\nstream of %d MB (medians of %d rounds in turns)\n", streamSize>>20, given.rounds)
-		fmt.Printf("  %-28s %9.0f MB/s, %.1f MB allocated in all\n  %-28s %9.0f MB/s\n", "wavex", median(fast), float64(grown)/(1<<20), "bufio.Scanner, encoding/json", median(slow))
+		fmt.Printf("  %-28s %9.0f MB/s, %.1f MB allocated in all\n  %-28s %9.0f MB/s\n", "wavex", median(fast),
+			float64(grown)/(1<<20), "bufio.Scanner, encoding/json", median(slow))
 		if len(jq) > 0 {
 			fmt.Printf("  %-28s %9.0f MB/s\n", "jq", median(jq))
 		}

@@ -74,7 +74,8 @@ func grid(b *testing.B, dir string) (plan, makefile, ninja string) {
 			tasks = append(tasks, t)
 		}
 	}
-	data, err := json.Marshal(map[string]any{"name": "grid", "budget": map[string]any{"iterations": len(tasks)}, "tasks": tasks})
+	data, err := json.Marshal(map[string]any{"name": "grid", "budget": map[string]any{"iterations": len(tasks)},
+		"tasks": tasks})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -57,7 +57,8 @@ func FuzzLedgerJSON(f *testing.F) {
 		if json.Unmarshal(data, &l) != nil {
 			return
 		}
-		if l.Spent() < 0 || l.Reserved() < 0 || l.Available() < 0 || l.Iterations() < 0 || l.IterationsLeft() < 0 || l.Tokens() < 0 {
+		if l.Spent() < 0 || l.Reserved() < 0 || l.Available() < 0 || l.Iterations() < 0 || l.IterationsLeft() < 0 ||
+			l.Tokens() < 0 {
 			t.Errorf("something is negative: %+v", l)
 		}
 		once, err := json.Marshal(l)

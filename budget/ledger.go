@@ -196,7 +196,8 @@ func (l *Ledger) Over() *LimitError {
 	case !n.NoUSD && l.spent >= n.USD:
 		return &LimitError{Limit: LimitMoney, Value: int64(n.USD), Spent: int64(l.spent), Reserved: int64(l.Reserved())}
 	case !n.NoIterations && l.charged >= n.Iterations:
-		return &LimitError{Limit: LimitIterations, Value: int64(n.Iterations), Spent: int64(l.charged), Reserved: int64(l.running())}
+		return &LimitError{Limit: LimitIterations, Value: int64(n.Iterations), Spent: int64(l.charged),
+			Reserved: int64(l.running())}
 	case n.Tokens > 0 && l.tokens >= n.Tokens:
 		return &LimitError{Limit: LimitTokens, Value: n.Tokens, Spent: l.tokens}
 	}

@@ -23,7 +23,8 @@ func limitOf(t *testing.T, err error) *LimitError {
 
 func TestDefaultIterations(t *testing.T) {
 	t.Parallel()
-	for tasks, want := range map[int]int{0: 10, 1: 10, 3: 10, 4: 25, 8: 25, 9: 50, 25: 50, 26: 52, 100: 200, math.MaxInt: math.MaxInt} {
+	for tasks, want := range map[int]int{0: 10, 1: 10, 3: 10, 4: 25, 8: 25, 9: 50, 25: 50, 26: 52, 100: 200,
+		math.MaxInt: math.MaxInt} {
 		if got := DefaultIterations(tasks); got != want {
 			t.Errorf("%d tasks: %d, want %d", tasks, got, want)
 		}
@@ -38,13 +39,15 @@ func TestReserveAndSettle(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if l.Reserved() != 8*Dollar || l.Available() != 2*Dollar || l.Spent() != 0 || l.Iterations() != 2 || l.IterationsLeft() != 1 {
+	if l.Reserved() != 8*Dollar || l.Available() != 2*Dollar || l.Spent() != 0 || l.Iterations() != 2 ||
+		l.IterationsLeft() != 1 {
 		t.Errorf("held: %+v", l)
 	}
 	if usd, ok := l.Holds("b"); usd != 4*Dollar || !ok {
 		t.Errorf("b holds %v, %v", usd, ok)
 	}
-	want := LimitError{Limit: LimitMoney, Value: int64(10 * Dollar), Reserved: int64(8 * Dollar), Wanted: int64(2*Dollar + 1)}
+	want := LimitError{Limit: LimitMoney, Value: int64(10 * Dollar), Reserved: int64(8 * Dollar),
+		Wanted: int64(2*Dollar + 1)}
 	if e := limitOf(t, l.Reserve("c", 2*Dollar+1, true)); *e != want || e.Reached() {
 		t.Errorf("too much: %+v", e)
 	}
@@ -61,7 +64,8 @@ func TestReserveAndSettle(t *testing.T) {
 	l.Settle("a", 5*Dollar, 700, true)
 	l.Settle("b", Dollar, 30, false)
 	l.Settle("c", 0, 0, false)
-	if l.Spent() != 6*Dollar || l.Reserved() != 0 || l.Available() != 4*Dollar || l.Tokens() != 730 || l.Iterations() != 1 || l.IterationsLeft() != 2 {
+	if l.Spent() != 6*Dollar || l.Reserved() != 0 || l.Available() != 4*Dollar || l.Tokens() != 730 ||
+		l.Iterations() != 1 || l.IterationsLeft() != 2 {
 		t.Errorf("settled: %+v", l)
 	}
 	if _, ok := l.Holds("b"); ok {
@@ -113,7 +117,8 @@ func TestUnlimited(t *testing.T) {
 	}
 	l.Spend(math.MaxInt64, math.MaxInt64)
 	l.Settle("1", math.MaxInt64, math.MaxInt64, true)
-	if l.Spent() != math.MaxInt64 || l.Tokens() != math.MaxInt64 || l.Over() != nil || l.Shortage() != nil || l.Notices(0) != nil {
+	if l.Spent() != math.MaxInt64 || l.Tokens() != math.MaxInt64 || l.Over() != nil || l.Shortage() != nil ||
+		l.Notices(0) != nil {
 		t.Errorf("at the end of the numbers: %+v", l)
 	}
 	for _, own := range []USD{0, 7, -7} {
@@ -291,12 +296,18 @@ func TestLimitErrorText(t *testing.T) {
 		e    LimitError
 		want string
 	}{
-		{LimitError{Limit: LimitMoney, Value: 25e6, Spent: 25_120_000}, "budget of $25 reached ($25.12 spent); raise it with --budget"},
-		{LimitError{Limit: LimitMoney, Value: 50_000, Spent: 30_000, Reserved: 12_500, Wanted: 10_000}, "budget of $0.05 has no room for $0.01 ($0.03 spent, $0.01 reserved); raise it with --budget"},
-		{LimitError{Limit: LimitIterations, Value: 10, Spent: 10}, "limit of 10 iterations reached (10 made); raise it with --max-iterations"},
-		{LimitError{Limit: LimitIterations, Value: 10, Spent: 8, Reserved: 2, Wanted: 1}, "limit of 10 iterations has no room (8 made, 2 running); raise it with --max-iterations"},
-		{LimitError{Limit: LimitTokens, Value: 1000, Spent: 1200}, "limit of 1000 tokens reached (1200 used); raise it with --max-tokens"},
-		{LimitError{Limit: LimitWall, Value: int64(time.Hour), Spent: int64(time.Hour + 90*time.Second + 1)}, "wall-clock limit of 1h0m0s reached (1h1m30s elapsed); raise it with --wall-clock"},
+		{LimitError{Limit: LimitMoney, Value: 25e6, Spent: 25_120_000},
+			"budget of $25 reached ($25.12 spent); raise it with --budget"},
+		{LimitError{Limit: LimitMoney, Value: 50_000, Spent: 30_000, Reserved: 12_500, Wanted: 10_000},
+			"budget of $0.05 has no room for $0.01 ($0.03 spent, $0.01 reserved); raise it with --budget"},
+		{LimitError{Limit: LimitIterations, Value: 10, Spent: 10},
+			"limit of 10 iterations reached (10 made); raise it with --max-iterations"},
+		{LimitError{Limit: LimitIterations, Value: 10, Spent: 8, Reserved: 2, Wanted: 1},
+			"limit of 10 iterations has no room (8 made, 2 running); raise it with --max-iterations"},
+		{LimitError{Limit: LimitTokens, Value: 1000, Spent: 1200},
+			"limit of 1000 tokens reached (1200 used); raise it with --max-tokens"},
+		{LimitError{Limit: LimitWall, Value: int64(time.Hour), Spent: int64(time.Hour + 90*time.Second + 1)},
+			"wall-clock limit of 1h0m0s reached (1h1m30s elapsed); raise it with --wall-clock"},
 	} {
 		if got := c.e.Error(); got != c.want {
 			t.Errorf("got  %s\nwant %s", got, c.want)

@@ -47,8 +47,9 @@ func (p *Prices) read(data []byte) error {
 func (r *priceReader) mistake(format string, args ...any) error {
 	at := min(r.at, int64(len(r.data)))
 	before := r.data[:at]
-	return &PriceError{Line: 1 + bytes.Count(before, []byte("\n")), Column: len(before) - bytes.LastIndexByte(before, '\n'),
-		Text: fmt.Sprintf(format, args...)}
+	return &PriceError{Line: 1 + bytes.Count(before, []byte("\n")),
+		Column: len(before) - bytes.LastIndexByte(before, '\n'),
+		Text:   fmt.Sprintf(format, args...)}
 }
 
 // token returns the next token. Its error is io.EOF at the end of the data, or a syntax error of

@@ -26,8 +26,10 @@ func TestPriceErrorsHaveTheirPlace(t *testing.T) {
 		"{\"models\": {\"a\": {" + rates + "},\n\"a\": {}}}":                  `2:1: models: "a" comes twice`,
 		"{\"models\": {\"a\": {" + rates + ",\n\"input\": 2}}}":               `2:1: model "a": "input" comes twice`,
 		"{\"models\": {\"a\": {" + rates + ",\n \"long\": {" + rates + "}}}}": `2:2: model "a", long: above must be`,
-		"{\"models\": {\"a\": {" + rates + ",\n \"long\": {" + rates + ",\"above\": 0}}}}":  `2:2: model "a", long: above must be`,
-		"{\"models\": {\"a\": {" + rates + ",\n \"long\": {" + rates + ",\"below\": 10}}}}": `model "a", long: unknown field "below"`,
+		"{\"models\": {\"a\": {" + rates + ",\n \"long\": {" + rates +
+			",\"above\": 0}}}}": `2:2: model "a", long: above must be`,
+		"{\"models\": {\"a\": {" + rates + ",\n \"long\": {" + rates +
+			",\"below\": 10}}}}": `model "a", long: unknown field "below"`,
 		"{}\n {}":              `2:2: something follows`,
 		"{\n\"date\":":         `2:8: unexpected EOF`,
 		"{\"date\" \"x\"}":     `1:9: `,
@@ -55,7 +57,8 @@ func FuzzPriceErrors(f *testing.F) {
 			return
 		}
 		var e *PriceError
-		if !errors.As(err, &e) || e.Line < 1 || e.Column < 1 || e.Line > strings.Count(string(data), "\n")+1 || p.models != nil {
+		if !errors.As(err, &e) || e.Line < 1 || e.Column < 1 || e.Line > strings.Count(string(data), "\n")+1 ||
+			p.models != nil {
 			t.Errorf("%#v", err)
 		}
 	})

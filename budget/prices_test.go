@@ -43,7 +43,8 @@ func TestListedPrices(t *testing.T) {
 		{model: "claude-haiku-4-5", read: 5, want: 1}, // half a micro-dollar is rounded up
 		{model: "claude-haiku-4-5", in: -5, out: -5, read: -5, write: -5, want: 0},
 		{model: "claude-haiku-5-5", in: 40_000, out: 1000, read: 40_000, write: 20_000, want: 4000 + 500 + 400 + 2500},
-		{model: "claude-haiku-5-5", in: 40_001, out: 1000, read: 40_000, write: 20_000, want: 20_001 + 2500 + 2000 + 12_500}, // 20,000.5 up
+		{model: "claude-haiku-5-5", in: 40_001, out: 1000, read: 40_000, write: 20_000, want: 20_001 + 2500 + 2000 + 12_500},
+		// 20,000.5 up
 		{model: "claude-opus-5-5", in: math.MaxInt64, out: math.MaxInt64, want: math.MaxInt64},
 		{model: "claude-opus-4-10", out: m, want: 75_000_000}, // a word ends after opus-4, but not after opus-4-1
 		{model: "claude-opus", unknown: true},

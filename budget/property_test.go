@@ -67,7 +67,8 @@ func TestLedgerKeepsItsPromise(t *testing.T) {
 			},
 			"share and reserve": func(t *rapid.T) {
 				k := key.Draw(t, "key")
-				slots, own := rapid.IntRange(-1, 8).Draw(t, "slots"), USD(rapid.Int64Range(0, 2*int64(MinReservation)).Draw(t, "own"))
+				slots, own := rapid.IntRange(-1, 8).Draw(t, "slots"),
+					USD(rapid.Int64Range(0, 2*int64(MinReservation)).Draw(t, "own"))
 				usd, ok := l.Share(slots, own)
 				if own > 0 && usd > own {
 					t.Fatalf("a share of %d for a task with a cap of %d", usd, own)
@@ -138,7 +139,8 @@ func TestLedgerKeepsItsPromise(t *testing.T) {
 			},
 			"": func(t *rapid.T) {
 				reserved, running := m.reserved()
-				if l.Spent() != m.spent || l.Reserved() != reserved || l.Tokens() != m.tokens || l.Iterations() != m.charged+running {
+				if l.Spent() != m.spent || l.Reserved() != reserved || l.Tokens() != m.tokens ||
+					l.Iterations() != m.charged+running {
 					t.Fatalf("%+v, want %+v", l, m)
 				}
 				if l.Available() < 0 || l.IterationsLeft() < 0 || l.Iterations() < 0 {

@@ -31,8 +31,10 @@ func halfway(t *testing.T, in io.Reader, out io.Writer) (*launch, []scheduler.Ev
 		scheduler.RunStarted{Config: c, Plan: "plan.json", Digest: p.Digest},
 		scheduler.WaveStarted{Wave: 1, Of: 1},
 		scheduler.AttemptStarted{Task: "a", Key: p.Key(0), Wave: 1, Attempt: 1, Try: 1, Why: "first", Cap: 1000},
-		scheduler.AttemptEnded{Task: "a", Key: p.Key(0), Attempt: 1, Charged: true, Status: scheduler.Completed, Result: runner.Result{Outcome: runner.Done, Cost: 1_250_000}},
-		scheduler.RunEnded{Status: "interrupted", ExitCode: 130, Reason: "stopped by SIGINT", Tasks: scheduler.Counts{Completed: 1, Pending: 1}},
+		scheduler.AttemptEnded{Task: "a", Key: p.Key(0), Attempt: 1, Charged: true, Status: scheduler.Completed,
+			Result: runner.Result{Outcome: runner.Done, Cost: 1_250_000}},
+		scheduler.RunEnded{Status: "interrupted", ExitCode: 130, Reason: "stopped by SIGINT",
+			Tasks: scheduler.Counts{Completed: 1, Pending: 1}},
 	} {
 		past = append(past, scheduler.Event{Seq: int64(i + 1), Time: time.Unix(int64(i), 0).UTC(), Body: b})
 	}

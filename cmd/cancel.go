@@ -119,7 +119,8 @@ func askToStop(ctx context.Context, loop string, wait time.Duration, std Stdio) 
 		}
 		select {
 		case <-late.Done():
-			return refuse.Blocked(fmt.Errorf("wavex process %d still works at it after %s; stop it, then cancel again", pid, wait))
+			return refuse.Blocked(fmt.Errorf("wavex process %d still works at it after %s; stop it, then cancel again", pid,
+				wait))
 		case <-look.C:
 		}
 	}

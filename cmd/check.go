@@ -97,7 +97,8 @@ func printCheck(std Stdio, p *plan.Plan, r checkReport) error {
 		width = max(width, len(w))
 	}
 	fmt.Fprintf(std.Out, "%s: %s, %s, %s, at most %d side by side\n", p.Path,
-		report.Plural(r.Tasks, "task", "tasks"), report.Plural(r.Edges, "edge", "edges"), report.Plural(len(r.Waves), "wave", "waves"), width)
+		report.Plural(r.Tasks, "task", "tasks"), report.Plural(r.Edges, "edge", "edges"), report.Plural(len(r.Waves), "wave",
+			"waves"), width)
 	for i, w := range r.Waves {
 		after := ""
 		if p.Sequential(i+1) && len(w) > 1 {

@@ -69,11 +69,13 @@ func value(name string) cobra.CompletionFunc {
 	case "run":
 		return completeOldRun
 	case "deliver":
-		return cobra.FixedCompletions([]cobra.Completion{"auto", "branch", "ff", "pr", "patch"}, cobra.ShellCompDirectiveNoFileComp)
+		return cobra.FixedCompletions([]cobra.Completion{"auto", "branch", "ff", "pr", "patch"},
+			cobra.ShellCompDirectiveNoFileComp)
 	case "report":
 		return completeReport
 	case "webhook":
-		return cobra.FixedCompletions([]cobra.Completion{"https://", "slack=https://"}, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace)
+		return cobra.FixedCompletions([]cobra.Completion{"https://", "slack=https://"},
+			cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace)
 	case "task-list":
 		return completeList
 	case "counsel-block":
@@ -110,7 +112,8 @@ func completeReport(_ *cobra.Command, _ []string, begun string) ([]cobra.Complet
 	if strings.Contains(begun, "=") {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
-	return []cobra.Completion{"html=", "junit=", "json=", "md="}, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	return []cobra.Completion{"html=", "junit=", "json=", "md="},
+		cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
 // completeList offers the task lists of Claude Code.

@@ -132,7 +132,8 @@ func (d *examination) readPlan(path string) error {
 	if d.dir, err = planfile.Project(p); err != nil {
 		return err
 	}
-	good := doctor.Check{Name: "plan", Status: doctor.OK, Text: fmt.Sprintf("%s, in %s", report.Plural(len(p.Tasks), "task", "tasks"),
+	good := doctor.Check{Name: "plan", Status: doctor.OK, Text: fmt.Sprintf("%s, in %s",
+		report.Plural(len(p.Tasks), "task", "tasks"),
 		report.Plural(len(waveIDs(p)), "wave", "waves"))}
 	if len(diags) > 0 {
 		var b strings.Builder
@@ -174,7 +175,8 @@ func modelPrices(p *plan.Plan) doctor.Check {
 func (d *examination) report(ctx context.Context) doctorReport {
 	checks, argv := d.agent(ctx)
 	checks = append(checks, d.planned...)
-	checks = append(checks, doctor.Git(ctx, d.dir, d.env, answerWait), doctor.Disk(d.dir), doctor.Memory(freeMemory(), d.parallel()),
+	checks = append(checks, doctor.Git(ctx, d.dir, d.env, answerWait), doctor.Disk(d.dir),
+		doctor.Memory(freeMemory(), d.parallel()),
 		doctor.Lock(filepath.Join(d.dir, ".loop")), d.journal(), doctor.TaskList(d.env))
 	if d.opts.probe && argv != nil {
 		checks = append(checks, d.probe(ctx, argv))
@@ -196,7 +198,8 @@ func (d *examination) agent(ctx context.Context) (checks []doctor.Check, argv []
 		return []doctor.Check{{Name: "cli", Status: doctor.OK, Text: "not needed: every task of the plan is a command"}}, nil
 	}
 	path, err := findClaude(d.opts.claude)
-	cli := doctor.Check{Name: "cli", Status: doctor.Fail, Text: fmt.Sprintf("the claude CLI %q is not there", path), Fix: "install it with: " + doctor.Install}
+	cli := doctor.Check{Name: "cli", Status: doctor.Fail, Text: fmt.Sprintf("the claude CLI %q is not there", path),
+		Fix: "install it with: " + doctor.Install}
 	var p known.Program
 	if err == nil {
 		p, cli = doctor.CLI(ctx, path, d.env, answerWait)
@@ -208,7 +211,8 @@ func (d *examination) agent(ctx context.Context) (checks []doctor.Check, argv []
 		d.holds = found.Verdicts
 		checks = append(checks, doctor.Statements(found))
 	}
-	return append(checks, doctor.Login(d.env, runtime.GOOS == "darwin"), doctor.Bypass(bypassing(d.plan), isRoot(), d.env)), argv
+	return append(checks, doctor.Login(d.env, runtime.GOOS == "darwin"), doctor.Bypass(bypassing(d.plan), isRoot(),
+		d.env)), argv
 }
 
 func (d *examination) parallel() int {
@@ -226,7 +230,8 @@ func (d *examination) journal() doctor.Check {
 	const name = "journal"
 	events, err := record.Read(filepath.Join(d.dir, ".loop"))
 	if err != nil {
-		return doctor.Check{Name: name, Status: doctor.Fail, Text: err.Error(), Fix: "--fresh starts over and keeps the old journal"}
+		return doctor.Check{Name: name, Status: doctor.Fail, Text: err.Error(),
+			Fix: "--fresh starts over and keeps the old journal"}
 	}
 	last := record.Last(events)
 	text := "no run here yet"

@@ -50,9 +50,11 @@ func (d *examination) probe(ctx context.Context, argv []string) doctor.Check {
 	case runner.Done:
 		return doctor.Check{Name: name, Status: doctor.OK, Text: "the model answered (" + cost + ")"}
 	case runner.Limited, runner.Throttled:
-		return doctor.Check{Name: name, Status: doctor.Warn, Text: fmt.Sprintf("%s: %s (%s)", a.Outcome, a.Reason, cost), Fix: "nothing is wrong here; try later"}
+		return doctor.Check{Name: name, Status: doctor.Warn, Text: fmt.Sprintf("%s: %s (%s)", a.Outcome, a.Reason, cost),
+			Fix: "nothing is wrong here; try later"}
 	case runner.Unauthorised:
-		return bad(fmt.Sprintf("%s (%s)", a.Reason, cost), "log in with `claude`, or set ANTHROPIC_API_KEY to one that may spend")
+		return bad(fmt.Sprintf("%s (%s)", a.Reason, cost),
+			"log in with `claude`, or set ANTHROPIC_API_KEY to one that may spend")
 	}
 	return bad(fmt.Sprintf("%s: %s (%s)", a.Outcome, a.Reason, cost), "try by hand: "+argv[0]+" -p 'Say: ready'")
 }

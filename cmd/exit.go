@@ -107,9 +107,11 @@ func wayOut(err error) string {
 	case !errors.As(err, &path) || !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EROFS):
 	default:
 		// The error is about a file in the folder, or about the folder itself.
-		if dir, _, in := strings.Cut(path.Path+string(filepath.Separator), string(filepath.Separator)+".loop"+string(filepath.Separator)); in {
+		if dir, _, in := strings.Cut(path.Path+string(filepath.Separator), string(filepath.Separator)+".loop"+
+			string(filepath.Separator)); in {
 			return fmt.Sprintf("\nwavex keeps what it knows of a run in %s, and tasks work beside it: let whoever runs wavex write in %s,"+
-				" or run the plan in a copy of that folder (defaults.dir of the plan can name it)", filepath.Join(dir, ".loop"), dir)
+				" or run the plan in a copy of that folder (defaults.dir of the plan can name it)",
+				filepath.Join(dir, ".loop"), dir)
 		}
 	}
 	return ""

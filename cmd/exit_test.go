@@ -22,20 +22,27 @@ func TestTellWhatCannotBeWritten(t *testing.T) {
 	log := filepath.Join(loop, "journal.jsonl")
 	run := &launch{plan: &plan.Plan{Path: "my plan.json"}}
 	stopped := func(err syscall.Errno) error {
-		return run.finish(session.Outcome{}, &journal.WriteError{Path: log, Err: &fs.PathError{Op: "write", Path: log, Err: err}})
+		return run.finish(session.Outcome{}, &journal.WriteError{Path: log, Err: &fs.PathError{Op: "write",
+			Path: log, Err: err}})
 	}
 	for name, c := range map[string]struct {
 		err  error
 		want []string
 	}{
-		"a folder that cannot be made": {&fs.PathError{Op: "mkdir", Path: loop, Err: syscall.EACCES}, []string{"mkdir " + loop, "wavex keeps what it knows of a run in " + loop, "write in " + project + ","}},
-		"a lock that cannot be written": {fmt.Errorf("locking: %w", &fs.PathError{Op: "open", Path: filepath.Join(loop, ".holder"), Err: syscall.EROFS}),
+		"a folder that cannot be made": {&fs.PathError{Op: "mkdir", Path: loop, Err: syscall.EACCES},
+			[]string{"mkdir " + loop, "wavex keeps what it knows of a run in " + loop, "write in " + project + ","}},
+		"a lock that cannot be written": {fmt.Errorf("locking: %w",
+			&fs.PathError{Op: "open", Path: filepath.Join(loop, ".holder"), Err: syscall.EROFS}),
 			[]string{"write in " + project + ",", "copy of that folder"}},
-		"a full disk at first":                  {fmt.Errorf("locking: %w", &fs.PathError{Op: "write", Path: log, Err: syscall.ENOSPC}), []string{"free some space there, then give the command again"}},
-		"a full disk in the middle":             {stopped(syscall.ENOSPC), []string{"was stopped; free some space there, then continue with: wavex resume 'my plan.json'"}},
-		"a quota in the middle":                 {stopped(syscall.EDQUOT), []string{"was stopped; free some space there"}},
-		"a folder that is read-only by now":     {stopped(syscall.EROFS), []string{"was stopped; put that right, then continue with: wavex resume 'my plan.json'"}},
-		"a file elsewhere that may not be read": {&fs.PathError{Op: "open", Path: filepath.Join(project, "x.loop", "y"), Err: syscall.EACCES}, nil},
+		"a full disk at first": {fmt.Errorf("locking: %w", &fs.PathError{Op: "write", Path: log,
+			Err: syscall.ENOSPC}), []string{"free some space there, then give the command again"}},
+		"a full disk in the middle": {stopped(syscall.ENOSPC),
+			[]string{"was stopped; free some space there, then continue with: wavex resume 'my plan.json'"}},
+		"a quota in the middle": {stopped(syscall.EDQUOT), []string{"was stopped; free some space there"}},
+		"a folder that is read-only by now": {stopped(syscall.EROFS),
+			[]string{"was stopped; put that right, then continue with: wavex resume 'my plan.json'"}},
+		"a file elsewhere that may not be read": {&fs.PathError{Op: "open", Path: filepath.Join(project, "x.loop", "y"),
+			Err: syscall.EACCES}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

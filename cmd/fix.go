@@ -40,7 +40,8 @@ func runFix(ctx context.Context, args []string, o verifyOptions, std Stdio) erro
 			return err
 		}
 		if v.State == nil {
-			return usage("there is no run in %s that could get tasks; start one with: wavex run %s", v.Loop(), plan.Word(v.Plan.Path))
+			return usage("there is no run in %s that could get tasks; start one with: wavex run %s", v.Loop(),
+				plan.Word(v.Plan.Path))
 		}
 		var stop error
 		doc, err := v.Make(ctx, func(doc *gaps.Document) error {
@@ -53,14 +54,17 @@ func runFix(ctx context.Context, args []string, o verifyOptions, std Stdio) erro
 			case len(doc.Gaps) == 0:
 				stop = errDone
 			case idle >= stale:
-				fmt.Fprintf(std.Err, "wavex: %d rounds closed no gap; %s left\n", idle, report.Plural(len(doc.Gaps), "gap is", "gaps are"))
+				fmt.Fprintf(std.Err, "wavex: %d rounds closed no gap; %s left\n", idle, report.Plural(len(doc.Gaps), "gap is",
+					"gaps are"))
 				stop = exitCode(exitBreaker)
 			case round > o.rounds:
-				fmt.Fprintf(std.Err, "wavex: %s made; %s left\n", report.Plural(o.rounds, "round was", "rounds were"), report.Plural(len(doc.Gaps), "gap is", "gaps are"))
+				fmt.Fprintf(std.Err, "wavex: %s made; %s left\n", report.Plural(o.rounds, "round was", "rounds were"),
+					report.Plural(len(doc.Gaps), "gap is", "gaps are"))
 				stop = exitCode(exitLimit)
 			default:
 				if who != nil {
-					yes, err := who.Confirm(ctx, fmt.Sprintf("Verification found %s. Attempt automatic fix? (%d/%d)", report.Plural(len(doc.Gaps), "gap", "gaps"), round, o.rounds))
+					yes, err := who.Confirm(ctx, fmt.Sprintf("Verification found %s. Attempt automatic fix? (%d/%d)",
+						report.Plural(len(doc.Gaps), "gap", "gaps"), round, o.rounds))
 					if err != nil || !yes {
 						stop = exitCode(exitFailed)
 						return err

@@ -97,7 +97,8 @@ func mermaidText(line string) string {
 	line = strings.NewReplacer("$$", "$\u200b$", `\n`, "\\\u200bn").Replace(line)
 	list := true // so far the line has only characters of a list number
 	for i, r := range line {
-		plain := unicode.IsLetter(r) || unicode.IsDigit(r) || r == ' ' || r > unicode.MaxASCII || strings.ContainsRune("-.,/='()!?@", r)
+		plain := unicode.IsLetter(r) || unicode.IsDigit(r) || r == ' ' || r > unicode.MaxASCII ||
+			strings.ContainsRune("-.,/='()!?@", r)
 		if i == 0 && r == '-' || list && i > 0 && (r == '.' || r == ')') {
 			plain = false
 		}

@@ -79,10 +79,12 @@ func onlyCommands(c *cobra.Command, args []string) error {
 
 func unknownCommand(root *cobra.Command, name string) error {
 	if st, err := os.Stat(name); err == nil && st.Mode().IsRegular() {
-		return usage("%q is a file, not a command; to run it: %s run %s\nsee: %s --help", name, root.CommandPath(), plan.Word(name), root.CommandPath())
+		return usage("%q is a file, not a command; to run it: %s run %s\nsee: %s --help", name, root.CommandPath(),
+			plan.Word(name), root.CommandPath())
 	}
 	if near := root.SuggestionsFor(name); len(near) > 0 {
-		return usage("unknown command %q; did you mean %s?\nsee: %s --help", name, strings.Join(near, " or "), root.CommandPath())
+		return usage("unknown command %q; did you mean %s?\nsee: %s --help", name, strings.Join(near, " or "),
+			root.CommandPath())
 	}
 	return usage("unknown command %q\nsee: %s --help", name, root.CommandPath())
 }

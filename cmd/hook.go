@@ -195,7 +195,8 @@ func hookInput(std Stdio, args string) (in hook.Input, run hook.Run, err error) 
 	if in, err = hook.ReadInput(std.In, cmp.Or(args, os.Getenv("ARGUMENTS"))); err != nil {
 		return in, run, err
 	}
-	if slices.ContainsFunc([]string{proc.RunVar, proc.AttemptVar}, func(name string) bool { return os.Getenv(name) != "" }) {
+	if slices.ContainsFunc([]string{proc.RunVar, proc.AttemptVar},
+		func(name string) bool { return os.Getenv(name) != "" }) {
 		return in, run, errOurs
 	}
 	here, _ := os.Getwd()

@@ -76,7 +76,8 @@ func (h *human) Judge(ctx context.Context, p *counsel.Panel, c counsel.ReviewCas
 }
 
 // resolve asks about one finding until it is resolved. It reports false if there is no answer.
-func (h *human) resolve(ctx context.Context, p *counsel.Panel, c counsel.ReviewCase, r *counsel.Review, f *counsel.Finding, blocks bool) bool {
+func (h *human) resolve(ctx context.Context, p *counsel.Panel, c counsel.ReviewCase, r *counsel.Review,
+	f *counsel.Finding, blocks bool) bool {
 	ask := "[a]pprove it as it is, create a [t]ask, [d]iscuss, [S]kip? "
 	if blocks {
 		ask = "[a]pprove it as it is, create a [T]ask, [d]iscuss, [s]kip? "

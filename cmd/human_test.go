@@ -51,11 +51,13 @@ func TestAPersonJudgesFindings(t *testing.T) {
 			if got := r.Findings[0].Resolution + "," + r.Findings[2].Resolution; got != c.want {
 				t.Errorf("resolved as %q, want %q", got, c.want)
 			}
-			if len(r.Blockers()) != c.blockers || int64(r.Cost) != c.cost || r.Findings[1].Resolution+r.Findings[3].Resolution != "" {
+			if len(r.Blockers()) != c.blockers || int64(r.Cost) != c.cost || r.Findings[1].Resolution+
+				r.Findings[3].Resolution != "" {
 				t.Errorf("blockers %+v, cost %d", r.Blockers(), r.Cost)
 			}
 			said := out.String()
-			if strings.Contains(said, "\x1b") || strings.Contains(said, "<loop-complete>") || !strings.Contains(said, "a.go:3: ") {
+			if strings.Contains(said, "\x1b") || strings.Contains(said, "<loop-complete>") ||
+				!strings.Contains(said, "a.go:3: ") {
 				t.Errorf("shown: %q", said)
 			}
 			if c.cost > 0 && (len(w.asked) != 1 || !strings.Contains(w.asked[0], "why?")) {
@@ -67,7 +69,8 @@ func TestAPersonJudgesFindings(t *testing.T) {
 
 func TestNobodyIsAskedWhereNobodySits(t *testing.T) {
 	t.Parallel()
-	for name, o := range map[string]runOptions{"no terminal": {interactive: true, output: "text"}, "a program": {interactive: true, output: "json"}} {
+	for name, o := range map[string]runOptions{"no terminal": {interactive: true, output: "text"},
+		"a program": {interactive: true, output: "json"}} {
 		r := &launch{opts: o, std: Stdio{Terminal: func() bool { return name == "a program" }}}
 		if err := r.refuseLonely(); err == nil {
 			t.Errorf("%s: a person would be asked", name)

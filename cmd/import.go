@@ -71,7 +71,8 @@ func runImport(path string, o importOptions, std Stdio) error {
 		judged += len(p.Tasks[i].Criteria)
 	}
 	_, total := p.Waves()
-	fmt.Fprintf(std.Err, "%s: %s: %d tasks, %d waves, %d checks, %d more in words\n", path, form, len(p.Tasks), total, checks, judged)
+	fmt.Fprintf(std.Err, "%s: %s: %d tasks, %d waves, %d checks, %d more in words\n", path, form, len(p.Tasks), total,
+		checks, judged)
 	return nil
 }
 

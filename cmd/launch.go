@@ -82,8 +82,9 @@ func prepare(ctx context.Context, o runOptions, std Stdio) (*launch, error) {
 	r.session, err = session.Open(ctx, session.Options{
 		Plan: r.plan, Config: r.config, Resume: r.resume, Fresh: r.opts.fresh, Seen: r.seen, Wavex: Version(), Owner: owner(),
 		Agent: r.agent, Prices: r.prices, Secrets: r.secrets, Guard: guardArgv(),
-		Grace: o.grace, Chair: o.chair, OverAPI: r.overAPI(), AutoLearn: o.autoLearn, Hooks: r.hooks, HookSecret: os.Getenv(webhookSecretVar),
-		Err: std.Err, Text: o.output == "text",
+		Grace: o.grace, Chair: o.chair, OverAPI: r.overAPI(), AutoLearn: o.autoLearn, Hooks: r.hooks,
+		HookSecret: os.Getenv(webhookSecretVar),
+		Err:        std.Err, Text: o.output == "text",
 	})
 	if err != nil {
 		return nil, err
@@ -162,7 +163,8 @@ func (r *launch) load() error {
 	}
 	r.resume = old != nil
 	r.config, err = resolve(o, p, dir, old)
-	r.config.Attended = (r.config.Gates != "" || r.config.Mode == scheduler.Interactive) && !o.yes && o.output == "text" && mayAskAnybody(r.std)
+	r.config.Attended = (r.config.Gates != "" || r.config.Mode == scheduler.Interactive) && !o.yes && o.output == "text" &&
+		mayAskAnybody(r.std)
 	if err == nil && o.shareList {
 		err = r.sharedList()
 	}
@@ -191,7 +193,8 @@ func (r *launch) choose(past []scheduler.Event, dir string) (*scheduler.Config, 
 	case o.fresh:
 		return nil, nil
 	case o.ifUnfinished == "fail" && !o.resume:
-		return nil, usage("run %s of %s is unfinished; continue it with: wavex resume, or start over with --fresh", last.Config.Run, last.Plan)
+		return nil, usage("run %s of %s is unfinished; continue it with: wavex resume, or start over with --fresh",
+			last.Config.Run, last.Plan)
 	case !same && !o.resuming && !o.resume:
 		return nil, usage("an unfinished run of another plan (%s) is here; --resume continues it with this plan, --fresh moves it aside", last.Plan)
 	}
@@ -250,7 +253,8 @@ func (r *launch) finish(out session.Outcome, err error) error {
 	var lost *journal.WriteError
 	switch {
 	case errors.As(err, &lost):
-		return &advised{err, fmt.Sprintf("what was under way was stopped; %s, then continue with: wavex resume %s", outOf(err), plan.Word(r.plan.Path))}
+		return &advised{err, fmt.Sprintf("what was under way was stopped; %s, then continue with: wavex resume %s",
+			outOf(err), plan.Word(r.plan.Path))}
 	case err != nil:
 		return err
 	case out.Left != 0:
@@ -264,7 +268,8 @@ func (r *launch) printComplete() {
 	if r.opts.output != "text" {
 		return
 	}
-	if _, err := r.std.Out.Write(r.secrets.Bytes([]byte(report.Completion(r.state, columns(r.std.Out), asciiOnly(r.opts.ascii, r.std.Out, os.Getenv))))); err != nil {
+	if _, err := r.std.Out.Write(r.secrets.Bytes([]byte(report.Completion(r.state, columns(r.std.Out),
+		asciiOnly(r.opts.ascii, r.std.Out, os.Getenv))))); err != nil {
 		fmt.Fprintln(r.std.Err, "wavex: writing the last block:", err) // a closed output does not fail the run
 	}
 }
@@ -274,7 +279,8 @@ func (r *launch) newView() ui.View {
 	if r.opts.output == "json" {
 		return ui.NDJSON(r.std.Out)
 	}
-	if f, ok := r.std.Err.(*os.File); ok && !r.opts.plain && !r.opts.interactive && !r.config.Attended && ui.Live(term.IsTerminal(int(f.Fd())), os.Getenv) {
+	if f, ok := r.std.Err.(*os.File); ok && !r.opts.plain && !r.opts.interactive && !r.config.Attended &&
+		ui.Live(term.IsTerminal(int(f.Fd())), os.Getenv) {
 		o.Width = func() int { w, _, _ := term.GetSize(int(f.Fd())); return w }
 		o.Height = func() int { _, h, _ := term.GetSize(int(f.Fd())); return h }
 		o.Color = ui.Color(true, os.Getenv)

@@ -63,7 +63,8 @@ func runLogs(ctx context.Context, id string, o logsOptions, std Stdio) error {
 	if err != nil {
 		return err
 	}
-	l := &log{f: f, raw: o.raw, out: bufio.NewWriter(std.Out), view: ui.Options{ASCII: asciiOnly(o.ascii, std.Out, os.Getenv)}}
+	l := &log{f: f, raw: o.raw, out: bufio.NewWriter(std.Out),
+		view: ui.Options{ASCII: asciiOnly(o.ascii, std.Out, os.Getenv)}}
 	if l.task, err = f.task(id); err != nil {
 		return err
 	}

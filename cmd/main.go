@@ -63,10 +63,12 @@ itself, and stops with everything on record.`,
 		return usage("%s\nsee: %s --help", flagWords(c, err), c.CommandPath())
 	})
 	root.AddCommand(
-		newStart(std), newPlan(std), newLearn(std), newRun(std), newResume(std), newStatus(std), newReport(std), newRollback(std),
+		newStart(std), newPlan(std), newLearn(std), newRun(std), newResume(std), newStatus(std), newReport(std),
+		newRollback(std),
 		newVerify(std), newDeliver(std), newClean(std),
 		newWatch(std), newLogs(std), newRuns(std),
-		newCheck(std), newImport(std), newExport(std), newDoctor(std), newGraph(std), newSchema(std), newVersion(std), newCompletion(std),
+		newCheck(std), newImport(std), newExport(std), newDoctor(std), newGraph(std), newSchema(std), newVersion(std),
+		newCompletion(std),
 		newHook(std), newHooks(std), newCancel(std), newInit(std),
 		newAgent(std), newGuard(std),
 	)

@@ -40,7 +40,8 @@ func freeIn(root fs.FS) int64 {
 				free = min(free, left(root, mount, part[2], "memory.max", "memory.current", ""))
 			}
 		case strings.Contains(","+part[1]+",", ",memory,"):
-			free = min(free, left(root, "sys/fs/cgroup/memory", part[2], "memory.limit_in_bytes", "memory.usage_in_bytes", "total_"))
+			free = min(free, left(root, "sys/fs/cgroup/memory", part[2], "memory.limit_in_bytes",
+				"memory.usage_in_bytes", "total_"))
 		}
 	}
 	if free == math.MaxInt64 {

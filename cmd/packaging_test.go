@@ -50,7 +50,8 @@ func TestFormula(t *testing.T) {
 				continue
 			}
 			want = append(want, "SHA256_"+strings.ToUpper(system+"_"+arch))
-			if name := "/" + release.Project + "_{{ VERSION }}_" + system + "_" + arch + ".tar.gz\""; !strings.Contains(text, name) {
+			if name := "/" + release.Project + "_{{ VERSION }}_" + system + "_" + arch +
+				".tar.gz\""; !strings.Contains(text, name) {
 				t.Errorf("the formula does not have %s", name)
 			}
 		}

@@ -209,7 +209,8 @@ func (p *person) Clarify(ctx context.Context, s intent.Score, asked []counsel.As
 		if err != nil {
 			return nil, err
 		}
-		if i := strings.IndexByte("ab", (a + " ")[0]); i >= 0 && len(strings.TrimSuffix(a, ")")) == 1 && i < len(q.Proposals) {
+		if i := strings.IndexByte("ab", (a + " ")[0]); i >= 0 && len(strings.TrimSuffix(a, ")")) == 1 &&
+			i < len(q.Proposals) {
 			a = q.Proposals[i]
 		}
 		if a != "" {

@@ -51,7 +51,8 @@ Exit status: 0 printed, 2 there is no such run here.`,
 			return runReport(args, o, std)
 		},
 	}
-	choiceFlag(c, &o.format, "format", "table", []string{"table", "json", "junit", "markdown", "html"}, "form of the report")
+	choiceFlag(c, &o.format, "format", "table", []string{"table", "json", "junit", "markdown", "html"},
+		"form of the report")
 	c.Flags().BoolVar(&o.html, "html", false, "the same as --format html")
 	c.Flags().BoolVar(&o.counsel, "counsel", false, "compare retries with and without a panel (table or json)")
 	return c

@@ -86,7 +86,8 @@ func (q *request) load() (finished bool, err error) {
 	case q.text == "":
 		return false, q.nothing(busy, last)
 	case busy && (s == nil || s.Ran):
-		return false, usage("an unfinished run of %s is here; continue it with: wavex resume, or start over with --fresh", last.Plan)
+		return false, usage("an unfinished run of %s is here; continue it with: wavex resume, or start over with --fresh",
+			last.Plan)
 	case s != nil && !s.Ran && !s.NotReady && !s.Planned && !s.Opened.Config.Offline:
 		return false, usage("another request is under way here: %q; continue it with: wavex start, or start over with --fresh", s.Opened.Request)
 	}
@@ -106,7 +107,8 @@ func (q *request) settle() error {
 		c.Limits = q.config.Limits
 	} else {
 		q.id = record.NewID(time.Now())
-		q.config = scheduler.RequestConfig{Agent: q.run.agent, PlanOnly: q.planOnly, Offline: q.offline, Workflow: q.workflow, Shape: q.shape, SpecScore: q.score, Force: q.force}
+		q.config = scheduler.RequestConfig{Agent: q.run.agent, PlanOnly: q.planOnly, Offline: q.offline, Workflow: q.workflow,
+			Shape: q.shape, SpecScore: q.score, Force: q.force}
 		q.config.Plan = filepath.Join(q.loop, "plan.json")
 		if q.to != "" {
 			abs, err := filepath.Abs(q.to)
@@ -141,7 +143,8 @@ func (q *request) given() error {
 	for _, f := range []struct {
 		name string
 		same bool
-	}{{"workflow", q.workflow == was.Workflow}, {"shape", q.shape == was.Shape}, {"spec-score", slices.Equal(q.score, was.SpecScore)}} {
+	}{{"workflow", q.workflow == was.Workflow}, {"shape", q.shape == was.Shape},
+		{"spec-score", slices.Equal(q.score, was.SpecScore)}} {
 		if q.run.changed(f.name) && !f.same {
 			return usage("--%s is settled when a request is opened, and this one is under way; start over with --fresh", f.name)
 		}
@@ -178,7 +181,8 @@ func (q *request) open(ctx context.Context, view func(scheduler.Event)) error {
 		return err
 	}
 	o := intake.Options{
-		Dir: q.dir, Loop: q.loop, ID: q.id, New: q.standing == nil, Text: q.text, Config: q.config, Fresh: q.run.fresh, Seen: len(q.past),
+		Dir: q.dir, Loop: q.loop, ID: q.id, New: q.standing == nil, Text: q.text, Config: q.config, Fresh: q.run.fresh,
+		Seen:        len(q.past),
 		BudgetGiven: q.run.changed("budget"), Force: q.force, Agent: who, Prices: prices, Experts: roster, Secrets: q.secrets,
 		Guard: guardArgv(), Say: q.say, View: view,
 	}

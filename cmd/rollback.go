@@ -192,7 +192,8 @@ func (b *rollback) run(ctx context.Context) error {
 	if err := points.Forget(ctx, b.tasks, b.target.Wave); err != nil {
 		return refuse.Blocked(err)
 	}
-	fmt.Fprintf(b.std.Out, "rolled back %s: %s; what was there is kept at %s\n", b.opts.what, report.Plural(len(found.Changes), "path", "paths"), found.Undo)
+	fmt.Fprintf(b.std.Out, "rolled back %s: %s; what was there is kept at %s\n", b.opts.what,
+		report.Plural(len(found.Changes), "path", "paths"), found.Undo)
 	fmt.Fprintf(b.std.Out, "pending again: %s; do it again with: %s\n", strings.Join(b.tasks, ", "), b.s.Ended.Resume)
 	return nil
 }
@@ -208,7 +209,8 @@ func (b *rollback) list(found *workspace.Rollback) {
 		fmt.Fprintf(out, "%-10s %s%s\n", c.Action, safe.Line(c.Path), note)
 	}
 	for _, path := range found.Left {
-		fmt.Fprintf(out, "%-10s %s  (declared by another task, a note about the run, or a repository of its own)\n", "leave", safe.Line(path))
+		fmt.Fprintf(out, "%-10s %s  (declared by another task, a note about the run, or a repository of its own)\n", "leave",
+			safe.Line(path))
 	}
 	if len(found.Changes) == 0 {
 		fmt.Fprintln(out, "no file differs from the checkpoint")
@@ -237,7 +239,8 @@ func (b *rollback) refuse(found *workspace.Rollback) error {
 	if why == nil {
 		return nil
 	}
-	return refuse.Blocked(fmt.Errorf("nothing was changed: %s; --force goes on (what is there is kept below refs/wavex)", strings.Join(why, "; ")))
+	return refuse.Blocked(fmt.Errorf("nothing was changed: %s; --force goes on (what is there is kept below refs/wavex)",
+		strings.Join(why, "; ")))
 }
 
 // record adds the rollback to the run: the journal, the state and the files in .loop.

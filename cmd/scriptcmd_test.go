@@ -172,7 +172,8 @@ func signal(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: signal NAME INT|TERM|HUP|KILL")
 	}
-	s, ok := map[string]os.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "HUP": syscall.SIGHUP, "KILL": syscall.SIGKILL}[args[1]]
+	s, ok := map[string]os.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "HUP": syscall.SIGHUP,
+		"KILL": syscall.SIGKILL}[args[1]]
 	if !ok {
 		ts.Fatalf("unknown signal %s", args[1])
 	}
@@ -271,7 +272,8 @@ func events(ts *testscript.TestScript, neg bool, args []string, schema *jsonsche
 	if last.Get("type").String() != "run_ended" {
 		ts.Fatalf("the last event is %s", last.Raw)
 	}
-	for _, path := range []string{"status", "exit_code", "tasks.completed", "tasks.failed", "tasks.blocked", "tasks.pending", "cost_usd", "iterations"} {
+	for _, path := range []string{"status", "exit_code", "tasks.completed", "tasks.failed", "tasks.blocked",
+		"tasks.pending", "cost_usd", "iterations"} {
 		if !last.Get(path).Exists() {
 			ts.Fatalf("the last event lacks %s: %s", path, last.Raw)
 		}

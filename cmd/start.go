@@ -118,7 +118,8 @@ func (q *request) tellPlan(res stage.Result) error {
 		return refuse.Plan(diags)
 	}
 	_, waves := p.Waves()
-	q.say(fmt.Sprintf("plan: %s in %s: %s (%s spent)", report.Plural(len(p.Tasks), "task", "tasks"), report.Plural(waves, "wave", "waves"), res.Path, res.Origin.Spent.Spent()))
+	q.say(fmt.Sprintf("plan: %s in %s: %s (%s spent)", report.Plural(len(p.Tasks), "task", "tasks"),
+		report.Plural(waves, "wave", "waves"), res.Path, res.Origin.Spent.Spent()))
 	for i, ids := range waveIDs(p) {
 		q.say(fmt.Sprintf("  wave %d: %s", i+1, clipList(ids, 12)))
 	}
@@ -165,7 +166,8 @@ func (q *request) ready(res stage.Result) (*plan.Plan, error) {
 	}
 	_, waves := p.Waves()
 	facts := intent.Facts{Decision: &res.Intent.Decision, Undo: &res.Intent.Undo, Kind: &res.Intent.Kind,
-		Criteria: len(p.Criteria), Tasks: len(p.Tasks), Waves: waves, Plan: q.shown(res.Path), State: q.shown(q.loop), Budget: q.config.Limits.USD.String()}
+		Criteria: len(p.Criteria), Tasks: len(p.Tasks), Waves: waves, Plan: q.shown(res.Path), State: q.shown(q.loop),
+		Budget: q.config.Limits.USD.String()}
 	if q.config.Limits.NoUSD {
 		facts.Budget = "no limit"
 	}

@@ -115,8 +115,9 @@ func requestStatus(loop string, o ui.Options, plain bool, std Stdio) (bool, erro
 	if err != nil || s == nil || s.Ran {
 		return false, nil
 	}
-	r := ui.Request{Words: s.Opened.Request, Stage: s.Stage, Origin: s.Origin, Vague: s.NotReady, Planned: s.Planned, Split: s.Split,
-		Next: "wavex start", Plain: plain}
+	r := ui.Request{Words: s.Opened.Request, Stage: s.Stage, Origin: s.Origin, Vague: s.NotReady, Planned: s.Planned,
+		Split: s.Split,
+		Next:  "wavex start", Plain: plain}
 	switch {
 	case (s.NotReady || s.Split) && s.Opened.Config.PlanOnly:
 		r.Next = "wavex plan \"...\""

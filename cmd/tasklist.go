@@ -35,7 +35,8 @@ func planOrList(args []string, list string) (path string, err error) {
 		return "", err
 	}
 	if !l.Exists() {
-		return "", usage("there is no task list %s (looked for %s); sessions make one when they start with %s=%s", l.Name, l.Dir, tasklist.EnvVar, l.Name)
+		return "", usage("there is no task list %s (looked for %s); sessions make one when they start with %s=%s", l.Name,
+			l.Dir, tasklist.EnvVar, l.Name)
 	}
 	return l.Dir, nil
 }
@@ -49,7 +50,8 @@ func (r *launch) sharedList() error {
 			return err
 		}
 		if name = own.Name; !planfile.Same(own.Dir, r.plan.Path) {
-			return usage("--share-task-list: agents would not find %s; it is none of the lists in %s", r.plan.Path, filepath.Dir(own.Dir))
+			return usage("--share-task-list: agents would not find %s; it is none of the lists in %s", r.plan.Path,
+				filepath.Dir(own.Dir))
 		}
 	}
 	if name == "" {
@@ -80,6 +82,7 @@ func exportList(ctx context.Context, name, path string, p *plan.Plan, std Stdio)
 	for _, what := range lost {
 		fmt.Fprintf(std.Err, "%s: warning: %s has no place in a task list and was left out\n", path, what)
 	}
-	fmt.Fprintf(std.Err, "%s: %d tasks are in the list %s (%s)\nrun it: wavex run --task-list %s\n", path, len(p.Tasks), l.Name, l.Dir, l.Name)
+	fmt.Fprintf(std.Err, "%s: %d tasks are in the list %s (%s)\nrun it: wavex run --task-list %s\n", path, len(p.Tasks),
+		l.Name, l.Dir, l.Name)
 	return nil
 }

@@ -127,7 +127,8 @@ func printAudit(v *audit.Audit, doc *gaps.Document, o runOptions, std Stdio) err
 		tellAudit(v, doc, o.ascii, std)
 		return nil
 	}
-	r := verifyReport{V: 1, Status: doc.Status(), Plan: v.Plan.Path, Checks: doc.Checks, Open: doc.Open, Own: doc.Own, Gaps: doc.Gaps}
+	r := verifyReport{V: 1, Status: doc.Status(), Plan: v.Plan.Path, Checks: doc.Checks, Open: doc.Open, Own: doc.Own,
+		Gaps: doc.Gaps}
 	if r.Gaps == nil {
 		r.Gaps = []gaps.Gap{}
 	}
@@ -180,5 +181,6 @@ func tellAudit(v *audit.Audit, doc *gaps.Document, ascii bool, std Stdio) {
 		}
 		line("gap %s %s: %s", g.Type, at, g.Description)
 	}
-	line("%s of %s passed, %s", fmt.Sprint(doc.Passed()), report.Plural(len(doc.Checks), "check", "checks"), report.Plural(len(doc.Gaps), "gap", "gaps"))
+	line("%s of %s passed, %s", fmt.Sprint(doc.Passed()), report.Plural(len(doc.Checks), "check", "checks"),
+		report.Plural(len(doc.Gaps), "gap", "gaps"))
 }

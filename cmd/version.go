@@ -62,6 +62,7 @@ func newVersion(std Stdio) *cobra.Command {
 }
 
 func tellVersion(out io.Writer) error {
-	_, err := fmt.Fprintf(out, "wavex %s (%s%s, %s/%s)\n", Version(), built(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	_, err := fmt.Fprintf(out, "wavex %s (%s%s, %s/%s)\n", Version(), built(), runtime.Version(), runtime.GOOS,
+		runtime.GOARCH)
 	return err
 }

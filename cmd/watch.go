@@ -113,7 +113,8 @@ func (f follower) watch(ctx context.Context, out *os.File, o ui.Options) error {
 // lines prints the events from now on.
 func (f follower) lines(ctx context.Context, o watchOptions, std Stdio) error {
 	b := f.board()
-	for _, l := range b.Lines(time.Now(), ui.Options{ASCII: o.ascii, Width: func() int { return 200 }, Height: func() int { return 200 }}) {
+	for _, l := range b.Lines(time.Now(), ui.Options{ASCII: o.ascii, Width: func() int { return 200 },
+		Height: func() int { return 200 }}) {
 		fmt.Fprintln(std.Out, l)
 	}
 	if f.Over() {

@@ -39,7 +39,8 @@ func onTerminal(t *testing.T, dir string, columns, rows uint16, args ...string) 
 		t.Fatal(err)
 	}
 	c := exec.Command(self, args...)
-	c.Dir, c.Env = dir, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "TERM=xterm", "GORACE=atexit_sleep_ms=0"}
+	c.Dir, c.Env = dir, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "TERM=xterm",
+		"GORACE=atexit_sleep_ms=0"}
 	c.Stdin, c.Stdout, c.Stderr = inner, inner, inner
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := c.Start(); err != nil {
@@ -64,7 +65,8 @@ func onTerminal(t *testing.T, dir string, columns, rows uint16, args ...string) 
 
 func (v *screen) resize(columns, rows uint16) {
 	v.t.Helper()
-	if err := unix.IoctlSetWinsize(int(v.outer.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Col: columns, Row: rows}); err != nil {
+	if err := unix.IoctlSetWinsize(int(v.outer.Fd()), unix.TIOCSWINSZ,
+		&unix.Winsize{Col: columns, Row: rows}); err != nil {
 		v.t.Fatal(err)
 	}
 }
@@ -113,7 +115,8 @@ func TestWatchOnATerminal(t *testing.T) {
 	plan := `{"name": "watched-on-a-terminal", "tasks": [
 	  {"id": "a", "subject": "A subject", "verify": ["test -e a"], "rehearse": {"duration": "0s", "runs": ["cat go; touch a"]}}]}`
 	gate := filepath.Join(dir, "go")
-	if err := errors.Join(os.WriteFile(filepath.Join(dir, "plan.json"), []byte(plan), 0o644), syscall.Mkfifo(gate, 0o600)); err != nil {
+	if err := errors.Join(os.WriteFile(filepath.Join(dir, "plan.json"), []byte(plan), 0o644),
+		syscall.Mkfifo(gate, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	run, running := onTerminal(t, dir, 100, 30, "run", "plan.json", "--agent", "rehearse", "--plain")
@@ -159,7 +162,8 @@ func TestTablesFit(t *testing.T) {
 	for _, c := range []struct {
 		args []string
 		cut  bool
-	}{{[]string{"status"}, true}, {[]string{"report"}, true}, {[]string{"runs"}, true}, {[]string{"status", "--plain"}, false}} {
+	}{{[]string{"status"}, true}, {[]string{"report"}, true}, {[]string{"runs"}, true},
+		{[]string{"status", "--plain"}, false}} {
 		v, cmd := onTerminal(t, dir, 40, 30, c.args...)
 		var text string
 		v.shows(0, func(s string) bool {
@@ -171,7 +175,8 @@ func TestTablesFit(t *testing.T) {
 		}
 		for line := range strings.Lines(text) {
 			line = strings.TrimRight(line, "\r\n")
-			if row := strings.HasPrefix(line, "a ") || strings.HasPrefix(line, "20"); row && (utf8.RuneCountInString(line) <= 40) != c.cut {
+			if row := strings.HasPrefix(line, "a ") || strings.HasPrefix(line, "20"); row &&
+				(utf8.RuneCountInString(line) <= 40) != c.cut {
 				t.Errorf("%s: %q", c.args, line)
 			}
 		}

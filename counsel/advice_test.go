@@ -23,11 +23,13 @@ func TestAdviceWords(t *testing.T) {
 			"d of debugger\nCause: c of debugger\nCheck this first; the diagnosis is wrong if: " + concrete,
 			"Use + in sum.go.",
 			"counsel (debugger): retry, 1 of 1 agree, confidence 0.80, $0.0000: Use + in sum.go."},
-		{"dissent", []Opinion{op("debugger", Retry, "Use + in sum.go.", 0.8, concrete), op("tester", Split, "Rewrite everything differently.", 0.7, "")},
+		{"dissent", []Opinion{op("debugger", Retry, "Use + in sum.go.", 0.8, concrete),
+			op("tester", Split, "Rewrite everything differently.", 0.7, "")},
 			"d of debugger\nCause: c of debugger\nCheck this first; the diagnosis is wrong if: " + concrete,
 			"Use + in sum.go.",
 			"counsel (debugger, tester): retry, 1 of 2 agree, confidence 0.80, $0.0000: Use + in sum.go."},
-		{"genuine tradeoff", []Opinion{op("debugger", Retry, "Use + in sum.go.", 0.8, ""), op("tester", Split, "Rewrite everything differently.", 0.7, "")},
+		{"genuine tradeoff", []Opinion{op("debugger", Retry, "Use + in sum.go.", 0.8, ""),
+			op("tester", Split, "Rewrite everything differently.", 0.7, "")},
 			"d of debugger\nCause: c of debugger\nThe experts are split, a genuine tradeoff: where the evidence speaks against this, follow the dissent.",
 			"Use + in sum.go.",
 			"counsel (debugger, tester): retry, 1 of 2 agree, a genuine tradeoff, confidence 0.80, $0.0000: Use + in sum.go."},
@@ -49,7 +51,8 @@ func TestAdviceAgainstTheTaskIsNoLeaveToChangeIt(t *testing.T) {
 	for action, want := range map[Action]string{
 		Amend: "not yours to change", Split: "in order", Abandon: "Do not force it",
 	} {
-		if fix := Tally([]Opinion{op("a", action, "Loosen the assertion.", 0.8, concrete)}).Fix; !strings.Contains(fix, want) || !strings.HasSuffix(fix, "Loosen the assertion.") {
+		if fix := Tally([]Opinion{op("a", action, "Loosen the assertion.", 0.8, concrete)}).Fix; !strings.Contains(fix,
+			want) || !strings.HasSuffix(fix, "Loosen the assertion.") {
 			t.Errorf("%s: %q", action, fix)
 		}
 	}

@@ -218,7 +218,8 @@ type apiReply struct {
 func (a *API) read(q runner.Question, model string, data []byte, tokens int64, worst budget.USD) runner.Answer {
 	var r apiReply
 	if err := json.Unmarshal(data, &r); err != nil || r.Content == nil {
-		return runner.Answer{Outcome: runner.Truncated, Reason: "the API's answer is not a message", Cost: worst, Priced: "cap"}
+		return runner.Answer{Outcome: runner.Truncated, Reason: "the API's answer is not a message", Cost: worst,
+			Priced: "cap"}
 	}
 	u := r.Usage
 	ans := runner.Answer{Outcome: runner.Done, Usage: runner.Usage{
@@ -243,7 +244,8 @@ func (a *API) read(q runner.Question, model string, data []byte, tokens int64, w
 	}
 	switch {
 	case r.Stop == "max_tokens" && tokens < maxOutput:
-		ans.Outcome, ans.Reason = runner.OverCap, fmt.Sprintf("the answer did not fit the %d tokens that %s pays for", tokens, q.Cap)
+		ans.Outcome, ans.Reason = runner.OverCap, fmt.Sprintf("the answer did not fit the %d tokens that %s pays for",
+			tokens, q.Cap)
 	case r.Stop == "max_tokens":
 		ans.Outcome, ans.Reason = runner.Wrong, fmt.Sprintf("the answer was cut after %d tokens", tokens)
 	case len(q.Schema) > 0 && len(ans.Structured) == 0:

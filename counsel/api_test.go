@@ -41,7 +41,8 @@ func serve(t *testing.T, replies ...http.HandlerFunc) *apiServer {
 		n := len(s.bodies)
 		s.bodies = append(s.bodies, body)
 		s.mu.Unlock()
-		if r.Method != http.MethodPost || r.URL.Path != "/v1/messages" || r.Header.Get("X-Api-Key") != testKey || r.Header.Get("Anthropic-Version") == "" {
+		if r.Method != http.MethodPost || r.URL.Path != "/v1/messages" || r.Header.Get("X-Api-Key") != testKey ||
+			r.Header.Get("Anthropic-Version") == "" {
 			t.Errorf("%s %s %v", r.Method, r.URL, r.Header)
 		}
 		if n >= len(replies) {
@@ -92,7 +93,8 @@ func api(t *testing.T, url string) *API {
 }
 
 func question() runner.Question {
-	return runner.Question{Name: "counsel/tester", System: "You test.", Prompt: "stuck on x", Schema: json.RawMessage(OpinionSchema)}
+	return runner.Question{Name: "counsel/tester", System: "You test.", Prompt: "stuck on x",
+		Schema: json.RawMessage(OpinionSchema)}
 }
 
 func TestAPIAsks(t *testing.T) {
@@ -123,7 +125,8 @@ func TestAPIAsks(t *testing.T) {
 	same(t, "max tokens", r.MaxTokens, int64(maxOutput))
 	same(t, "tool", r.Tools[0].Name+" "+string(r.Tools[0].InputSchema), "answer "+OpinionSchema)
 	same(t, "forced", *r.ToolChoice, apiChoice{"tool", "answer"})
-	for name, want := range map[string]string{"prompt.md": "stuck on x", "request.json": string(s.bodies[0]), "result.json": message} {
+	for name, want := range map[string]string{"prompt.md": "stuck on x", "request.json": string(s.bodies[0]),
+		"result.json": message} {
 		data, err := os.ReadFile(filepath.Join(q.LogDir, name))
 		if err != nil {
 			t.Fatal(err)
@@ -157,25 +160,33 @@ func TestAPIFailures(t *testing.T) {
 		reason  string
 		priced  string
 	}{
-		{"429, then an answer", []http.HandlerFunc{apiError(429, "rate_limit_error"), status(200, message)}, runner.Done, "", "stream"},
+		{"429, then an answer", []http.HandlerFunc{apiError(429, "rate_limit_error"), status(200, message)}, runner.Done,
+			"", "stream"},
 		{"429 that asks for an hour", []http.HandlerFunc{func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "3600")
 			w.WriteHeader(http.StatusTooManyRequests)
 		}}, runner.Throttled, "HTTP 429", ""},
-		{"500, 529, then an answer", []http.HandlerFunc{status(500, "oops"), apiError(529, "overloaded_error"), status(200, message)}, runner.Done, "", "stream"},
-		{"529 forever", twice(apiError(529, "overloaded_error")), runner.Throttled, "HTTP 529 overloaded_error: no, [key]", ""},
+		{"500, 529, then an answer", []http.HandlerFunc{status(500, "oops"), apiError(529, "overloaded_error"),
+			status(200, message)}, runner.Done, "", "stream"},
+		{"529 forever", twice(apiError(529, "overloaded_error")), runner.Throttled, "HTTP 529 overloaded_error: no, [key]",
+			""},
 		{"503 without a word", twice(status(503, "<html>")), runner.Throttled, "HTTP 503", ""},
-		{"401", []http.HandlerFunc{apiError(401, "authentication_error")}, runner.Unauthorised, "HTTP 401 authentication_error: no, [key]", ""},
-		{"out of credit", []http.HandlerFunc{apiError(402, "billing_error")}, runner.Unauthorised, "HTTP 402 billing_error: no, [key]", ""},
-		{"no such model", []http.HandlerFunc{apiError(404, "not_found_error")}, runner.Broken, "HTTP 404 not_found_error: no, [key]", ""},
+		{"401", []http.HandlerFunc{apiError(401, "authentication_error")}, runner.Unauthorised,
+			"HTTP 401 authentication_error: no, [key]", ""},
+		{"out of credit", []http.HandlerFunc{apiError(402, "billing_error")}, runner.Unauthorised,
+			"HTTP 402 billing_error: no, [key]", ""},
+		{"no such model", []http.HandlerFunc{apiError(404, "not_found_error")}, runner.Broken,
+			"HTTP 404 not_found_error: no, [key]", ""},
 		{"hangs up after the request", []http.HandlerFunc{hangUp}, runner.Throttled, "the API cannot be reached: EOF", "cap"},
 		{"no JSON", []http.HandlerFunc{status(200, "hello")}, runner.Truncated, "the API's answer is not a message", "cap"},
 		{"cut in the middle", []http.HandlerFunc{func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "1000")
 			_, _ = io.WriteString(w, message[:50])
 		}}, runner.Throttled, "the API cannot be reached: unexpected EOF", "cap"},
-		{"endless", []http.HandlerFunc{status(200, strings.Repeat(" ", maxReply+1))}, runner.Throttled, "the API cannot be reached: the answer is longer than 1 MB", "cap"},
-		{"no tool used", []http.HandlerFunc{status(200, `{"stop_reason":"end_turn","content":[{"type":"text","text":"no"}],`+usage+`}`)},
+		{"endless", []http.HandlerFunc{status(200, strings.Repeat(" ", maxReply+1))}, runner.Throttled,
+			"the API cannot be reached: the answer is longer than 1 MB", "cap"},
+		{"no tool used", []http.HandlerFunc{status(200, `{"stop_reason":"end_turn","content":[{"type":"text","text":"no"}],`+
+			usage+`}`)},
 			runner.Wrong, "the model did not answer in the form asked for", "stream"},
 		{"cut by length", []http.HandlerFunc{status(200, strings.Replace(message, `"tool_use"`, `"max_tokens"`, 1))},
 			runner.Wrong, "the answer was cut after 4096 tokens", "stream"},
@@ -285,11 +296,15 @@ func TestAPIRefusesByItself(t *testing.T) {
 		{"no key", func(a *API, _ *runner.Question) { a.Key = " " }, runner.Unauthorised, "no API key"},
 		{"tools", func(_ *API, q *runner.Question) { q.Tools = []string{"Read"} }, runner.Broken, "no tools"},
 		{"bad URL", func(a *API, _ *runner.Question) { a.BaseURL = "ftp://user:hunter2@host" }, runner.Broken, "base URL"},
-		{"unreadable URL", func(a *API, _ *runner.Question) { a.BaseURL = "http://user:hunter2@[" }, runner.Broken, "base URL"},
-		{"cap too small", func(_ *API, q *runner.Question) { q.Cap = 100 }, runner.OverCap, "too small for one answer: $0.0001"},
+		{"unreadable URL", func(a *API, _ *runner.Question) { a.BaseURL = "http://user:hunter2@[" }, runner.Broken,
+			"base URL"},
+		{"cap too small", func(_ *API, q *runner.Question) { q.Cap = 100 }, runner.OverCap,
+			"too small for one answer: $0.0001"},
 		{"bad schema", func(_ *API, q *runner.Question) { q.Schema = []byte("{") }, runner.Broken, "building the request"},
-		{"no room for logs", func(_ *API, q *runner.Question) { q.LogDir = filepath.Join(file, "x") }, runner.Broken, "writing the log"},
-		{"a key that is no header", func(a *API, _ *runner.Question) { a.Key = testKey + "\nx" }, runner.Unauthorised, "characters that no key has"},
+		{"no room for logs", func(_ *API, q *runner.Question) { q.LogDir = filepath.Join(file, "x") }, runner.Broken,
+			"writing the log"},
+		{"a key that is no header", func(a *API, _ *runner.Question) { a.Key = testKey + "\nx" }, runner.Unauthorised,
+			"characters that no key has"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -298,7 +313,8 @@ func TestAPIRefusesByItself(t *testing.T) {
 			tt.change(a, &q)
 			ans := a.Ask(t.Context(), q)
 			same(t, "outcome", ans.Outcome, tt.outcome)
-			if !strings.Contains(ans.Reason, tt.reason) || strings.Contains(ans.Reason, testKey) || strings.Contains(ans.Reason, "hunter2") {
+			if !strings.Contains(ans.Reason, tt.reason) || strings.Contains(ans.Reason, testKey) ||
+				strings.Contains(ans.Reason, "hunter2") {
 				t.Errorf("reason %q", ans.Reason)
 			}
 			same(t, "cost", ans.Cost, budget.USD(0))
@@ -335,7 +351,10 @@ func TestAPIUnreachable(t *testing.T) {
 // A redirect would carry the key to another host.
 func TestAPIFollowsNoRedirect(t *testing.T) {
 	t.Parallel()
-	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the redirect was followed") }))
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter,
+		*http.Request) {
+		t.Error("the redirect was followed")
+	}))
 	t.Cleanup(other.Close)
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, other.URL+"/v1/messages", http.StatusTemporaryRedirect)

@@ -69,8 +69,10 @@ func (p *Panel) Challenge(ctx context.Context, c ChallengeCase) Challenge {
 		return Challenge{Error: err.Error()}
 	}
 	prompt := fenced([]section{
-		{"task", c.Task + " " + c.Subject, 400}, {"description", c.Description, 8 << 10}, {"what was asked for", c.Request, 2000},
-		{"files it declares", list(c.Files), 4000}, {"its checks", list(c.Checks), 4000}, {"must not happen", list(c.MustNot), 4000},
+		{"task", c.Task + " " + c.Subject, 400}, {"description", c.Description, 8 << 10},
+		{"what was asked for", c.Request, 2000},
+		{"files it declares", list(c.Files), 4000}, {"its checks", list(c.Checks), 4000},
+		{"must not happen", list(c.MustNot), 4000},
 	})
 	questions := make([]runner.Question, len(experts))
 	for i, e := range experts {
@@ -100,7 +102,8 @@ func tallyChallenge(experts []Expert, answers []runner.Answer) Challenge {
 		}
 		switch err := json.Unmarshal(a.Structured, &said); {
 		case a.Outcome != runner.Done:
-			silent = append(silent, fmt.Sprintf("%s: %s", experts[i].Name, strings.TrimSuffix(string(a.Outcome)+": "+oneLine(a.Reason, 200), ": ")))
+			silent = append(silent, fmt.Sprintf("%s: %s", experts[i].Name, strings.TrimSuffix(string(a.Outcome)+": "+
+				oneLine(a.Reason, 200), ": ")))
 			continue
 		case err != nil || said.Verdict != "go" && said.Verdict != "stop":
 			silent = append(silent, experts[i].Name+": unusable answer")
@@ -114,7 +117,8 @@ func tallyChallenge(experts []Expert, answers []runner.Answer) Challenge {
 			pass = append(pass, reason)
 		}
 		for _, want := range said.Conditions {
-			if want = oneLine(want, 300); want != "" && len(c.Conditions) < maxConditions && !slices.Contains(c.Conditions, want) {
+			if want = oneLine(want, 300); want != "" && len(c.Conditions) < maxConditions &&
+				!slices.Contains(c.Conditions, want) {
 				c.Conditions = append(c.Conditions, want)
 			}
 		}

@@ -14,7 +14,8 @@ func TestTallyChallenge(t *testing.T) {
 	said := func(text string) runner.Answer {
 		return runner.Answer{Outcome: runner.Done, Structured: json.RawMessage(text), Cost: 100}
 	}
-	yes, no := said(`{"verdict":"go","reason":"fine","conditions":["keep a copy","tell\nthe users"]}`), said(`{"verdict":"stop","reason":"no way back","conditions":["keep a copy"]}`)
+	yes, no := said(`{"verdict":"go","reason":"fine","conditions":["keep a copy","tell\nthe users"]}`),
+		said(`{"verdict":"stop","reason":"no way back","conditions":["keep a copy"]}`)
 	odd, lost := said(`{"verdict":"perhaps"}`), runner.Answer{Outcome: runner.Limited, Reason: "later", Cost: 100}
 	for name, test := range map[string]struct {
 		answers []runner.Answer
@@ -26,13 +27,15 @@ func TestTallyChallenge(t *testing.T) {
 		"one of three would not":       {[]runner.Answer{yes, no, yes}, true, "fine", ""},
 		"half of two would not":        {[]runner.Answer{no, yes}, false, "debugger: no way back", ""},
 		"who is silent does not count": {[]runner.Answer{lost, odd, no}, false, "architect: no way back", ""},
-		"nobody answered":              {[]runner.Answer{lost, odd}, false, "", "nobody answered: debugger: limited: later; tester: unusable answer"},
-		"all were stopped":             {[]runner.Answer{lost, lost}, false, "", "nobody answered"},
+		"nobody answered": {[]runner.Answer{lost, odd}, false, "",
+			"nobody answered: debugger: limited: later; tester: unusable answer"},
+		"all were stopped": {[]runner.Answer{lost, lost}, false, "", "nobody answered"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := tallyChallenge(experts[:len(test.answers)], test.answers)
-			if c.Go != test.pass || !strings.Contains(c.Reason, test.reason) || !strings.Contains(c.Error, test.err) || (c.Error == "") != (test.err == "") {
+			if c.Go != test.pass || !strings.Contains(c.Reason, test.reason) || !strings.Contains(c.Error, test.err) ||
+				(c.Error == "") != (test.err == "") {
 				t.Errorf("got %+v", c)
 			}
 			if int(c.Cost) != 100*len(test.answers) {

@@ -103,7 +103,8 @@ func (p *Panel) Clarify(ctx context.Context, v Vague) Clarification {
 	}
 	questions := make([]runner.Question, len(experts))
 	for i, e := range experts {
-		q := p.question(Case{Dir: v.Dir, LogDir: v.LogDir, Rehearse: v.Rehearse}, e.Name, e.Body, vague(v.Request, gaps[e.Name]), share)
+		q := p.question(Case{Dir: v.Dir, LogDir: v.LogDir, Rehearse: v.Rehearse}, e.Name, e.Body,
+			vague(v.Request, gaps[e.Name]), share)
 		q.Name, q.System, q.Schema = "clarify/"+e.Name, e.Body+"\n\n"+clarifyFrame, json.RawMessage(ClarifySchema)
 		questions[i] = q
 	}

@@ -19,7 +19,8 @@ func openGaps() []Gap {
 }
 
 func asked(items ...string) runner.Answer {
-	return runner.Answer{Outcome: runner.Done, Structured: json.RawMessage(`{"items":[` + strings.Join(items, ",") + `]}`), Cost: 100}
+	return runner.Answer{Outcome: runner.Done, Structured: json.RawMessage(`{"items":[` + strings.Join(items, ",") + `]}`),
+		Cost: 100}
 }
 
 func item(dimension, question string, proposals ...string) string {
@@ -36,11 +37,13 @@ func TestClarify(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	f.answers["clarify/domain-modeller"] = func(_ context.Context, q runner.Question) runner.Answer {
-		if !strings.Contains(q.Prompt, "- outcome (about outcome)") || !strings.Contains(q.Prompt, "- scope (") || strings.Contains(q.Prompt, "- done (") ||
+		if !strings.Contains(q.Prompt, "- outcome (about outcome)") || !strings.Contains(q.Prompt, "- scope (") ||
+			strings.Contains(q.Prompt, "- done (") ||
 			!strings.Contains(q.Prompt, "make it fast") || q.Cap != 200 || len(q.Tools) > 0 {
 			t.Errorf("%+v\n%s", q, q.Prompt)
 		}
-		return asked(item("scope", "Which\npart?", "cmd/", "api/"), item("outcome", "How fast?", "100 ms", "1 s"), item("done", "not yours", "a", "b"))
+		return asked(item("scope", "Which\npart?", "cmd/", "api/"), item("outcome", "How fast?", "100 ms", "1 s"),
+			item("done", "not yours", "a", "b"))
 	}
 	f.answers["clarify/tester"] = func(context.Context, runner.Question) runner.Answer {
 		return asked(item("success", "How is it seen?", "same", "same"))
@@ -48,7 +51,8 @@ func TestClarify(t *testing.T) {
 	f.answers["clarify/delivery-manager"] = func(context.Context, runner.Question) runner.Answer {
 		return runner.Answer{Outcome: runner.Throttled, Reason: "busy", Cost: 7}
 	}
-	c := (&Panel{Caller: f}).Clarify(t.Context(), Vague{Request: "make it fast", Gaps: openGaps(), Cap: 600, Dir: t.TempDir()})
+	c := (&Panel{Caller: f}).Clarify(t.Context(), Vague{Request: "make it fast", Gaps: openGaps(), Cap: 600,
+		Dir: t.TempDir()})
 	got := ""
 	for _, a := range c.Asked {
 		got += fmt.Sprintf("%s by %s: %s %q\n", a.Dimension, a.Expert, a.Question, a.Proposals)

@@ -27,7 +27,8 @@ type fake struct {
 }
 
 func newFake(t *testing.T) *fake {
-	f := &fake{t: t, answers: map[string]func(context.Context, runner.Question) runner.Answer{}, asked: map[string]runner.Question{}}
+	f := &fake{t: t, answers: map[string]func(context.Context, runner.Question) runner.Answer{},
+		asked: map[string]runner.Question{}}
 	t.Cleanup(func() {
 		for name := range f.answers {
 			if _, ok := f.asked[name]; !ok {
@@ -73,8 +74,9 @@ func opinion(action Action, approach string, confidence float64, cost budget.USD
 // stuck returns a small case for which Pick chooses debugger and tester.
 func stuck() Case {
 	return Case{
-		Run: "r1", Task: "T-002", Subject: "Add the function Sum", Description: "Write sum.go with a function Sum(a, b int) int.",
-		Attempt: 1, Retries: 3, Outcome: runner.Wrong, Reason: "check failed: go test ./...",
+		Run: "r1", Task: "T-002", Subject: "Add the function Sum",
+		Description: "Write sum.go with a function Sum(a, b int) int.",
+		Attempt:     1, Retries: 3, Outcome: runner.Wrong, Reason: "check failed: go test ./...",
 		Checks: []verify.Evidence{{Check: "go test ./...", ExitCode: 1,
 			Output: "--- FAIL: TestSum (0.00)\n    sum_test.go:8: Sum(2, 3) = 6, want 5\nFAIL\tmodule/sum\t0.002s\nFAIL\n"}},
 		Report: "I added Sum and ran the tests.",

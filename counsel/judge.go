@@ -63,8 +63,10 @@ func (p *Panel) Judge(ctx context.Context, c JudgeCase) (rulings []Ruling, cost 
 		{"statements", list(lines), 12 << 10}, {"what was asked for", c.Request, 2000},
 		{"files of the work", list(c.Files), 4000}, {"changes", c.Diff, lightDiff},
 	})
-	a := p.put(ctx, runner.Question{Name: fmt.Sprintf("judge/round-%d", c.Round), Dir: c.Dir, LogDir: c.LogDir, System: judgeFrame, Prompt: prompt,
-		Schema: json.RawMessage(JudgeSchema), Tools: p.reading(), Model: p.Model, Cap: c.Cap, Timeout: p.timeout(), Rehearse: c.Rehearse})
+	a := p.put(ctx, runner.Question{Name: fmt.Sprintf("judge/round-%d", c.Round), Dir: c.Dir, LogDir: c.LogDir,
+		System: judgeFrame, Prompt: prompt,
+		Schema: json.RawMessage(JudgeSchema), Tools: p.reading(), Model: p.Model, Cap: c.Cap, Timeout: p.timeout(),
+		Rehearse: c.Rehearse})
 	cost = max(0, a.Cost)
 	if a.Outcome != runner.Done {
 		return nil, cost, strings.TrimSuffix(string(a.Outcome)+": "+oneLine(a.Reason, 300), ": ")

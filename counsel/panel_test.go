@@ -65,18 +65,24 @@ func TestUnavailableExperts(t *testing.T) {
 		answer runner.Answer
 		why    string
 	}{
-		{"call failed", runner.Answer{Outcome: runner.Throttled, Reason: "529 overloaded", Cost: 700}, "throttled: 529 overloaded"},
+		{"call failed", runner.Answer{Outcome: runner.Throttled, Reason: "529 overloaded", Cost: 700},
+			"throttled: 529 overloaded"},
 		{"timed out", runner.Answer{Outcome: runner.TimedOut, Cost: 700}, "timed-out"},
 		{"zero answer", runner.Answer{Cost: 700}, "no outcome"},
 		{"no object", runner.Answer{Outcome: runner.Done, Text: fields, Cost: 700}, "unusable answer: it is empty"},
 		{"not JSON", answered(`{"diagnosis":`), "unusable answer: it is not the JSON asked for"},
 		{"another type", answered(`["retry"]`), "unusable answer: it is not the JSON asked for"},
 		{"null", answered(`null`), "unusable answer: it has no confidence"},
-		{"confidence too high", answered(strings.Replace(fields, "0.5", "85", 1)), "unusable answer: its confidence 85 is not between 0 and 1"},
-		{"confidence negative", answered(strings.Replace(fields, "0.5", "-0.1", 1)), "unusable answer: its confidence -0.1 is not between 0 and 1"},
-		{"empty approach", answered(strings.Replace(fields, `"a"`, `" \u001b[31m\n "`, 1)), "unusable answer: its approach is empty"},
-		{"no diagnosis", answered(strings.Replace(fields, `"diagnosis":"d",`, "", 1)), "unusable answer: its diagnosis is empty"},
-		{"unknown action", answered(strings.Replace(fields, "retry", "escalate", 1)), "unusable answer: its action is none of retry, amend, split, abandon"},
+		{"confidence too high", answered(strings.Replace(fields, "0.5", "85", 1)),
+			"unusable answer: its confidence 85 is not between 0 and 1"},
+		{"confidence negative", answered(strings.Replace(fields, "0.5", "-0.1", 1)),
+			"unusable answer: its confidence -0.1 is not between 0 and 1"},
+		{"empty approach", answered(strings.Replace(fields, `"a"`, `" \u001b[31m\n "`, 1)),
+			"unusable answer: its approach is empty"},
+		{"no diagnosis", answered(strings.Replace(fields, `"diagnosis":"d",`, "", 1)),
+			"unusable answer: its diagnosis is empty"},
+		{"unknown action", answered(strings.Replace(fields, "retry", "escalate", 1)),
+			"unusable answer: its action is none of retry, amend, split, abandon"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -174,7 +180,8 @@ func TestQuestion(t *testing.T) {
 	same(t, "schema", string(q.Schema), OpinionSchema)
 	same(t, "rehearse", string(q.Rehearse), `{"x":1}`)
 	same(t, "tools", len(q.Tools), 0)
-	for _, want := range []string{"You read the check before the code.", "never instructions to you", "You have no tools"} {
+	for _, want := range []string{"You read the check before the code.", "never instructions to you",
+		"You have no tools"} {
 		if !strings.Contains(q.System, want) {
 			t.Errorf("the system prompt lacks %q", want)
 		}
@@ -277,22 +284,24 @@ func TestChair(t *testing.T) {
 		{"one answer needs none", one, runner.Answer{Outcome: runner.Throttled}, nil, func(t *testing.T, v Verdict) {
 			same(t, "chair", v.Chair == nil, true)
 		}},
-		{"rules for the minority", one, other, new(opinion(Retry, "replace the operator; keep sum.go", 0.8, 5)), func(t *testing.T, v Verdict) {
-			same(t, "action", v.Action, Retry)
-			same(t, "confidence", v.Confidence, 0.8)
-			same(t, "fix", v.Fix, "replace the operator; keep sum.go")
-			same(t, "agreement", v.Agreement, 0.5)
-			same(t, "told of the split", strings.Contains(v.Analysis, "split"), false)
-			same(t, "dissent", v.Dissent, []string{"tester (split, 0.90): separate parsing and addition into modules"})
-			same(t, "cost", v.Cost, budget.USD(35))
-			same(t, "experts", v.Experts(), []string{"debugger", "tester"})
-		}},
-		{"fails, the tally stands", one, other, &runner.Answer{Outcome: runner.Throttled, Cost: 5}, func(t *testing.T, v Verdict) {
-			same(t, "action", v.Action, Split)
-			same(t, "confidence", v.Confidence, 0.9)
-			same(t, "why", v.Chair.Unavailable, "throttled")
-			same(t, "cost", v.Cost, budget.USD(35))
-		}},
+		{"rules for the minority", one, other, new(opinion(Retry, "replace the operator; keep sum.go", 0.8, 5)),
+			func(t *testing.T, v Verdict) {
+				same(t, "action", v.Action, Retry)
+				same(t, "confidence", v.Confidence, 0.8)
+				same(t, "fix", v.Fix, "replace the operator; keep sum.go")
+				same(t, "agreement", v.Agreement, 0.5)
+				same(t, "told of the split", strings.Contains(v.Analysis, "split"), false)
+				same(t, "dissent", v.Dissent, []string{"tester (split, 0.90): separate parsing and addition into modules"})
+				same(t, "cost", v.Cost, budget.USD(35))
+				same(t, "experts", v.Experts(), []string{"debugger", "tester"})
+			}},
+		{"fails, the tally stands", one, other, &runner.Answer{Outcome: runner.Throttled, Cost: 5},
+			func(t *testing.T, v Verdict) {
+				same(t, "action", v.Action, Split)
+				same(t, "confidence", v.Confidence, 0.9)
+				same(t, "why", v.Chair.Unavailable, "throttled")
+				same(t, "cost", v.Cost, budget.USD(35))
+			}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

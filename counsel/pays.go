@@ -154,7 +154,8 @@ func (p Payoff) words() string {
 	default:
 		said = append(said, "No difference is shown: the interval includes none.")
 	}
-	said = append(said, fmt.Sprintf("The difference is %+.0f points (95 %% interval %+.0f to %+.0f).", points(p.Gain), points(p.Low), points(p.High)))
+	said = append(said, fmt.Sprintf("The difference is %+.0f points (95 %% interval %+.0f to %+.0f).", points(p.Gain),
+		points(p.Low), points(p.High)))
 	return strings.Join(said, " ")
 }
 

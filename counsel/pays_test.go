@@ -71,12 +71,15 @@ func TestPaysInWords(t *testing.T) {
 	}{
 		{"none", nil, false, "No task has been retried yet"},
 		{"few", append(trials(true, "wrong", 3, 3, 1), trials(false, "wrong", 0, 3, 1)...), false, "too small to say"},
-		{"many on one side only", append(trials(true, "wrong", 90, 100, 1), trials(false, "wrong", 0, 19, 1)...), false, "too small to say"},
+		{"many on one side only", append(trials(true, "wrong", 90, 100, 1), trials(false, "wrong", 0, 19, 1)...), false,
+			"too small to say"},
 		{"nothing to compare", trials(true, "wrong", 30, 50, 1), false, "nothing to compare with"},
 		{"no counsel at all", trials(false, "wrong", 30, 50, 1), false, "nothing to compare with"},
-		{"no difference", append(trials(true, "wrong", 10, 20, 1), trials(false, "wrong", 10, 20, 1)...), true, "No difference is shown"},
+		{"no difference", append(trials(true, "wrong", 10, 20, 1), trials(false, "wrong", 10, 20, 1)...), true,
+			"No difference is shown"},
 		{"harm", append(trials(true, "wrong", 2, 40, 1), trials(false, "wrong", 35, 40, 1)...), true, "Panels did harm"},
-		{"a loss that rounds to nothing", append(trials(true, "x", 500, 1001, 1), trials(false, "x", 500, 1000, 1)...), true, "+0 points"},
+		{"a loss that rounds to nothing", append(trials(true, "x", 500, 1001, 1), trials(false, "x", 500, 1000, 1)...), true,
+			"+0 points"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -94,7 +97,8 @@ func TestPaysInWords(t *testing.T) {
 
 func TestPaysByClass(t *testing.T) {
 	t.Parallel()
-	p := Pays(slices.Concat(trials(false, "wrong", 1, 2, 10), trials(true, "stalled", 1, 1, 30), trials(true, "wrong", 2, 4, 20)))
+	p := Pays(slices.Concat(trials(false, "wrong", 1, 2, 10), trials(true, "stalled", 1, 1, 30),
+		trials(true, "wrong", 2, 4, 20)))
 	same(t, "classes", []string{p.Classes[0].Class, p.Classes[1].Class}, []string{"stalled", "wrong"})
 	same(t, "stalled", []int{p.Classes[0].With.Trials, p.Classes[0].Without.Trials}, []int{1, 0})
 	same(t, "wrong", []int{p.Classes[1].With.Passed, p.Classes[1].Without.Passed}, []int{2, 1})
@@ -106,7 +110,8 @@ func TestPaysProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		all := rapid.SliceOf(rapid.Custom(func(t *rapid.T) Trial {
 			return Trial{Counsel: rapid.Bool().Draw(t, "counsel"), Passed: rapid.Bool().Draw(t, "passed"),
-				Class: rapid.SampledFrom([]string{"wrong", "stalled"}).Draw(t, "class"), Cost: budget.USD(rapid.IntRange(0, 1e6).Draw(t, "cost"))}
+				Class: rapid.SampledFrom([]string{"wrong", "stalled"}).Draw(t, "class"),
+				Cost:  budget.USD(rapid.IntRange(0, 1e6).Draw(t, "cost"))}
 		})).Draw(t, "trials")
 		p := Pays(all)
 		arms := []Arm{p.With, p.Without}

@@ -12,7 +12,8 @@ import (
 
 // failing returns a case whose one check printed output.
 func failing(output string) Case {
-	return Case{Outcome: runner.Wrong, Checks: []verify.Evidence{{Check: "make check", ExitCode: 1, Output: output}}, Attempt: 1}
+	return Case{Outcome: runner.Wrong, Checks: []verify.Evidence{{Check: "make check", ExitCode: 1, Output: output}},
+		Attempt: 1}
 }
 
 func TestPick(t *testing.T) {
@@ -34,14 +35,19 @@ func TestPick(t *testing.T) {
 		{"stalled", Case{Outcome: runner.Stalled}, []string{"operator", "debugger"}},
 		{"too many turns", Case{Outcome: runner.OverTurns}, []string{"simplifier", "delivery-manager"}},
 		{"port taken", failing("dial tcp 127.0.0.1:5432: connection refused"), []string{"operator", "debugger"}},
-		{"a constraint", failing("ERROR: duplicate key value violates unique constraint"), []string{"data-engineer", "debugger"}},
+		{"a constraint", failing("ERROR: duplicate key value violates unique constraint"),
+			[]string{"data-engineer", "debugger"}},
 		{"permission denied", failing("open /etc/x: permission denied"), []string{"operator", "debugger"}},
-		{"aspect first", with(failing(test), func(c *Case) { c.Aspects = []string{"Security"} }), []string{"security-engineer", "debugger"}},
+		{"aspect first", with(failing(test), func(c *Case) { c.Aspects = []string{"Security"} }),
+			[]string{"security-engineer", "debugger"}},
 		{"two aspects", with(failing(test), func(c *Case) { c.Aspects = []string{"ux", "performance"} }),
 			[]string{"performance-engineer", "ux-designer"}},
-		{"file kinds", with(failing(test), func(c *Case) { c.Files = []string{"web/cart.tsx", "web/cart.css"} }), []string{"ux-designer", "debugger"}},
-		{"test files", with(failing(test), func(c *Case) { c.Files = []string{"sum_test.go"} }), []string{"debugger", "tester"}},
-		{"nothing was edited", Case{Outcome: runner.Wrong, Files: []string{"x.zig"}}, []string{"delivery-manager", "debugger"}},
+		{"file kinds", with(failing(test), func(c *Case) { c.Files = []string{"web/cart.tsx", "web/cart.css"} }),
+			[]string{"ux-designer", "debugger"}},
+		{"test files", with(failing(test), func(c *Case) { c.Files = []string{"sum_test.go"} }),
+			[]string{"debugger", "tester"}},
+		{"nothing was edited", Case{Outcome: runner.Wrong, Files: []string{"x.zig"}},
+			[]string{"delivery-manager", "debugger"}},
 
 		{"the same error again", with(failing(test), func(c *Case) {
 			c.SameError, c.Consulted = true, []string{"debugger", "tester"}
@@ -51,7 +57,8 @@ func TestPick(t *testing.T) {
 		{"thorough", with(failing(test), func(c *Case) { c.Thorough, c.Consulted = true, []string{"debugger", "tester"} }),
 			[]string{"debugger", "delivery-manager", "domain-modeller"}},
 		{"thorough, the best were all consulted", with(failing("odd"), func(c *Case) {
-			c.Aspects, c.Consulted = []string{"security", "ux", "data"}, []string{"data-engineer", "security-engineer", "ux-designer"}
+			c.Aspects, c.Consulted = []string{"security", "ux", "data"}, []string{"data-engineer", "security-engineer",
+				"ux-designer"}
 			c.Thorough = true
 		}), []string{"data-engineer", "security-engineer", "debugger"}},
 	} {
@@ -81,9 +88,12 @@ func TestPickProperties(t *testing.T) {
 	roster := builtIn(t)
 	all := names(roster.Experts())
 	rapid.Check(t, func(t *rapid.T) {
-		c := failing(rapid.SampledFrom([]string{"", "--- FAIL", "panic: x", "sql: no rows", "timed out", "eslint"}).Draw(t, "output"))
-		c.Aspects = rapid.SliceOfN(rapid.SampledFrom([]string{"security", "ux", "api", "data", "build", "odd"}), 0, 3).Draw(t, "aspects")
-		c.Files = rapid.SliceOfN(rapid.SampledFrom([]string{"a.go", "b.css", "c.sql", "Makefile", "d_test.go"}), 0, 3).Draw(t, "files")
+		c := failing(rapid.SampledFrom([]string{"", "--- FAIL", "panic: x", "sql: no rows", "timed out", "eslint"}).Draw(t,
+			"output"))
+		c.Aspects = rapid.SliceOfN(rapid.SampledFrom([]string{"security", "ux", "api", "data", "build", "odd"}), 0,
+			3).Draw(t, "aspects")
+		c.Files = rapid.SliceOfN(rapid.SampledFrom([]string{"a.go", "b.css", "c.sql", "Makefile", "d_test.go"}), 0,
+			3).Draw(t, "files")
 		c.Consulted = rapid.SliceOfNDistinct(rapid.SampledFrom(all), 0, len(all), rapid.ID[string]).Draw(t, "consulted")
 		c.SameError, c.Thorough = rapid.Bool().Draw(t, "same"), rapid.Bool().Draw(t, "thorough")
 		got := names(Pick(roster, c))
@@ -121,17 +131,20 @@ func TestKinds(t *testing.T) {
 		want []string
 	}{
 		{"outcome alone", Case{Outcome: runner.Stalled}, []string{"stalled"}},
-		{"colours of words", failing("Traceback (most recent call last)\nModuleNotFoundError: No module named 'x'"), []string{"dependency", "panic", "wrong"}},
+		{"colours of words", failing("Traceback (most recent call last)\nModuleNotFoundError: No module named 'x'"),
+			[]string{"dependency", "panic", "wrong"}},
 		{"rust", failing("error[E0425]: cannot find value"), []string{"compile", "wrong"}},
 		{"race", failing("WARNING: DATA RACE\nFAIL"), []string{"race", "test", "wrong"}},
 		{"no word inside a word", failing("the room and the classroom"), []string{"wrong"}},
 		{"killed for memory", failing("signal: killed"), []string{"memory", "wrong"}},
 		{"reason counts", Case{Outcome: runner.Wrong, Reason: "bash: foo: command not found"}, []string{"missing", "wrong"}},
 		{"history", Case{Outcome: runner.Wrong, History: []string{"a", "b"}}, []string{"repeated", "wrong"}},
-		{"passed checks are silent", Case{Outcome: runner.Wrong, Checks: []verify.Evidence{{Passed: true, Output: "panic:"}}}, []string{"wrong"}},
+		{"passed checks are silent", Case{Outcome: runner.Wrong, Checks: []verify.Evidence{{Passed: true, Output: "panic:"}}},
+			[]string{"wrong"}},
 		{"the agent's words are not asked", Case{Outcome: runner.Wrong, Report: "panic: deadlock"}, []string{"wrong"}},
 		{"edited, so not unchanged", Case{Outcome: runner.Wrong, Files: []string{"a"}, Diff: "+x"}, []string{"wrong"}},
-		{"a check failed, so not unchanged", Case{Outcome: runner.Wrong, Files: []string{"a"}, Checks: []verify.Evidence{{}}}, []string{"wrong"}},
+		{"a check failed, so not unchanged", Case{Outcome: runner.Wrong, Files: []string{"a"}, Checks: []verify.Evidence{{}}},
+			[]string{"wrong"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

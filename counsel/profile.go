@@ -160,7 +160,8 @@ func readKey(e *Expert, pair *ast.MappingValueNode) *frontError {
 		}
 		e.Files = normal(words)
 	default:
-		return &frontError{line, fmt.Sprintf("no key is called %q; there are: name, aspects, failures, files", oneLine(key, 40))}
+		return &frontError{line, fmt.Sprintf("no key is called %q; there are: name, aspects, failures, files",
+			oneLine(key, 40))}
 	}
 	return nil
 }

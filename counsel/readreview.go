@@ -129,7 +129,8 @@ func tallyReview(experts []Expert, answers []runner.Answer) Review {
 		}
 	}
 	if 2*len(r.Experts) < len(answers) || len(r.Experts) == 0 {
-		r.Error = oneLine(fmt.Sprintf("%d of %d reviewers answered: %s", len(r.Experts), len(answers), strings.Join(r.Silent, "; ")), 600)
+		r.Error = oneLine(fmt.Sprintf("%d of %d reviewers answered: %s", len(r.Experts), len(answers),
+			strings.Join(r.Silent, "; ")), 600)
 		if failures[runner.Interrupted] {
 			r.Failure = runner.Interrupted
 		} else if len(failures) == 1 && len(r.Experts) == 0 {
@@ -154,7 +155,8 @@ func tallyReview(experts []Expert, answers []runner.Answer) Review {
 func (r *Review) take(f Finding) {
 	const near = 5 // lines
 	for i, old := range r.Findings {
-		if old.Expert != f.Expert && old.File == f.File && max(old.Line-f.Line, f.Line-old.Line) <= near && alike(old.Text, f.Text) {
+		if old.Expert != f.Expert && old.File == f.File && max(old.Line-f.Line, f.Line-old.Line) <= near &&
+			alike(old.Text, f.Text) {
 			if f.Severity == Blocker && old.Severity != Blocker {
 				r.Findings[i] = f
 			}

@@ -27,9 +27,12 @@ func TestRecall(t *testing.T) {
 	}{
 		{"nobody was asked", nil, 0, true},
 		{"an expert without a stream", map[string]string{"debugger/prompt.md": "?"}, 0, true},
-		{"one ended, one was under way", map[string]string{"debugger/stream.jsonl": begun + response + result, "tester/stream.jsonl": begun + response}, 255_025, true},
-		{"a model without a price", map[string]string{"debugger/stream.jsonl": begun + `{"type":"assistant","message":{"id":"1","model":"x","usage":{"input_tokens":9}}}`}, 0, false},
-		{"over the Messages API", map[string]string{"debugger/request.json": "{}", "tester/stream.jsonl": begun + result}, 250_000, false},
+		{"one ended, one was under way", map[string]string{"debugger/stream.jsonl": begun + response + result,
+			"tester/stream.jsonl": begun + response}, 255_025, true},
+		{"a model without a price", map[string]string{"debugger/stream.jsonl": begun +
+			`{"type":"assistant","message":{"id":"1","model":"x","usage":{"input_tokens":9}}}`}, 0, false},
+		{"over the Messages API", map[string]string{"debugger/request.json": "{}", "tester/stream.jsonl": begun + result},
+			250_000, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

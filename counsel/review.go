@@ -206,7 +206,8 @@ func (p *Panel) confirm(ctx context.Context, c ReviewCase, roster *Roster, asked
 			{"what was asked for", c.Request, 1500}, {"criteria and how they are met", list(c.Criteria), 2000},
 			{"must not happen", list(c.MustNot), 1500}, {"changes", part(c.Diff, f.File), refuteDiff},
 		})
-		questions[k] = runner.Question{Name: "refute/" + c.Name + "/" + f.ID, Dir: c.Dir, LogDir: logs(c.LogDir, "refute-"+f.ID),
+		questions[k] = runner.Question{Name: "refute/" + c.Name + "/" + f.ID, Dir: c.Dir,
+			LogDir: logs(c.LogDir, "refute-"+f.ID),
 			System: e.Body + "\n\n" + refuteFrame, Prompt: prompt, Schema: json.RawMessage(RefuteSchema),
 			Tools: p.reading(), Model: p.Model, Cap: share, Timeout: p.timeout(), Rehearse: c.Rehearse}
 	}
@@ -249,7 +250,8 @@ func part(diff, file string) string {
 	var b strings.Builder
 	in := false
 	for line := range strings.Lines(diff) {
-		if strings.HasPrefix(line, "diff --git ") || strings.HasPrefix(line, "new file ") && !strings.HasPrefix(line, "new file mode") {
+		if strings.HasPrefix(line, "diff --git ") || strings.HasPrefix(line, "new file ") &&
+			!strings.HasPrefix(line, "new file mode") {
 			in = strings.Contains(line, file)
 		}
 		if in {
@@ -266,13 +268,16 @@ const discussFrame = `You review changes; a person asks about a finding of a rev
 
 // Discuss puts a person's question about a finding to one expert, with a tenth of the case's cap.
 // It returns the expert's words for that person, or the reason why there are none.
-func (p *Panel) Discuss(ctx context.Context, c ReviewCase, f Finding, question string) (answer string, cost budget.USD) {
+func (p *Panel) Discuss(ctx context.Context, c ReviewCase, f Finding, question string) (answer string,
+	cost budget.USD) {
 	prompt := fenced([]section{
 		{"finding", place(f) + f.Text, 1500}, {"its evidence", f.Evidence, 1500}, {"its fix", f.Fix, 1500},
 		{"must not happen", list(c.MustNot), 1500}, {"changes", part(c.Diff, f.File), refuteDiff},
 	}) + "\nThe person asks: " + oneLine(question, 1000) + "\n"
-	a := p.put(ctx, runner.Question{Name: "discuss/" + c.Name + "/" + f.ID, Dir: c.Dir, LogDir: logs(c.LogDir, "discuss-"+f.ID),
-		System: discussFrame, Prompt: prompt, Tools: p.reading(), Model: p.Model, Cap: c.Cap / 10, Timeout: p.timeout(), Rehearse: c.Rehearse})
+	a := p.put(ctx, runner.Question{Name: "discuss/" + c.Name + "/" + f.ID, Dir: c.Dir,
+		LogDir: logs(c.LogDir, "discuss-"+f.ID),
+		System: discussFrame, Prompt: prompt, Tools: p.reading(), Model: p.Model, Cap: c.Cap / 10, Timeout: p.timeout(),
+		Rehearse: c.Rehearse})
 	if a.Outcome != runner.Done {
 		return strings.TrimSuffix("no answer: "+string(a.Outcome)+": "+oneLine(a.Reason, 300), ": "), max(0, a.Cost)
 	}

@@ -37,7 +37,8 @@ func said(cost budget.USD, v string) runner.Answer {
 func reviewed(t *testing.T, mode Mode, answers map[string]runner.Answer) (Review, []runner.Question) {
 	t.Helper()
 	p := panelOf{t, answers, make(chan runner.Question, 100)}
-	r := (&Panel{Caller: p}).Review(t.Context(), ReviewCase{Mode: mode, Name: "round-1", Diff: "diff --git a/a.go b/a.go\n+x\ndiff --git a/b.go b/b.go\n+y\n",
+	r := (&Panel{Caller: p}).Review(t.Context(), ReviewCase{Mode: mode, Name: "round-1",
+		Diff:  "diff --git a/a.go b/a.go\n+x\ndiff --git a/b.go b/b.go\n+y\n",
 		Files: []string{"a.go"}, Cap: budget.Dollar, MustNot: []string{"delete a.go"}})
 	close(p.asked)
 	var asked []runner.Question
@@ -58,12 +59,15 @@ func TestBlockersNeedASecondExpert(t *testing.T) {
 		fix       string
 		err       string
 	}{
-		"stands":            {said(50, `{"refuted": false, "reason": "seen"}`), true, "", "delete a.go", ""},
-		"refuted":           {said(50, `{"refuted": true, "reason": "it is flushed"}`), false, "it is flushed", "delete a.go", ""},
-		"a better fix":      {said(50, `{"refuted": false, "reason": "seen", "violates": "delete a.go", "fix": "flush"}`), true, "", "flush", ""},
-		"no allowed fix":    {said(50, `{"refuted": false, "reason": "seen", "violates": "delete a.go"}`), true, "", "", ""},
-		"nonsense":          {said(50, `{"stars": 5}`), false, "", "delete a.go", "could be neither confirmed nor refuted"},
-		"nothing":           {runner.Answer{Outcome: runner.Truncated, Cost: 50}, false, "", "delete a.go", "could be neither confirmed nor refuted"},
+		"stands": {said(50, `{"refuted": false, "reason": "seen"}`), true, "", "delete a.go", ""},
+		"refuted": {said(50, `{"refuted": true, "reason": "it is flushed"}`), false, "it is flushed",
+			"delete a.go", ""},
+		"a better fix": {said(50, `{"refuted": false, "reason": "seen", "violates": "delete a.go", "fix": "flush"}`),
+			true, "", "flush", ""},
+		"no allowed fix": {said(50, `{"refuted": false, "reason": "seen", "violates": "delete a.go"}`), true, "", "", ""},
+		"nonsense":       {said(50, `{"stars": 5}`), false, "", "delete a.go", "could be neither confirmed nor refuted"},
+		"nothing": {runner.Answer{Outcome: runner.Truncated, Cost: 50}, false, "", "delete a.go",
+			"could be neither confirmed nor refuted"},
 		"refuted, no words": {said(50, `{"refuted": true, "reason": ""}`), false, "no reason was given", "delete a.go", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -73,7 +77,8 @@ func TestBlockersNeedASecondExpert(t *testing.T) {
 				t.Fatalf("%d calls, review %+v", len(asked), r)
 			}
 			f := r.Findings[0]
-			if f.Confirmed != c.confirmed || f.Refuted != c.refuted || f.Fix != c.fix || f.File != "a.go" || f.Severity != Blocker {
+			if f.Confirmed != c.confirmed || f.Refuted != c.refuted || f.Fix != c.fix || f.File != "a.go" ||
+				f.Severity != Blocker {
 				t.Errorf("finding %+v", f)
 			}
 			if (c.err == "") != (r.Error == "") || !strings.Contains(r.Error, c.err) || r.Cost != 350 {
@@ -117,7 +122,8 @@ func TestWhatCountsAsAReview(t *testing.T) {
 		"one of three":     {[]runner.Answer{good, bad, bad}, false, ""},
 		"none, one reason": {[]runner.Answer{bad, bad, bad}, false, runner.Throttled},
 		"none":             {[]runner.Answer{bad, said(1, `{}`), said(1, `{"score": 11, "findings": []}`)}, false, ""},
-		"cut short":        {[]runner.Answer{good, {Outcome: runner.Interrupted}, {Outcome: runner.Interrupted}}, false, runner.Interrupted},
+		"cut short": {[]runner.Answer{good, {Outcome: runner.Interrupted}, {Outcome: runner.Interrupted}}, false,
+			runner.Interrupted},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -187,7 +193,8 @@ func FuzzReadReview(f *testing.F) {
 			t.Errorf("review %+v", r)
 		}
 		for _, f := range r.Findings {
-			if f.Text == "" || len(f.Text) > maxWords || f.Line < 0 || strings.HasPrefix(f.File, "/") || strings.HasPrefix(f.File, "..") {
+			if f.Text == "" || len(f.Text) > maxWords || f.Line < 0 || strings.HasPrefix(f.File, "/") ||
+				strings.HasPrefix(f.File, "..") {
 				t.Errorf("finding %+v", f)
 			}
 		}

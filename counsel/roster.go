@@ -131,7 +131,8 @@ func ownProfiles(dir string) ([]string, error) {
 	var files []string
 	for _, e := range entries {
 		name := e.Name()
-		if e.IsDir() || strings.HasPrefix(name, ".") || !strings.HasSuffix(name, ".md") || strings.EqualFold(name, "README.md") {
+		if e.IsDir() || strings.HasPrefix(name, ".") || !strings.HasSuffix(name, ".md") ||
+			strings.EqualFold(name, "README.md") {
 			continue
 		}
 		files = append(files, filepath.Join(dir, name))

@@ -12,7 +12,8 @@ import (
 func TestBuiltInExperts(t *testing.T) {
 	t.Parallel()
 	experts := builtIn(t).Experts()
-	same(t, "names", names(experts), []string{"api-designer", "build-engineer", "data-engineer", "debugger", "delivery-manager",
+	same(t, "names", names(experts), []string{"api-designer", "build-engineer", "data-engineer", "debugger",
+		"delivery-manager",
 		"domain-modeller", "operator", "performance-engineer", "security-engineer", "simplifier", "tester", "ux-designer"})
 	seen := map[string]string{}
 	for _, e := range experts {
@@ -110,7 +111,8 @@ func TestProfileErrors(t *testing.T) {
 		{"the chair", "---\nname: chair\n---\nYou think.", 2, "lower-case letters"},
 		{"two names", "---\nname: [a, b]\n---\nYou think.", 2, "one word"},
 		{"unknown key", "---\nname: x\n\naspect: [a]\n---\nYou think.", 4, `no key is called "aspect"`},
-		{"unknown kind", "---\nname: x\nfailures: [test, sorrow]\n---\nYou think.", 3, `no kind of failure is called "sorrow"; there are: any, compile`},
+		{"unknown kind", "---\nname: x\nfailures: [test, sorrow]\n---\nYou think.", 3,
+			`no kind of failure is called "sorrow"; there are: any, compile`},
 		{"nested", "---\nname: x\naspects: {a: b}\n---\nYou think.", 3, "aspects is a word or a list of words"},
 		{"nested list", "---\nname: x\naspects: [[a]]\n---\nYou think.", 3, "aspects is a word or a list of words"},
 		{"not YAML", "---\nname: x\naspects: [a\n---\nYou think.", 3, "not YAML"},

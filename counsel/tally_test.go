@@ -39,22 +39,34 @@ func TestTally(t *testing.T) {
 		dissent   int
 	}{
 		{"one answer", []Opinion{op("a", Retry, operator, 0.6, concrete)}, "a", Retry, 1, false, 0},
-		{"agreement", []Opinion{op("a", Retry, operator, 0.6, concrete), op("b", Retry, likewise, 0.8, concrete)}, "b", Retry, 1, false, 0},
-		{"testable beats slightly more confident", []Opinion{op("a", Retry, operator, 0.7, concrete), op("b", Retry, likewise, 0.8, "no idea")}, "a", Retry, 1, false, 0},
-		{"split of two, a tradeoff", []Opinion{op("a", Retry, operator, 0.7, concrete), op("b", Split, parser, 0.8, concrete)}, "b", Split, 0.5, true, 1},
-		{"split of two, one is unsure", []Opinion{op("a", Retry, operator, 0.9, concrete), op("b", Split, parser, 0.3, concrete)}, "a", Retry, 0.5, false, 1},
-		{"same action, other approach", []Opinion{op("a", Retry, operator, 0.8, concrete), op("b", Retry, parser, 0.8, concrete)}, "a", Retry, 0.5, true, 1},
-		{"similar words, other action", []Opinion{op("a", Retry, operator, 0.8, concrete), op("b", Amend, operator, 0.8, concrete)}, "a", Retry, 0.5, true, 1},
-		{"two against a louder one", []Opinion{op("a", Abandon, delegate, 1, concrete), op("b", Retry, operator, 0.5, concrete), op("c", Retry, likewise, 0.6, concrete)},
+		{"agreement", []Opinion{op("a", Retry, operator, 0.6, concrete), op("b", Retry, likewise, 0.8, concrete)}, "b", Retry,
+			1, false, 0},
+		{"testable beats slightly more confident", []Opinion{op("a", Retry, operator, 0.7, concrete),
+			op("b", Retry, likewise, 0.8, "no idea")}, "a", Retry, 1, false, 0},
+		{"split of two, a tradeoff", []Opinion{op("a", Retry, operator, 0.7, concrete),
+			op("b", Split, parser, 0.8, concrete)}, "b", Split, 0.5, true, 1},
+		{"split of two, one is unsure", []Opinion{op("a", Retry, operator, 0.9, concrete),
+			op("b", Split, parser, 0.3, concrete)}, "a", Retry, 0.5, false, 1},
+		{"same action, other approach", []Opinion{op("a", Retry, operator, 0.8, concrete),
+			op("b", Retry, parser, 0.8, concrete)}, "a", Retry, 0.5, true, 1},
+		{"similar words, other action", []Opinion{op("a", Retry, operator, 0.8, concrete),
+			op("b", Amend, operator, 0.8, concrete)}, "a", Retry, 0.5, true, 1},
+		{"two against a louder one", []Opinion{op("a", Abandon, delegate, 1, concrete),
+			op("b", Retry, operator, 0.5, concrete), op("c", Retry, likewise, 0.6, concrete)},
 			"c", Retry, 2. / 3, false, 1},
-		{"two actions alike outvote one, though their ways differ", []Opinion{op("a", Abandon, delegate, 1, concrete), op("b", Retry, operator, 0.5, concrete), op("c", Retry, parser, 0.6, concrete)},
+		{"two actions alike outvote one, though their ways differ", []Opinion{op("a", Abandon, delegate, 1, concrete),
+			op("b", Retry, operator, 0.5, concrete), op("c", Retry, parser, 0.6, concrete)},
 			"c", Retry, 1. / 3, true, 2},
-		{"three ways", []Opinion{op("a", Abandon, delegate, 0.8, concrete), op("b", Retry, operator, 0.8, concrete), op("c", Split, parser, 0.8, concrete)},
+		{"three ways", []Opinion{op("a", Abandon, delegate, 0.8, concrete), op("b", Retry, operator, 0.8, concrete),
+			op("c", Split, parser, 0.8, concrete)},
 			"b", Retry, 1. / 3, true, 2},
-		{"the absent do not count", []Opinion{op("a", Retry, operator, 0.6, concrete), {Expert: "b", Unavailable: "throttled", Cost: 10}}, "a", Retry, 1, false, 0},
-		{"confidence is clamped", []Opinion{op("a", Retry, operator, 7, concrete), op("b", Retry, likewise, math.NaN(), concrete)}, "a", Retry, 1, false, 0},
+		{"the absent do not count", []Opinion{op("a", Retry, operator, 0.6, concrete), {Expert: "b", Unavailable: "throttled",
+			Cost: 10}}, "a", Retry, 1, false, 0},
+		{"confidence is clamped", []Opinion{op("a", Retry, operator, 7, concrete), op("b", Retry, likewise, math.NaN(),
+			concrete)}, "a", Retry, 1, false, 0},
 		{"an unknown action is a retry", []Opinion{op("a", "panic", operator, 0.6, concrete)}, "a", Retry, 1, false, 0},
-		{"certain of nothing", []Opinion{op("a", Retry, operator, 0, ""), op("b", Abandon, parser, 0, "")}, "a", Retry, 0.5, true, 1},
+		{"certain of nothing", []Opinion{op("a", Retry, operator, 0, ""), op("b", Abandon, parser, 0, "")}, "a", Retry,
+			0.5, true, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -84,16 +96,18 @@ func TestTallyOfNobody(t *testing.T) {
 
 func drawOpinions(t *rapid.T) []Opinion {
 	approach := rapid.OneOf(rapid.SampledFrom([]string{
-		"replace the operator in sum.go", "replace that operator, sum.go line 3", "rewrite the parser entirely", "skip whitespace within the parser", "the", ""}), rapid.String())
+		"replace the operator in sum.go", "replace that operator, sum.go line 3", "rewrite the parser entirely",
+		"skip whitespace within the parser", "the", ""}), rapid.String())
 	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Opinion {
 		o := Opinion{
-			Expert:     rapid.SampledFrom([]string{"a", "b", "c", "d"}).Draw(t, "expert"),
-			Diagnosis:  rapid.SampledFrom([]string{"x", "y"}).Draw(t, "diagnosis"),
-			Approach:   approach.Draw(t, "approach"),
-			Confidence: rapid.OneOf(rapid.Float64(), rapid.SampledFrom([]float64{0.5, 0.5, 0.8, math.NaN(), math.Inf(1)})).Draw(t, "confidence"),
-			Falsifier:  rapid.SampledFrom([]string{"", concrete, "it works after all"}).Draw(t, "falsifier"),
-			Action:     rapid.SampledFrom([]Action{Retry, Amend, Split, Abandon, "odd"}).Draw(t, "action"),
-			Cost:       budget.USD(rapid.IntRange(0, 1000).Draw(t, "cost")),
+			Expert:    rapid.SampledFrom([]string{"a", "b", "c", "d"}).Draw(t, "expert"),
+			Diagnosis: rapid.SampledFrom([]string{"x", "y"}).Draw(t, "diagnosis"),
+			Approach:  approach.Draw(t, "approach"),
+			Confidence: rapid.OneOf(rapid.Float64(),
+				rapid.SampledFrom([]float64{0.5, 0.5, 0.8, math.NaN(), math.Inf(1)})).Draw(t, "confidence"),
+			Falsifier: rapid.SampledFrom([]string{"", concrete, "it works after all"}).Draw(t, "falsifier"),
+			Action:    rapid.SampledFrom([]Action{Retry, Amend, Split, Abandon, "odd"}).Draw(t, "action"),
+			Cost:      budget.USD(rapid.IntRange(0, 1000).Draw(t, "cost")),
 		}
 		if rapid.IntRange(0, 3).Draw(t, "absent") == 0 {
 			o = Opinion{Expert: o.Expert, Unavailable: "throttled", Cost: o.Cost}
@@ -160,7 +174,8 @@ func TestTallyProperties(t *testing.T) {
 		if v.Action.rank() < 0 || !(v.Confidence >= 0 && v.Confidence <= 1) {
 			t.Fatalf("action %q, confidence %v", v.Action, v.Confidence)
 		}
-		if len(v.Analysis) > maxAnalysis || len(v.Fix) > maxFix || len(v.Line()) > 300 || strings.ContainsAny(v.Line(), "\n\x1b") {
+		if len(v.Analysis) > maxAnalysis || len(v.Fix) > maxFix || len(v.Line()) > 300 ||
+			strings.ContainsAny(v.Line(), "\n\x1b") {
 			t.Fatal("a text is out of bounds")
 		}
 	})

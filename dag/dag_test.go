@@ -31,8 +31,10 @@ func TestCycles(t *testing.T) {
 		{"self beats a pair", graph(3, [2]int{0, 1}, [2]int{1, 0}, [2]int{1, 1}), "[[1]]"},
 		{"pair, said twice", graph(2, [2]int{0, 1}, [2]int{1, 0}, [2]int{0, 1}), "[[0 1]]"},
 		{"direction: each waits for the next", graph(3, [2]int{0, 2}, [2]int{2, 1}, [2]int{1, 0}), "[[0 2 1]]"},
-		{"short one inside a ring", graph(5, [2]int{0, 1}, [2]int{1, 2}, [2]int{2, 3}, [2]int{3, 4}, [2]int{4, 0}, [2]int{3, 2}), "[[2 3]]"},
-		{"two components, one waiting for the other", graph(6, [2]int{4, 5}, [2]int{5, 4}, [2]int{4, 2}, [2]int{1, 2}, [2]int{2, 1}, [2]int{0, 1}), "[[1 2] [4 5]]"},
+		{"short one inside a ring", graph(5, [2]int{0, 1}, [2]int{1, 2}, [2]int{2, 3}, [2]int{3, 4}, [2]int{4, 0},
+			[2]int{3, 2}), "[[2 3]]"},
+		{"two components, one waiting for the other", graph(6, [2]int{4, 5}, [2]int{5, 4}, [2]int{4, 2}, [2]int{1, 2},
+			[2]int{2, 1}, [2]int{0, 1}), "[[1 2] [4 5]]"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

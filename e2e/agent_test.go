@@ -112,7 +112,8 @@ func TestAttempts(t *testing.T) {
 					t.Errorf("denials %v", r.Denials)
 				}
 			}},
-		{name: "denied and done all the same", steps: []fakeapi.Reply{fakeapi.Use(fakeapi.Bash("make all")).Costing(use), write, said},
+		{name: "denied and done all the same", steps: []fakeapi.Reply{fakeapi.Use(fakeapi.Bash("make all")).Costing(use),
+			write, said},
 			want: runner.Done, set: func(b *bench) { b.req.Checks = []plan.Check{has("a.txt", "one")} }},
 		{name: "401", steps: twice(fakeapi.Fail(401, "invalid x-api-key")), want: runner.Unauthorised, free: true},
 		{name: "403", steps: []fakeapi.Reply{fakeapi.Fail(403, "no")}, want: runner.Unauthorised, free: true},
@@ -122,7 +123,8 @@ func TestAttempts(t *testing.T) {
 		{name: "500", steps: twice(fakeapi.Fail(500, "oops")), want: runner.Throttled, free: true},
 		{name: "529", steps: twice(fakeapi.Fail(529, "overloaded")), want: runner.Throttled, free: true},
 		{name: "a network that breaks", steps: []fakeapi.Reply{{Cut: true, Count: 2}}, want: runner.Throttled, free: true},
-		{name: "a usage limit", steps: []fakeapi.Reply{fakeapi.UsageLimit("five_hour", reset)}, want: runner.Limited, free: true,
+		{name: "a usage limit", steps: []fakeapi.Reply{fakeapi.UsageLimit("five_hour", reset)},
+			want: runner.Limited, free: true,
 			set: subscribe,
 			look: func(t *testing.T, _ *bench, r runner.Result) {
 				if !r.ResetsAt.Equal(reset) || !r.Notional {
@@ -306,10 +308,12 @@ func attemptResumes(t *testing.T, c cli) {
 	first := b.agent.Attempt(t.Context(), b.req)
 	b.req.Attempt, b.req.Resume, b.req.Prompt, b.req.LogDir = 2, true, "Go on.", t.TempDir()
 	second := b.agent.Attempt(t.Context(), b.req)
-	if first.Outcome != runner.Done || second.Outcome != runner.Done || second.Cost != 7_650 || first.Cost+second.Cost != srv.Charged() {
+	if first.Outcome != runner.Done || second.Outcome != runner.Done || second.Cost != 7_650 || first.Cost+
+		second.Cost != srv.Charged() {
 		t.Errorf("%s then %s (%s), costs %d and %d", first.Outcome, second.Outcome, second.Reason, first.Cost, second.Cost)
 	}
-	if got := srv.Messages(nil)[1]; got.Turn() != 1 || !strings.Contains(got.Users(), "T-001") || !strings.Contains(got.LastUser(), "Go on.") {
+	if got := srv.Messages(nil)[1]; got.Turn() != 1 || !strings.Contains(got.Users(), "T-001") ||
+		!strings.Contains(got.LastUser(), "Go on.") {
 		t.Errorf("turn %d, last user text %q", got.Turn(), got.LastUser())
 	}
 }

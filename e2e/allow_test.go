@@ -29,7 +29,8 @@ func denials(t *testing.T, cl cli, args []string, commands []string) map[string]
 			t.Fatal(err)
 		}
 	}
-	e := call(t, srv, setup{cli: cl, stdin: "go", dir: dir, args: append([]string{"--permission-mode", "acceptEdits"}, args...)})
+	e := call(t, srv, setup{cli: cl, stdin: "go", dir: dir,
+		args: append([]string{"--permission-mode", "acceptEdits"}, args...)})
 	denied := map[string]bool{}
 	for _, d := range e.result(t).Denials {
 		var in struct{ Command string }
@@ -70,7 +71,8 @@ func TestAllowRules(t *testing.T) {
 }
 
 func allowRules(t *testing.T, cl cli) {
-	exact := []string{`./a "$(./b x)" = y`, `test "$(./b)" = y`, `./a 'x)y'`, `./a \(x\)`, `./a "b\\c"`, `./a x, y`, `./a && ./b || ./a`,
+	exact := []string{`./a "$(./b x)" = y`, `test "$(./b)" = y`, `./a 'x)y'`, `./a \(x\)`, `./a "b\\c"`, `./a x, y`,
+		`./a && ./b || ./a`,
 		`for i in 1 2; do ./a $i; done`, `! ./a z`, `FOO=1 ./a`, "./a <<EOF\nhi\nEOF", "./a 1\n./b 2"}
 	var rules []string
 	for _, c := range exact {

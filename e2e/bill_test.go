@@ -28,7 +28,8 @@ func TestKilledCLIIsPricedByItsResponses(t *testing.T) {
 		room(t, 1)
 		r := b.agent.Attempt(t.Context(), b.req)
 		charged := srv.Charged()
-		if r.Outcome != runner.Truncated || r.Priced != "stream" || r.Cost > charged || r.Cost < charged-123_000 || charged != 11*123_000 {
+		if r.Outcome != runner.Truncated || r.Priced != "stream" || r.Cost > charged || r.Cost < charged-123_000 ||
+			charged != 11*123_000 {
 			t.Errorf("%s (%s), cost %d by %q, charged %d", r.Outcome, r.Reason, r.Cost, r.Priced, charged)
 		}
 		again, err := runner.Recall(b.req.LogDir, b.agent.Prices, 0)
@@ -48,7 +49,8 @@ func TestCLIThatTellsZeroIsNotBelieved(t *testing.T) {
 		allowBash(b)
 		room(t, 1)
 		r := b.agent.Attempt(t.Context(), b.req)
-		if r.Outcome != runner.Done || r.Priced != "table" || r.Disputed != 0 || r.Cost != srv.Charged() || r.Cost != 2*123_000 {
+		if r.Outcome != runner.Done || r.Priced != "table" || r.Disputed != 0 || r.Cost != srv.Charged() ||
+			r.Cost != 2*123_000 {
 			t.Errorf("%s (%s), cost %d by %q, charged %d", r.Outcome, r.Reason, r.Cost, r.Priced, srv.Charged())
 		}
 	})

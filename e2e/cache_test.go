@@ -31,7 +31,8 @@ func gitRepo(t *testing.T, dir string) {
 func TestWhereTheCLIPutsItsFolder(t *testing.T) {
 	t.Parallel()
 	const moves = "--exclude-dynamic-system-prompt-sections"
-	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: []*fakeapi.Agent{{Steps: []fakeapi.Reply{fakeapi.Text("done").Times(3)}}}})
+	srv := fakeapi.New(t, fakeapi.Script{Prices: prices,
+		Agents: []*fakeapi.Agent{{Steps: []fakeapi.Reply{fakeapi.Text("done").Times(3)}}}})
 	r := newRepo(t, "-- CLAUDE.md --\nBe kind.\n")
 	gitRepo(t, r.dir)
 	env := Env(t, srv)
@@ -45,7 +46,8 @@ func TestWhereTheCLIPutsItsFolder(t *testing.T) {
 	}
 	asked := srv.Messages(nil)
 	kept, differs := asked[1].Kept(asked[0])
-	if c := shared.cli; c.old && (differs != "system 2" || !strings.Contains(asked[0].System(), "gitStatus") || !strings.Contains(asked[0].System(), r.dir)) {
+	if c := shared.cli; c.old && (differs != "system 2" || !strings.Contains(asked[0].System(), "gitStatus") ||
+		!strings.Contains(asked[0].System(), r.dir)) {
 		t.Errorf("one file more, and the first difference is %q", differs)
 	} else if !c.old && (!strings.HasPrefix(differs, "message 0.") || strings.Contains(asked[0].System(), "gitStatus")) {
 		t.Errorf("one file more, and the first difference is %q; the git state is to be in the first message", differs)
@@ -56,7 +58,8 @@ func TestWhereTheCLIPutsItsFolder(t *testing.T) {
 	if strings.Contains(moved.System(), r.dir) || strings.Contains(moved.System(), "gitStatus") {
 		t.Error("the system prompt still tells folder or state")
 	}
-	if text := moved.FirstUser(); moved.Dir() != r.dir || !strings.Contains(text, "new.txt") || strings.Index(text, r.dir) > strings.Index(text, "the same words") {
+	if text := moved.FirstUser(); moved.Dir() != r.dir || !strings.Contains(text, "new.txt") ||
+		strings.Index(text, r.dir) > strings.Index(text, "the same words") {
 		t.Errorf("what was taken out of the system prompt does not stand before the prompt:\n%s", text)
 	}
 }
@@ -78,7 +81,8 @@ func TestIsolatedAttemptsShareTheirSystemPrompt(t *testing.T) {
 	}
 	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: agents})
 	r := newRepo(t, fmt.Sprintf("-- .gitignore --\n.loop\n-- CLAUDE.md --\nBe kind.\n-- plan.json --\n"+
-		`{"version": 1, "name": "folders", "parallel": 2, "isolation": "worktree", "defaults": {"model": %q}, "tasks": [%s]}`, model, strings.Join(tasks, ",")))
+		`{"version": 1, "name": "folders", "parallel": 2, "isolation": "worktree", "defaults": {"model": %q}, "tasks": [%s]}`,
+		model, strings.Join(tasks, ",")))
 	gitRepo(t, r.dir)
 	w := r.wavex(srv, "run", "plan.json", "--output", "json")
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
@@ -93,7 +97,8 @@ func TestIsolatedAttemptsShareTheirSystemPrompt(t *testing.T) {
 		t.Fatalf("exit %d\n%s", e.exit, e.stderr)
 	}
 	one, two := srv.Messages(task("T-001"))[0], srv.Messages(task("T-002"))[0]
-	if one.Dir() == two.Dir() || !strings.HasPrefix(one.Dir(), filepath.Join(r.dir, ".loop", "worktrees")+string(os.PathSeparator)) {
+	if one.Dir() == two.Dir() || !strings.HasPrefix(one.Dir(), filepath.Join(r.dir, ".loop", "worktrees")+
+		string(os.PathSeparator)) {
 		t.Fatalf("they work in %s and %s", one.Dir(), two.Dir())
 	}
 	kept, differs := two.Kept(one)

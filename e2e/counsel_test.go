@@ -52,7 +52,8 @@ func panelAdvises(t *testing.T, c cli) {
 	// Order: the first attempt, the panel, the second attempt.
 	work := srv.Messages(task("T-001"))
 	if first, second := work[1], work[2]; asked[0].N < first.N || asked[len(asked)-1].N > second.N {
-		t.Errorf("experts asked at %d to %d, the attempts are at %d and %d", asked[0].N, asked[len(asked)-1].N, first.N, second.N)
+		t.Errorf("experts asked at %d to %d, the attempts are at %d and %d", asked[0].N, asked[len(asked)-1].N,
+			first.N, second.N)
 	}
 	if got := work[2].Users(); !strings.Contains(got, "Write sheep in place of goats.") {
 		t.Error("the advice is not in the prompt of the second attempt")

@@ -108,7 +108,8 @@ func TestKilledAndResumed(t *testing.T) {
 }
 
 func killedAndResumed(t *testing.T, c cli, n int32) {
-	last := &fakeapi.Agent{Name: "the last", When: nth(n), Steps: []fakeapi.Reply{fakeapi.Text("too late").Held(fakeapi.NewGate())}}
+	last := &fakeapi.Agent{Name: "the last", When: nth(n),
+		Steps: []fakeapi.Reply{fakeapi.Text("too late").Held(fakeapi.NewGate())}}
 	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: append([]*fakeapi.Agent{last}, strays()...)})
 	env := Env(t, srv)
 	mark := env[slices.IndexFunc(env, func(s string) bool { return strings.HasPrefix(s, "HOME=") })]

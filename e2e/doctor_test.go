@@ -80,7 +80,8 @@ func TestSubscriptionIsNotional(t *testing.T) {
 	}
 	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: agents})
 	env := slices.DeleteFunc(Env(t, srv), func(s string) bool { return strings.HasPrefix(s, "ANTHROPIC_API_KEY=") })
-	e := newRepo(t, sheep(3, 1)).wavexEnv(append(env, "CLAUDE_CODE_OAUTH_TOKEN=anything"), "run", "plan.json", "--output", "json").end()
+	e := newRepo(t, sheep(3, 1)).wavexEnv(append(env, "CLAUDE_CODE_OAUTH_TOKEN=anything"), "run", "plan.json", "--output",
+		"json").end()
 	if e.exit != 0 {
 		t.Fatalf("exit %d\n%s%s", e.exit, e.stdout, e.stderr)
 	}

@@ -38,7 +38,8 @@ func TestEndings(t *testing.T) {
 			exit: 1, subtype: "success", isError: true, status: 401, retries: 1},
 		{name: "403", steps: []fakeapi.Reply{fakeapi.Fail(403, "forbidden")},
 			exit: 1, subtype: "success", isError: true, status: 403},
-		{name: "400 out of credit", steps: []fakeapi.Reply{fakeapi.Fail(400, "Your credit balance is too low to access the Anthropic API.")},
+		{name: "400 out of credit", steps: []fakeapi.Reply{fakeapi.Fail(400,
+			"Your credit balance is too low to access the Anthropic API.")},
 			exit: 1, subtype: "success", isError: true, status: 400},
 		{name: "429", steps: []fakeapi.Reply{forever(fakeapi.Fail(429, "slow down"))},
 			exit: 1, subtype: "success", isError: true, status: 429, retries: 1},
@@ -162,7 +163,8 @@ func TestNothingToReadAtAll(t *testing.T) {
 	}{
 		{"no prompt", setup{}, "Input must be provided"},
 		{"unknown flag", setup{stdin: "go", args: []string{"--no-such-flag"}}, "unknown option"},
-		{"unknown session", setup{stdin: "go", args: []string{"--resume", "00000000-0000-4000-8000-000000000000"}}, "No conversation found"},
+		{"unknown session", setup{stdin: "go", args: []string{"--resume", "00000000-0000-4000-8000-000000000000"}},
+			"No conversation found"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -192,7 +194,8 @@ func TestStructuredOutput(t *testing.T) {
 		t.Errorf("exit %d, structured_output %s", e.exit, r.StructuredOutput)
 	}
 	// A lean call is small: without an agent's prompt, and with this tool only.
-	if first := srv.Messages(nil)[0]; len(first.Body) > 4096 || !slices.Equal(first.Tools(), []string{"StructuredOutput"}) {
+	if first := srv.Messages(nil)[0]; len(first.Body) > 4096 ||
+		!slices.Equal(first.Tools(), []string{"StructuredOutput"}) {
 		t.Errorf("%d bytes, tools %v", len(first.Body), first.Tools())
 	}
 }

@@ -61,7 +61,8 @@ func withWavex(t *testing.T, srv *fakeapi.Server, more ...string) []string {
 // has swept, because the guard sweeps by the run's mark and would also sweep a resume's
 // processes.
 func cutOff() fakeapi.Reply {
-	return fakeapi.Use(fakeapi.Bash(`bash -c 'echo $$ > wavex.pid; exec ` + shared.wavex + ` run plan.json --agent rehearse --plain'
+	return fakeapi.Use(fakeapi.Bash(`bash -c 'echo $$ > wavex.pid; exec ` + shared.wavex +
+		` run plan.json --agent rehearse --plain'
 lines() { if [ -d /proc/self ]; then cat /proc/[0-9]*/cmdline; else ps -A -o args=; fi 2> /dev/null | tr '\0' ' '; }
 run=$(ls .loop/runs); while lines | grep -q "[g]uard $run"; do sleep 0.05; done`))
 }
@@ -70,15 +71,17 @@ run=$(ls .loop/runs); while lines | grep -q "[g]uard $run"; do sleep 0.05; done`
 // messages of a held session, and knows of the run when it starts.
 func TestStopHookHolds(t *testing.T) {
 	t.Parallel()
-	srv := fakeapi.New(t, fakeapi.Script{Agents: []*fakeapi.Agent{{When: fakeapi.Prompt("Run the shop."), Steps: []fakeapi.Reply{
-		cutOff(),
-		fakeapi.Text("I started it."), // held
-		fakeapi.Text("I really did."), // and held
-		fakeapi.Use(fakeapi.Bash(shared.wavex + " resume --plain")),
-		fakeapi.Text("All tasks are completed."), // released
-	}}}})
+	srv := fakeapi.New(t, fakeapi.Script{Agents: []*fakeapi.Agent{{When: fakeapi.Prompt("Run the shop."),
+		Steps: []fakeapi.Reply{
+			cutOff(),
+			fakeapi.Text("I started it."), // held
+			fakeapi.Text("I really did."), // and held
+			fakeapi.Use(fakeapi.Bash(shared.wavex + " resume --plain")),
+			fakeapi.Text("All tasks are completed."), // released
+		}}}})
 	r := hooked(t)
-	e := call(t, srv, setup{stdin: "Run the shop.", dir: r.dir, env: withWavex(t, srv), args: []string{"--allowedTools", "Bash", "--session-id", session}})
+	e := call(t, srv, setup{stdin: "Run the shop.", dir: r.dir, env: withWavex(t, srv), args: []string{"--allowedTools",
+		"Bash", "--session-id", session}})
 	if got := e.result(t); e.exit != 0 || got.Result != "All tasks are completed." {
 		t.Fatalf("exit %d, result %q\n%s", e.exit, got.Result, e.stderr)
 	}
@@ -118,10 +121,12 @@ func TestStopHookHolds(t *testing.T) {
 func TestStopHookLetsGo(t *testing.T) {
 	t.Parallel()
 	r := hooked(t)
-	srv := fakeapi.New(t, fakeapi.Script{Agents: []*fakeapi.Agent{{When: fakeapi.Prompt("Run the shop."), Steps: []fakeapi.Reply{
-		cutOff(), fakeapi.Text("no").Times(4), // once, and three times with a hook that holds it already
-	}}}})
-	e := call(t, srv, setup{stdin: "Run the shop.", dir: r.dir, env: withWavex(t, srv), args: []string{"--allowedTools", "Bash"}})
+	srv := fakeapi.New(t, fakeapi.Script{Agents: []*fakeapi.Agent{{When: fakeapi.Prompt("Run the shop."),
+		Steps: []fakeapi.Reply{
+			cutOff(), fakeapi.Text("no").Times(4), // once, and three times with a hook that holds it already
+		}}}})
+	e := call(t, srv, setup{stdin: "Run the shop.", dir: r.dir, env: withWavex(t, srv),
+		args: []string{"--allowedTools", "Bash"}})
 	if e.exit != 0 || len(srv.Messages(nil)) != 5 {
 		t.Fatalf("exit %d after %d requests", e.exit, len(srv.Messages(nil)))
 	}
@@ -143,17 +148,20 @@ func TestStopHookLetsGo(t *testing.T) {
 // session that owns the run. It gets no messages.
 func TestStopHookSparesChildren(t *testing.T) {
 	t.Parallel()
-	srv := fakeapi.New(t, fakeapi.Script{Agents: []*fakeapi.Agent{{When: fakeapi.Prompt("Your task: 1"), Steps: []fakeapi.Reply{
-		fakeapi.Use(fakeapi.Write("floor", "laid\n")),
-		// From here on the run belongs to the session that runs this command.
-		fakeapi.Use(fakeapi.Bash(`sed -i "s/\"owner\": \"[^\"]*\"/\"owner\": \"$CLAUDE_CODE_SESSION_ID\"/" .loop/hook.json; grep -q "$CLAUDE_CODE_SESSION_ID" .loop/hook.json && echo it is mine`)),
-		fakeapi.Text("Laid."),
-	}}}})
+	srv := fakeapi.New(t, fakeapi.Script{Agents: []*fakeapi.Agent{{When: fakeapi.Prompt("Your task: 1"),
+		Steps: []fakeapi.Reply{
+			fakeapi.Use(fakeapi.Write("floor", "laid\n")),
+			// From here on the run belongs to the session that runs this command.
+			fakeapi.Use(fakeapi.Bash(`sed -i "s/\"owner\": \"[^\"]*\"/\"owner\": \"$CLAUDE_CODE_SESSION_ID\"/" .loop/hook.json; grep -q "$CLAUDE_CODE_SESSION_ID" .loop/hook.json && echo it is mine`)),
+			fakeapi.Text("Laid."),
+		}}}})
 	r := newRepo(t, `-- plan.json --
-{"name": "shop", "defaults": {"model": "`+model+`"}, "tasks": [{"id": "1", "subject": "Lay the floor", "allowedTools": ["Bash"], "verify": ["test -e floor"]}]}
+{"name": "shop", "defaults": {"model": "`+model+
+		`"}, "tasks": [{"id": "1", "subject": "Lay the floor", "allowedTools": ["Bash"], "verify": ["test -e floor"]}]}
 `)
 	r.tool("hooks", "install", "--project")
-	e := r.wavexEnv(withWavex(t, srv, "CLAUDE_CODE_SESSION_ID=somebody"), "run", "plan.json", "--output", "json", "--counsel", "off").end()
+	e := r.wavexEnv(withWavex(t, srv, "CLAUDE_CODE_SESSION_ID=somebody"), "run", "plan.json", "--output", "json",
+		"--counsel", "off").end()
 	if e.exit != 0 {
 		t.Fatalf("exit %d\n%s\n%s", e.exit, e.stderr, e.stdout)
 	}
@@ -170,20 +178,22 @@ func TestStopHookSparesChildren(t *testing.T) {
 // A session that does the tasks of a task list itself is held until it has completed them.
 func TestStopHookHoldsTaskList(t *testing.T) {
 	t.Parallel()
-	srv := fakeapi.New(t, fakeapi.Script{Agents: []*fakeapi.Agent{{When: fakeapi.Prompt("Plan the shop."), Steps: []fakeapi.Reply{
-		fakeapi.Use(fakeapi.TaskCreate("Lay the floor", "Oak."), fakeapi.TaskCreate("Paint", "White.")),
-		change("1", "status", "completed"),
-		fakeapi.Text("Half of it is enough."), // held
-		change("2", "status", "completed"),
-		fakeapi.Text("All of it."), // released
-	}}}})
+	srv := fakeapi.New(t, fakeapi.Script{Agents: []*fakeapi.Agent{{When: fakeapi.Prompt("Plan the shop."),
+		Steps: []fakeapi.Reply{
+			fakeapi.Use(fakeapi.TaskCreate("Lay the floor", "Oak."), fakeapi.TaskCreate("Paint", "White.")),
+			change("1", "status", "completed"),
+			fakeapi.Text("Half of it is enough."), // held
+			change("2", "status", "completed"),
+			fakeapi.Text("All of it."), // released
+		}}}})
 	r := hooked(t)
 	e := call(t, srv, setup{stdin: "Plan the shop.", dir: r.dir, env: withWavex(t, srv, "CLAUDE_CODE_TASK_LIST_ID=shop")})
 	if got := e.result(t); e.exit != 0 || got.Result != "All of it." {
 		t.Fatalf("exit %d, result %q\n%s", e.exit, got.Result, e.stderr)
 	}
 	told := srv.Messages(nil)[3].LastUser()
-	for _, part := range []string{"**Progress**: [1/2] completed", "pending tasks: Paint", "**Current task**: #2 Paint", "White.", "TaskUpdate"} {
+	for _, part := range []string{"**Progress**: [1/2] completed", "pending tasks: Paint", "**Current task**: #2 Paint",
+		"White.", "TaskUpdate"} {
 		if !strings.Contains(told, part) {
 			t.Errorf("the session is not told %q: %s", part, told)
 		}
@@ -215,7 +225,8 @@ func TestPlugin(t *testing.T) {
 		fakeapi.Use(fakeapi.Bash(shared.wavex + " resume --plain")),
 		fakeapi.Text("Done."),
 	}}}})
-	e := call(t, srv, setup{stdin: "/wavex:run plan.json --budget 3", dir: r.dir, env: withWavex(t, srv), args: []string{"--plugin-dir", plugin, "--allowedTools", "Bash"}})
+	e := call(t, srv, setup{stdin: "/wavex:run plan.json --budget 3", dir: r.dir, env: withWavex(t, srv),
+		args: []string{"--plugin-dir", plugin, "--allowedTools", "Bash"}})
 	asked := srv.Messages(nil)
 	if got := e.result(t); e.exit != 0 || got.Result != "Done." || !r.has("painted") {
 		t.Fatalf("exit %d, result %q\n%s\n%+v", e.exit, got.Result, e.stderr, asked[len(asked)-1].ToolResults())
@@ -249,7 +260,8 @@ func TestPluginInstalls(t *testing.T) {
 	}
 	env := Env(t, serve(t))
 	for _, c := range []struct{ args, says string }{
-		{"validate plugin", "passed"}, {"validate .", "passed"}, {"marketplace add " + top, "added"}, {"install wavex@wavex", "installed"}, {"list", "enabled"},
+		{"validate plugin", "passed"}, {"validate .", "passed"}, {"marketplace add " + top, "added"},
+		{"install wavex@wavex", "installed"}, {"list", "enabled"},
 	} {
 		cmd := exec.CommandContext(t.Context(), shared.cli.path, append([]string{"plugin"}, strings.Fields(c.args)...)...)
 		cmd.Dir, cmd.Env = top, env

@@ -57,7 +57,8 @@ func install(ctx context.Context, tools, version, npm string) (string, error) {
 		return "", fmt.Errorf("making a folder to install into: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(fresh) }() // missing if it was renamed
-	cmd := exec.CommandContext(ctx, npm, "install", "--prefix", fresh, "--no-save", "--fetch-retries=5", "--no-audit", "--no-fund",
+	cmd := exec.CommandContext(ctx, npm, "install", "--prefix", fresh, "--no-save", "--fetch-retries=5", "--no-audit",
+		"--no-fund",
 		"--ignore-scripts", "--no-package-lock", "--loglevel=error", pkg)
 	cmd.Dir = fresh // away from any package.json and .npmrc of a project
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -107,7 +108,8 @@ func fakeNPM(t *testing.T, body string) (npm, runs string) {
 	t.Helper()
 	dir := t.TempDir()
 	npm, runs = filepath.Join(dir, "npm"), filepath.Join(dir, "runs")
-	script := "#!/bin/sh\necho run >> " + runs + "\ncase $* in *@anthropic-ai/claude-code-*@1.2.3) ;; *) exit 9;; esac\nhome=$3/node_modules/@anthropic-ai\n" + body
+	script := "#!/bin/sh\necho run >> " + runs +
+		"\ncase $* in *@anthropic-ai/claude-code-*@1.2.3) ;; *) exit 9;; esac\nhome=$3/node_modules/@anthropic-ai\n" + body
 	proctest.Script(t, npm, script)
 	return npm, runs
 }

@@ -61,12 +61,14 @@ func TestLedgerIsWhatWasCharged(t *testing.T) {
 func TestLedgerOfRetriesInOneSession(t *testing.T) {
 	t.Parallel()
 	eachCLI(t, func(t *testing.T, c cli) {
-		srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: []*fakeapi.Agent{{When: task("T-001"), Steps: []fakeapi.Reply{
-			report("true"), // a false report, twice
-			fakeapi.Use(fakeapi.Write("f0.txt", "goats\n")).Costing(use), report("true"),
-			fakeapi.Use(fakeapi.Edit("f0.txt", "goats", "sheep")).Costing(use), report("true"),
-		}}}})
-		e := newRepo(t, sheep(1, 1)).on(c).wavex(srv, "run", "plan.json", "--output", "json", "--counsel", "off", "--retry-session", "same").end()
+		srv := fakeapi.New(t, fakeapi.Script{Prices: prices,
+			Agents: []*fakeapi.Agent{{When: task("T-001"), Steps: []fakeapi.Reply{
+				report("true"), // a false report, twice
+				fakeapi.Use(fakeapi.Write("f0.txt", "goats\n")).Costing(use), report("true"),
+				fakeapi.Use(fakeapi.Edit("f0.txt", "goats", "sheep")).Costing(use), report("true"),
+			}}}})
+		e := newRepo(t, sheep(1, 1)).on(c).wavex(srv, "run", "plan.json", "--output", "json", "--counsel", "off",
+			"--retry-session", "same").end()
 		_, last := e.events(t)
 		if e.exit != 0 || last.Iterations != 3 {
 			t.Fatalf("exit %d, %s\n%s", e.exit, last.Data, e.stderr)
@@ -176,7 +178,8 @@ func TestBudgetBinds(t *testing.T) {
 	t.Parallel()
 	eachCLI(t, func(t *testing.T, c cli) {
 		srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: shepherds(12)})
-		e := newRepo(t, sheep(12, 4)).on(c).wavex(srv, "run", "plan.json", "--output", "json", "--budget", "0.06", "--allow-short").end()
+		e := newRepo(t, sheep(12, 4)).on(c).wavex(srv, "run", "plan.json", "--output", "json", "--budget", "0.06",
+			"--allow-short").end()
 		_, last := e.events(t)
 		if e.exit != 3 || last.Tasks.Pending == 0 {
 			t.Errorf("exit %d, %s\n%s", e.exit, last.Data, e.stderr)

@@ -31,7 +31,7 @@ const (
 // object is a decoded line of the CLI's protocol.
 type object = map[string]any
 
-// lie is what a liar does. The zero value changes nothing.
+// lie is one fault of a liar. The zero value changes nothing.
 type lie struct {
 	args  func(args []string) []string
 	said  func(l *liar, line object) []object // returns the replacement of a line of the CLI

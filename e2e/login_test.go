@@ -17,7 +17,8 @@ import (
 
 const onePlan = `
 -- plan.json --
-{"version": 1, "defaults": {"model": "` + model + `"}, "tasks": [{"id": "a", "subject": "Do it", "verify": [{"file": "a"}]}]}
+{"version": 1, "defaults": {"model": "` + model +
+	`"}, "tasks": [{"id": "a", "subject": "Do it", "verify": [{"file": "a"}]}]}
 `
 
 // writesA returns an agent that does the task of onePlan, times times.
@@ -29,7 +30,8 @@ func writesA(times int) *fakeapi.Agent {
 // anonymous returns an environment of Env without its API key.
 func anonymous(t *testing.T, srv *fakeapi.Server, more ...string) []string {
 	t.Helper()
-	return append(slices.DeleteFunc(Env(t, srv), func(kv string) bool { return strings.HasPrefix(kv, "ANTHROPIC_API_KEY=") }), more...)
+	return append(slices.DeleteFunc(Env(t, srv),
+		func(kv string) bool { return strings.HasPrefix(kv, "ANTHROPIC_API_KEY=") }), more...)
 }
 
 func TestRunWithoutLogin(t *testing.T) {
@@ -37,7 +39,8 @@ func TestRunWithoutLogin(t *testing.T) {
 	srv := fakeapi.New(t, fakeapi.Script{})
 	r := newRepo(t, onePlan)
 	e := r.wavexEnv(anonymous(t, srv), "run", "plan.json", "--plain").end()
-	if e.exit != 5 || !strings.Contains(e.stderr, "the claude CLI is not logged in: log in with `claude auth login`, or set ANTHROPIC_API_KEY\n") {
+	if e.exit != 5 || !strings.Contains(e.stderr,
+		"the claude CLI is not logged in: log in with `claude auth login`, or set ANTHROPIC_API_KEY\n") {
 		t.Errorf("exit %d\n%s", e.exit, e.stderr)
 	}
 	if n := len(srv.Messages(nil)); n > 0 {
@@ -90,8 +93,10 @@ func TestShims(t *testing.T) {
 			if err := os.Symlink(shared.cli.path, filepath.Join(bin, "real")); err != nil {
 				t.Fatal(err)
 			}
-			manager := "#!/bin/sh\ncase \"$0\" in *asdf) shift 2 ;; *claude) ;; *) exit 64 ;; esac\nexec '" + shared.cli.path + "' \"$@\"\n"
-			for file, text := range map[string]string{path: shim, filepath.Join(bin, "asdf"): manager, filepath.Join(bin, "mise"): manager} {
+			manager := "#!/bin/sh\ncase \"$0\" in *asdf) shift 2 ;; *claude) ;; *) exit 64 ;; esac\nexec '" + shared.cli.path +
+				"' \"$@\"\n"
+			for file, text := range map[string]string{path: shim, filepath.Join(bin, "asdf"): manager,
+				filepath.Join(bin, "mise"): manager} {
 				if text == "" { // mise: a link to the manager, which acts by the name of the link
 					if err := os.Symlink("mise", file); err != nil {
 						t.Fatal(err)

@@ -31,8 +31,10 @@ func TestLogsOfTheRealCLI(t *testing.T) {
 	log := r.wavex(srv, "logs", "T-001").end()
 	at := 0
 	for _, want := range []string{
-		"== T-001 Write it, attempt 1", "\n· claude ", " " + model, "\n→ Write  a.txt\n    (a new file)\n    @@ -0,0 +1,3 @@\n    +one\n",
-		"\n→ Edit  a.txt\n    @@ -1,3 +1,3 @@\n     one\n    -two\n    +zwei\n     three\n", "\n→ Bash  grep zwei a.txt\n    zwei\n",
+		"== T-001 Write it, attempt 1", "\n· claude ", " " + model,
+		"\n→ Write  a.txt\n    (a new file)\n    @@ -0,0 +1,3 @@\n    +one\n",
+		"\n→ Edit  a.txt\n    @@ -1,3 +1,3 @@\n     one\n    -two\n    +zwei\n     three\n",
+		"\n→ Bash  grep zwei a.txt\n    zwei\n",
 		"\nIt is German now.\n", "\n■ success after 4 turns, $0.", "\n== done",
 	} {
 		i := strings.Index(log.stdout[at:], want)

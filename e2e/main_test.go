@@ -34,8 +34,8 @@ const procLimit = 3
 
 // room waits for room for n CLI processes and returns what gives it back, at the
 // latest when the test ends. A test that needs several at once asks for all of them in
-// one call: asking one by one while others do the same would wait for ever, which is
-// what the time limit is there to tell.
+// one call: asking one by one while others do the same would wait for ever. The time limit
+// ends such a wait.
 func room(t *testing.T, n int64) (release func()) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Minute)

@@ -30,7 +30,8 @@ func (f sheepPlan) String() string {
 			after = fmt.Sprintf(`"blockedBy": ["T-%03d"], `, i)
 		}
 		tasks = append(tasks, fmt.Sprintf(`{"id": "T-%03d", "subject": "Write file %d", %s
-  "files": [{"path": "f%d.txt", "action": "create"}], "verify": [{"file": "f%d.txt", "contains": "sheep"}]}`, i+1, i, after, i, i))
+  "files": [{"path": "f%d.txt", "action": "create"}], "verify": [{"file": "f%d.txt", "contains": "sheep"}]}`, i+1, i,
+			after, i, i))
 	}
 	defaults := fmt.Sprintf(`"allowedTools": [%s]`, f.tools)
 	if f.model != "" {

@@ -45,8 +45,10 @@ func TestWhatIsNoCLI(t *testing.T) {
 		{"a script of another kind", executable(t, "#!/bin/sh\necho hello\n"), []string{"is not the claude CLI", install}},
 		{"hangs at start", executable(t, "#!/bin/sh\nexec sleep 300\n"), []string{"gave no answer", "try it by hand"}},
 		{"hangs after its version", executable(t, tells+"exec sleep 300\n"), []string{"does not answer"}},
-		{"prints garbage", executable(t, tells+"head -c 3000000 /dev/zero | tr '\\0' '\\377'\n"), []string{"does not speak like the claude CLI"}},
-		{"prints garbage without end", executable(t, tells+"exec yes garbage\n"), []string{"does not speak like the claude CLI"}},
+		{"prints garbage", executable(t, tells+"head -c 3000000 /dev/zero | tr '\\0' '\\377'\n"),
+			[]string{"does not speak like the claude CLI"}},
+		{"prints garbage without end", executable(t, tells+"exec yes garbage\n"),
+			[]string{"does not speak like the claude CLI"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

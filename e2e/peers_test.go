@@ -43,7 +43,8 @@ func TestPeerToolsAreWithheld(t *testing.T) {
 		return &fakeapi.Agent{Name: id, When: task(id), Steps: []fakeapi.Reply{
 			fakeapi.Use(fakeapi.Write(id, "done")).Costing(use), report("true")}}
 	}
-	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: []*fakeapi.Agent{done("plain"), done("own"), done("asks")}})
+	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: []*fakeapi.Agent{done("plain"), done("own"),
+		done("asks")}})
 	r := newRepo(t, `
 -- plan.json --
 {"version": 1, "defaults": {"model": "`+model+`"}, "tasks": [
@@ -70,7 +71,8 @@ func TestNamedToolsAreAll(t *testing.T) {
 	t.Parallel()
 	for _, tools := range []string{"", "Read,Grep,Glob"} {
 		srv := serve(t, fakeapi.Text("done"))
-		if e := call(t, srv, setup{stdin: "go", args: []string{"--tools", tools, "--system-prompt", "Answer.", "--strict-mcp-config"}}); e.exit != 0 {
+		if e := call(t, srv, setup{stdin: "go", args: []string{"--tools", tools, "--system-prompt", "Answer.",
+			"--strict-mcp-config"}}); e.exit != 0 {
 			t.Fatalf("exit %d: %s", e.exit, e.stderr)
 		}
 		if got := offers(t, srv, nil, append(peerTools, "TaskCreate", "TaskUpdate")); got != nil {

@@ -43,7 +43,8 @@ func reviewedToCompletion(t *testing.T, c cli) {
 	judge, refute := system("You judge whether statements"), system("Try to refute that")
 	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: []*fakeapi.Agent{
 		answers("judge", judge, func(*fakeapi.Request) map[string]any {
-			return map[string]any{"rulings": []any{map[string]any{"id": "C-2", "verdict": "yes", "reason": "both files speak of them", "file": "f0.txt", "line": 1, "quote": "sheep"}}}
+			return map[string]any{"rulings": []any{map[string]any{"id": "C-2", "verdict": "yes",
+				"reason": "both files speak of them", "file": "f0.txt", "line": 1, "quote": "sheep"}}}
 		}),
 		answers("refuters", refute, func(r *fakeapi.Request) map[string]any {
 			wolves := strings.Contains(r.Users(), "wolves are near")
@@ -57,7 +58,8 @@ func reviewedToCompletion(t *testing.T, c cli) {
 				return map[string]any{"score": 9, "findings": []any{}}
 			}
 			return map[string]any{"score": 4, "findings": []any{
-				map[string]any{"severity": "BLOCKER", "file": "f0.txt", "line": 1, "text": "the flock has no name", "fix": "name it"},
+				map[string]any{"severity": "BLOCKER", "file": "f0.txt", "line": 1, "text": "the flock has no name",
+					"fix": "name it"},
 				map[string]any{"severity": "BLOCKER", "file": "f1.txt", "line": 1, "text": "wolves are near"}}}
 		}),
 		author("T-001", "f0.txt", "sheep\n", "pwd", nil), author("T-002", "f1.txt", "sheep\n", "pwd", nil),
@@ -84,7 +86,8 @@ func reviewedToCompletion(t *testing.T, c cli) {
 	if e.exit != 0 || last.Status != "complete" || last.Tasks.Completed != 3 || last.Iterations != 3 {
 		t.Fatalf("exit %d, %s\n%s", e.exit, last.Data, e.stderr)
 	}
-	if !strings.HasPrefix(e.stdout, "<loop-complete>\nAll tasks verified:\n") || !strings.Contains(e.stdout, "- R-001: ✓") || !strings.HasSuffix(strings.TrimSpace(e.stdout), "</loop-complete>") {
+	if !strings.HasPrefix(e.stdout, "<loop-complete>\nAll tasks verified:\n") ||
+		!strings.Contains(e.stdout, "- R-001: ✓") || !strings.HasSuffix(strings.TrimSpace(e.stdout), "</loop-complete>") {
 		t.Errorf("stdout: %s", e.stdout)
 	}
 	var story []string
@@ -104,7 +107,8 @@ func reviewedToCompletion(t *testing.T, c cli) {
 			}
 		}
 	}
-	if got, want := strings.Join(story, ", "), "light, thorough confirmed f0.txt refuted f1.txt, added R-001, thorough, gate"; got != want {
+	if got, want := strings.Join(story, ", "),
+		"light, thorough confirmed f0.txt refuted f1.txt, added R-001, thorough, gate"; got != want {
 		t.Errorf("what happened: %s\nwant: %s", got, want)
 	}
 	for _, m := range []struct {
@@ -116,7 +120,8 @@ func reviewedToCompletion(t *testing.T, c cli) {
 			t.Errorf("%d calls for %s, want %d", got, m.name, m.n)
 		}
 	}
-	if got := srv.Messages(task("R-001"))[0].Users(); !strings.Contains(got, "the flock has no name") || !strings.Contains(got, "never write of goats") {
+	if got := srv.Messages(task("R-001"))[0].Users(); !strings.Contains(got, "the flock has no name") ||
+		!strings.Contains(got, "never write of goats") {
 		t.Error("the task that mends is not told what, or what must not happen")
 	}
 	if got := budget.FromFloat(last.CostUSD); got != srv.Charged() {

@@ -48,7 +48,8 @@ func sessionIDs(t *testing.T, c cli) {
 	}
 	// The oldest version finds a session in its own directory only.
 	e = begin("go on", "--resume", t.TempDir())
-	if c.old && (e.exit != 1 || !strings.Contains(e.stderr+e.plain, "No conversation found")) || !c.old && e.result(t).SessionID != session {
+	if c.old && (e.exit != 1 || !strings.Contains(e.stderr+e.plain, "No conversation found")) || !c.old &&
+		e.result(t).SessionID != session {
 		t.Errorf("from another directory: exit %d, stderr %q", e.exit, e.stderr)
 	}
 }
@@ -71,7 +72,8 @@ func costIsCumulative(t *testing.T, c cli) {
 	if e.exit != 0 || len(rs) != 2 {
 		t.Fatalf("exit %d, %d results", e.exit, len(rs))
 	}
-	if one, two := budget.FromFloat(rs[0].TotalCostUSD), budget.FromFloat(rs[1].TotalCostUSD); one != 7_650 || two != 15_300 || two != srv.Charged() {
+	if one, two := budget.FromFloat(rs[0].TotalCostUSD), budget.FromFloat(rs[1].TotalCostUSD); one != 7_650 ||
+		two != 15_300 || two != srv.Charged() {
 		t.Errorf("costs %d and %d, charged %d", one, two, srv.Charged())
 	}
 }

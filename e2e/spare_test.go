@@ -119,7 +119,8 @@ func TestSpares(t *testing.T) {
 		}
 		sessions[s] = id
 		rs := asked[2].ToolResults()
-		if want := fmt.Sprintf("/%s/1\n%d", id, slots[id]); len(rs) != 2 || rs[0].Error || !strings.Contains(rs[1].Text, want) {
+		if want := fmt.Sprintf("/%s/1\n%d", id, slots[id]); len(rs) != 2 || rs[0].Error ||
+			!strings.Contains(rs[1].Text, want) {
 			t.Errorf("tools of %s, want %q: %+v", id, want, rs)
 		}
 	}

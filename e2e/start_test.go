@@ -45,10 +45,12 @@ func mark(points int) map[string]any { return map[string]any{"points": points, "
 // allowed.
 func planners() []*fakeapi.Agent {
 	answers := []fakeapi.Reply{
-		fakeapi.Use(fakeapi.StructuredOutput(map[string]any{"outcome": mark(1), "scope": mark(1), "constraints": mark(2), "success": mark(2), "done": mark(2)})),
+		fakeapi.Use(fakeapi.StructuredOutput(map[string]any{"outcome": mark(1), "scope": mark(1), "constraints": mark(2),
+			"success": mark(2), "done": mark(2)})),
 		fakeapi.Use(fakeapi.StructuredOutput(map[string]any{
-			"criteria": []any{map[string]any{"text": "all tests pass", "verification": "execution output", "run": "go test ./..."}},
-			"mustNot":  []any{map[string]any{"text": "a dependency is added", "run": "test -e go.sum"}}})),
+			"criteria": []any{map[string]any{"text": "all tests pass", "verification": "execution output",
+				"run": "go test ./..."}},
+			"mustNot": []any{map[string]any{"text": "a dependency is added", "run": "test -e go.sum"}}})),
 		fakeapi.Text("# The code\n\nTwo packages have tests and no code."),
 		fakeapi.From(func(r *fakeapi.Request) fakeapi.Reply {
 			if r.Worked() == 0 {
@@ -57,18 +59,21 @@ func planners() []*fakeapi.Agent {
 			return fakeapi.Use(fakeapi.StructuredOutput(map[string]any{"name": "calc", "tasks": []any{
 				part("T-001", "Write Add", "add"), part("T-002", "Write Sub", "sub")}})).Costing(use)
 		}),
-		fakeapi.Use(fakeapi.StructuredOutput(map[string]any{"missingEdges": []any{}, "passAlready": []any{}, "unserved": []any{}})),
+		fakeapi.Use(fakeapi.StructuredOutput(map[string]any{"missingEdges": []any{}, "passAlready": []any{},
+			"unserved": []any{}})),
 	}
 	var agents []*fakeapi.Agent
 	for i, s := range stages {
 		reply := answers[i].Costing(use)
 		agents = append(agents, &fakeapi.Agent{Name: s.step, When: fakeapi.System(s.system), Then: &reply})
 	}
-	return append(agents, author("T-001", "add/add.go", addGo, "go test ./add", nil), author("T-002", "sub/sub.go", subGo, "go test ./sub", nil))
+	return append(agents, author("T-001", "add/add.go", addGo, "go test ./add", nil), author("T-002", "sub/sub.go", subGo,
+		"go test ./sub", nil))
 }
 
 func part(id, subject, pkg string) map[string]any {
-	return map[string]any{"id": id, "subject": subject, "description": "Write " + pkg + "/" + pkg + ".go; its test says what.",
+	return map[string]any{"id": id, "subject": subject, "description": "Write " + pkg + "/" + pkg +
+		".go; its test says what.",
 		"files":  []any{map[string]any{"path": pkg + "/" + pkg + ".go", "action": "create"}},
 		"verify": []any{map[string]any{"run": "go test ./" + pkg}}, "estimate": map[string]any{"seconds": 30, "usd": 0.05}}
 }

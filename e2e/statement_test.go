@@ -56,7 +56,8 @@ func builtInVerdicts(t *testing.T, c cli) {
 	if n := len(srv.Messages(nil)); n != 1 {
 		t.Errorf("%d requests went to the user's API; doctor's question is one", n)
 	}
-	if left, err := os.ReadDir(tmp); err != nil || slices.ContainsFunc(left, func(e os.DirEntry) bool { return strings.HasPrefix(e.Name(), "wavex-") }) {
+	if left, err := os.ReadDir(tmp); err != nil ||
+		slices.ContainsFunc(left, func(e os.DirEntry) bool { return strings.HasPrefix(e.Name(), "wavex-") }) {
 		t.Errorf("left in the temporary folder: %v, %v", left, err)
 	}
 }

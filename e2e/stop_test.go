@@ -82,14 +82,16 @@ func (l *tool) dies(d time.Duration) bool {
 }
 
 // interrupt is the control request that ends a turn.
-var interrupt = map[string]any{"type": "control_request", "request_id": "r1", "request": map[string]any{"subtype": "interrupt"}}
+var interrupt = map[string]any{"type": "control_request", "request_id": "r1",
+	"request": map[string]any{"subtype": "interrupt"}}
 
 var anyTool = []string{"--allowedTools", "Bash"}
 
 func TestInterruptWhileAToolRuns(t *testing.T) {
 	t.Parallel()
 	life := newTool(t)
-	srv := serve(t, fakeapi.Use(fakeapi.Bash(life.command)).Costing(fakeapi.Usage{Input: 1_000, Output: 1_000}), fakeapi.Text("second"))
+	srv := serve(t, fakeapi.Use(fakeapi.Bash(life.command)).Costing(fakeapi.Usage{Input: 1_000, Output: 1_000}),
+		fakeapi.Text("second"))
 	p := begin(t, srv, setup{talk: true, args: anyTool})
 	p.say("first")
 	life.started(t)
@@ -99,7 +101,8 @@ func TestInterruptWhileAToolRuns(t *testing.T) {
 	if err := json.Unmarshal(l.raw, &r); err != nil {
 		t.Fatal(err)
 	}
-	if r.Subtype != "error_during_execution" || r.TerminalReason != "aborted_tools" || budget.FromFloat(r.TotalCostUSD) != 18_000 {
+	if r.Subtype != "error_during_execution" || r.TerminalReason != "aborted_tools" ||
+		budget.FromFloat(r.TotalCostUSD) != 18_000 {
 		t.Errorf("%+v", r)
 	}
 	if !life.dies(limit) {
@@ -210,7 +213,8 @@ func resumeAfterKill(t *testing.T, c cli) {
 	life := newTool(t)
 	srv := serve(t, fakeapi.Use(fakeapi.Bash(life.command)), fakeapi.Text("resumed"))
 	env, dir := Env(t, srv), t.TempDir()
-	p := begin(t, srv, setup{cli: c, stdin: "remember me", env: env, dir: dir, args: append([]string{"--session-id", session}, anyTool...)})
+	p := begin(t, srv, setup{cli: c, stdin: "remember me", env: env, dir: dir,
+		args: append([]string{"--session-id", session}, anyTool...)})
 	life.started(t)
 	transcribed(t, env, "remember me")
 	p.signal(syscall.SIGKILL)

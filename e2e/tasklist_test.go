@@ -114,7 +114,8 @@ func TestHowTheCLIKeepsLists(t *testing.T) {
 		t.Fatal(err)
 	}
 	ok := func(id, more string) string {
-		return fmt.Sprintf(`{"id":%q,"subject":"s%s","description":"d","status":"pending","blocks":[],"blockedBy":[]%s}`, id, id, more)
+		return fmt.Sprintf(`{"id":%q,"subject":"s%s","description":"d","status":"pending","blocks":[],"blockedBy":[]%s}`,
+			id, id, more)
 	}
 	for name, text := range map[string]string{
 		"1.json":         ok("1", `,"unknown":1,"metadata":{"keep":{"x":null}}`),
@@ -155,7 +156,8 @@ func TestHowTheCLIKeepsLists(t *testing.T) {
 		hold("42.json.lock", -time.Hour, change("42", "owner", "me")),
 		change("42", "status", "deleted"),
 		fakeapi.Text("done"))
-	e := call(t, srv, setup{stdin: "go", env: Env(t, srv, "CLAUDE_CONFIG_DIR="+home, "CLAUDE_CODE_TASK_LIST_ID=a b.c_d-é")})
+	e := call(t, srv, setup{stdin: "go", env: Env(t, srv, "CLAUDE_CONFIG_DIR="+home,
+		"CLAUDE_CODE_TASK_LIST_ID=a b.c_d-é")})
 	got := results(srv, nil)
 	want := []string{
 		"#1 [pending] s1\n#R-001 [pending] sR-001", // it does not show invalid tasks or its internal ones
@@ -191,10 +193,12 @@ func TestListIsSharedWithSessions(t *testing.T) {
 	t.Parallel()
 	release := room(t, procLimit)
 	gate := fakeapi.NewGate()
-	planner, other, reader := fakeapi.Prompt("make a plan"), fakeapi.Prompt("look after the list"), fakeapi.Prompt("how does it stand")
+	planner, other, reader := fakeapi.Prompt("make a plan"), fakeapi.Prompt("look after the list"),
+		fakeapi.Prompt("how does it stand")
 	// The other session changes the tasks that wavex works on, before, during and after their
 	// attempts, and adds its own.
-	busy := []fakeapi.Reply{showList(), create("Mine", "of the other session"), change("4", "addBlockedBy", []string{"3"}, "status", "in_progress")} // it has begun, so it does not join the run
+	busy := []fakeapi.Reply{showList(), create("Mine", "of the other session"), change("4", "addBlockedBy", []string{"3"},
+		"status", "in_progress")} // it has begun, so it does not join the run
 	const rounds = 12
 	for k := range rounds {
 		step := change(fmt.Sprint(k%3+1), "metadata", map[string]any{fmt.Sprintf("note%d", k): k})
@@ -232,7 +236,8 @@ func TestListIsSharedWithSessions(t *testing.T) {
 	r := newRepo(t, calculator)
 	w := r.wavexIn(release, env, "run", "--task-list", "team", "-j", "2", "--output", "json", "--counsel", "off")
 	p := begin(t, srv, setup{stdin: "look after the list", env: joined, room: true})
-	for _, m := range []fakeapi.Match{task("2"), fakeapi.All(other, func(r *fakeapi.Request) bool { return r.Worked() == 5 })} {
+	for _, m := range []fakeapi.Match{task("2"),
+		fakeapi.All(other, func(r *fakeapi.Request) bool { return r.Worked() == 5 })} {
 		if _, err := srv.Wait(t.Context(), m); err != nil {
 			t.Fatal(err)
 		}
@@ -254,14 +259,16 @@ func TestListIsSharedWithSessions(t *testing.T) {
 
 	tasks := readList(t, dir)
 	mirrored(t, tasks)
-	if len(tasks) != 5 || tasks["4"].Subject != "Mine" || tasks["5"].Subject != "Mine too" || !slices.Equal(tasks["4"].BlockedBy, []string{"3"}) {
+	if len(tasks) != 5 || tasks["4"].Subject != "Mine" || tasks["5"].Subject != "Mine too" ||
+		!slices.Equal(tasks["4"].BlockedBy, []string{"3"}) {
 		t.Errorf("the tasks are %+v", tasks)
 	}
 	notes := 0
 	for i, wave := range []float64{1, 1, 2} {
 		task := tasks[fmt.Sprint(i+1)]
 		m := task.Metadata
-		if task.Status != "completed" || task.Owner != "wavex" || m["wave"] != wave || m["verification"] != "execution output" || m["stuckCount"] != 0.0 || m["loopId"] == nil {
+		if task.Status != "completed" || task.Owner != "wavex" || m["wave"] != wave ||
+			m["verification"] != "execution output" || m["stuckCount"] != 0.0 || m["loopId"] == nil {
 			t.Errorf("%+v", task)
 		}
 		for name := range m {

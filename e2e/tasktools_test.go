@@ -17,10 +17,11 @@ var listTools = []string{"TaskCreate", "TaskGet", "TaskList", "TaskUpdate"}
 
 func TestAgentsThatShareAListHaveItsTools(t *testing.T) {
 	t.Parallel()
-	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: []*fakeapi.Agent{{Name: "1", When: task("1"), Steps: []fakeapi.Reply{
-		change("1", "metadata", map[string]any{"seen": "by the agent"}), create("Found on the way", "by the agent"),
-		fakeapi.Use(fakeapi.Write("note", "done")), report("true"),
-	}}}})
+	srv := fakeapi.New(t, fakeapi.Script{Prices: prices,
+		Agents: []*fakeapi.Agent{{Name: "1", When: task("1"), Steps: []fakeapi.Reply{
+			change("1", "metadata", map[string]any{"seen": "by the agent"}), create("Found on the way", "by the agent"),
+			fakeapi.Use(fakeapi.Write("note", "done")), report("true"),
+		}}}})
 	env := Env(t, srv)
 	dir := filepath.Join(configDir(env), "tasks", "team")
 	r := newRepo(t, "")

@@ -68,8 +68,10 @@ func TestFourTasksInOnePackage(t *testing.T) {
 		// agents reach this point before any continues.
 		script.Agents = append(script.Agents, &fakeapi.Agent{Name: o.id, When: task(o.id), Steps: []fakeapi.Reply{
 			fakeapi.Use(fakeapi.Read("table.go")).Costing(use),
-			fakeapi.Use(fakeapi.Edit("table.go", "\t// "+o.name+" is to be here.", fmt.Sprintf("\t%q: %s,", o.sign, o.name))).Costing(use),
-			fakeapi.Use(fakeapi.Write(strings.ToLower(o.name)+".go", fmt.Sprintf("package ops\n\nfunc %s(a, b int) int { return %s }\n", o.name, o.body))).Costing(use).Held(gate),
+			fakeapi.Use(fakeapi.Edit("table.go", "\t// "+o.name+" is to be here.", fmt.Sprintf("\t%q: %s,", o.sign,
+				o.name))).Costing(use),
+			fakeapi.Use(fakeapi.Write(strings.ToLower(o.name)+".go",
+				fmt.Sprintf("package ops\n\nfunc %s(a, b int) int { return %s }\n", o.name, o.body))).Costing(use).Held(gate),
 			fakeapi.Use(fakeapi.Bash("go vet . && go test -run Test" + o.name + " .")).Costing(use),
 			report("true"),
 		}})

@@ -59,21 +59,25 @@ mine
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
-	if e = r.wavex(srv, "verify", "--fix").end(); e.exit != 0 || !strings.Contains(e.stdout, "- R-001: ✓") || !strings.Contains(e.stdout, "0 gaps") {
+	if e = r.wavex(srv, "verify", "--fix").end(); e.exit != 0 || !strings.Contains(e.stdout, "- R-001: ✓") ||
+		!strings.Contains(e.stdout, "0 gaps") {
 		t.Fatalf("exit %d\n%s\n%s", e.exit, e.stdout, e.stderr)
 	}
 	if text, err := os.ReadFile(file); err != nil || string(text) != "sheep again\n" {
 		t.Errorf("%q, %v", text, err)
 	}
-	if got := srv.Messages(task("R-001"))[0].Users(); !strings.Contains(got, `<gap type="`) || !strings.Contains(got, "f0.txt") {
+	if got := srv.Messages(task("R-001"))[0].Users(); !strings.Contains(got, `<gap type="`) ||
+		!strings.Contains(got, "f0.txt") {
 		t.Error("the agent is not told of the gap")
 	}
 
 	// The file was removed between two sessions, and not by the run.
-	if e = r.wavex(srv, "rollback", "run").end(); e.exit != 5 || !strings.Contains(e.stdout, "f0.txt  (changed since by somebody else)") {
+	if e = r.wavex(srv, "rollback", "run").end(); e.exit != 5 ||
+		!strings.Contains(e.stdout, "f0.txt  (changed since by somebody else)") {
 		t.Fatalf("exit %d\n%s\n%s", e.exit, e.stdout, e.stderr)
 	}
-	if e = r.wavex(srv, "rollback", "run", "--force").end(); e.exit != 0 || !strings.Contains(e.stdout, "remove     f0.txt") {
+	if e = r.wavex(srv, "rollback", "run", "--force").end(); e.exit != 0 ||
+		!strings.Contains(e.stdout, "remove     f0.txt") {
 		t.Fatalf("exit %d\n%s\n%s", e.exit, e.stdout, e.stderr)
 	}
 	mine, err := os.ReadFile(filepath.Join(r.dir, "f1.txt"))

@@ -67,7 +67,8 @@ func isOld(ctx context.Context, path string) (bool, error) {
 	}
 	defer func() { _ = os.RemoveAll(home) }() // a leftover in the temporary folder is harmless
 	cmd := exec.CommandContext(ctx, path, "--version")
-	cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "DISABLE_AUTOUPDATER=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"}
+	cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "DISABLE_AUTOUPDATER=1",
+		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"}
 	out, err := cmd.Output()
 	if err != nil {
 		return false, fmt.Errorf("asking %s for its version: %w", path, err)

@@ -27,15 +27,19 @@ func TestAsk(t *testing.T) {
 	}{
 		{"free text", then(prints(initLine, textLine, resultGood), step{EOF: true}), nil, Done, "all done", ""},
 		{"structured", then(prints(initLine, structured), step{EOF: true}), schema, Done, "all done", `{"verdict": "a"}`},
-		{"the schema is not honoured, exit 0", then(prints(initLine, resultGood), step{EOF: true}), schema, Wrong, "all done", ""},
-		{"limit", then(prints(initLine, limitLine, with(apiError, `"api_error_status":null`, `"api_error_status":429`)), step{Exit: code(1)}), schema, Limited, "all done", ""},
+		{"the schema is not honoured, exit 0", then(prints(initLine, resultGood), step{EOF: true}), schema, Wrong,
+			"all done", ""},
+		{"limit", then(prints(initLine, limitLine, with(apiError, `"api_error_status":null`, `"api_error_status":429`)),
+			step{Exit: code(1)}), schema, Limited, "all done", ""},
 		{"bad schema", []step{{Stderr: "Error: --json-schema is not valid JSON"}, {Exit: code(1)}}, schema, Broken, "", ""},
-		{"time is up", then(prints(initLine, textLine), step{Await: "interrupt"}, step{Print: aborted}, step{EOF: true}), nil, TimedOut, "all done", ""},
+		{"time is up", then(prints(initLine, textLine), step{Await: "interrupt"}, step{Print: aborted}, step{EOF: true}), nil,
+			TimedOut, "all done", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			b := setup(t, script{Steps: tc.steps})
-			q := Question{Name: "counsel/debugger", Dir: b.dir, LogDir: b.logs, System: "be an expert", Prompt: "why?", Schema: tc.schema, Cap: 50_000}
+			q := Question{Name: "counsel/debugger", Dir: b.dir, LogDir: b.logs, System: "be an expert", Prompt: "why?",
+				Schema: tc.schema, Cap: 50_000}
 			if tc.want == TimedOut {
 				q.Timeout = 300 * time.Millisecond
 			}
@@ -71,7 +75,8 @@ func TestAskArguments(t *testing.T) {
 	if !slices.Equal(d.Args, want) {
 		t.Errorf("arguments %q, want %q", d.Args, want)
 	}
-	if !slices.Contains(d.Env, "WAVEX_RUN="+b.agent.Run) || !strings.Contains(strings.Join(d.Env, "\n"), "WAVEX_ATTEMPT="+b.agent.Run+"/review/security/") ||
+	if !slices.Contains(d.Env, "WAVEX_RUN="+b.agent.Run) || !strings.Contains(strings.Join(d.Env, "\n"), "WAVEX_ATTEMPT="+
+		b.agent.Run+"/review/security/") ||
 		!slices.Contains(d.Env, "WAVEX_REHEARSE="+filepath.Join(q.LogDir, rehearseFile)) {
 		t.Errorf("environment %q", d.Env)
 	}
@@ -82,7 +87,8 @@ func TestAskStopped(t *testing.T) {
 	b := setup(t, script{})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if a := b.agent.Ask(ctx, Question{LogDir: b.logs}); a.Outcome != Interrupted || !strings.Contains(a.Reason, "canceled") {
+	if a := b.agent.Ask(ctx, Question{LogDir: b.logs}); a.Outcome != Interrupted ||
+		!strings.Contains(a.Reason, "canceled") {
 		t.Errorf("answer = %+v", a)
 	}
 }

@@ -28,7 +28,8 @@ func with(line string, pairs ...string) string { return strings.NewReplacer(pair
 
 var (
 	apiError = with(resultGood, `"is_error":false`, `"is_error":true`, `"total_cost_usd":0.00625`, `"total_cost_usd":0`)
-	aborted  = with(resultGood, `"subtype":"success"`, `"subtype":"error_during_execution"`, `"is_error":false`, `"is_error":true`, "completed", "aborted_tools")
+	aborted  = with(resultGood, `"subtype":"success"`, `"subtype":"error_during_execution"`, `"is_error":false`,
+		`"is_error":true`, "completed", "aborted_tools")
 )
 
 func prints(lines ...string) []step {
@@ -46,7 +47,8 @@ func TestTraps(t *testing.T) {
 	t.Parallel()
 	quick := func(b *bench) {
 		b.agent.Grace = 100 * time.Millisecond
-		b.agent.StopWait = StopWait{Interrupt: 200 * time.Millisecond, Close: 100 * time.Millisecond, Terminate: 200 * time.Millisecond}
+		b.agent.StopWait = StopWait{Interrupt: 200 * time.Millisecond, Close: 100 * time.Millisecond,
+			Terminate: 200 * time.Millisecond}
 	}
 	// The timeout comes after the agent's first words, and not before.
 	upAtText := func(b *bench) {
@@ -74,46 +76,62 @@ func TestTraps(t *testing.T) {
 		priced string
 		check  func(*testing.T, Result)
 	}{
-		{name: "success", steps: then(prints(initLine, textLine), step{Write: map[string]string{"made.txt": "made"}}, step{Print: resultGood}, step{EOF: true}),
+		{name: "success", steps: then(prints(initLine, textLine), step{Write: map[string]string{"made.txt": "made"}},
+			step{Print: resultGood}, step{EOF: true}),
 			adjust: func(b *bench) { b.req.Checks, b.req.Files = passing, promise }, want: Done, priced: "result",
 			check: func(t *testing.T, r Result) {
-				if r.Cost != 6250 || r.Turns != 2 || r.Report != "all done" || r.ClaudeVersion != "2.1.197" || r.Vacuous || !slices.Equal(r.Changed, []string{"made.txt"}) {
+				if r.Cost != 6250 || r.Turns != 2 || r.Report != "all done" || r.ClaudeVersion != "2.1.197" || r.Vacuous ||
+					!slices.Equal(r.Changed, []string{"made.txt"}) {
 					t.Errorf("result = %+v", r)
 				}
 			}},
-		{name: "result twice", steps: then(prints(initLine, resultGood, with(resultGood, "0.00625,\"usage\"", "0.0125,\"usage\"")), step{EOF: true}), want: Done, priced: "result",
+		{name: "result twice", steps: then(prints(initLine, resultGood, with(resultGood, "0.00625,\"usage\"",
+			"0.0125,\"usage\"")), step{EOF: true}), want: Done, priced: "result",
 			check: func(t *testing.T, r Result) {
 				if r.Cost != 12500 {
 					t.Errorf("cost = %d, want the last, cumulative one", r.Cost)
 				}
 			}},
-		{name: "works on after its result", steps: then(prints(initLine, resultGood, textLine), step{Write: map[string]string{"made.txt": "made"}}, step{Print: resultGood}, step{EOF: true}),
+		{name: "works on after its result", steps: then(prints(initLine, resultGood, textLine),
+			step{Write: map[string]string{"made.txt": "made"}}, step{Print: resultGood}, step{EOF: true}),
 			adjust: func(b *bench) { b.req.Checks = passing }, want: Done, priced: "result"},
-		{name: "error 401", steps: then(prints(initLine, with(apiError, `"api_error_status":null`, `"api_error_status":401`)), step{Exit: code(1)}), want: Unauthorised, reason: "all done", priced: "result"},
-		{name: "error 429", steps: then(prints(initLine, with(apiError, `"api_error_status":null`, `"api_error_status":429`)), step{Exit: code(1)}), want: Throttled, priced: "result"},
-		{name: "error 500", steps: then(prints(initLine, with(apiError, `"api_error_status":null`, `"api_error_status":500`)), step{Exit: code(1)}), want: Throttled, priced: "result"},
-		{name: "null after 529s", steps: then(prints(initLine, retryLine, retryLine, apiError), step{Exit: code(1)}), want: Throttled, priced: "result",
+		{name: "error 401", steps: then(prints(initLine, with(apiError, `"api_error_status":null`, `"api_error_status":401`)),
+			step{Exit: code(1)}), want: Unauthorised, reason: "all done", priced: "result"},
+		{name: "error 429", steps: then(prints(initLine, with(apiError, `"api_error_status":null`, `"api_error_status":429`)),
+			step{Exit: code(1)}), want: Throttled, priced: "result"},
+		{name: "error 500", steps: then(prints(initLine, with(apiError, `"api_error_status":null`, `"api_error_status":500`)),
+			step{Exit: code(1)}), want: Throttled, priced: "result"},
+		{name: "null after 529s", steps: then(prints(initLine, retryLine, retryLine, apiError), step{Exit: code(1)}),
+			want: Throttled, priced: "result",
 			check: func(t *testing.T, r Result) {
 				if r.RetryAfter.Round(time.Millisecond) != 532*time.Millisecond {
 					t.Errorf("retry after %s", r.RetryAfter)
 				}
 			}},
-		{name: "usage limit", steps: then(prints(initLine, limitLine, with(apiError, `"api_error_status":null`, `"api_error_status":429`)), step{Exit: code(1)}), want: Limited, reason: "five_hour", priced: "result",
+		{name: "usage limit", steps: then(prints(initLine, limitLine, with(apiError, `"api_error_status":null`,
+			`"api_error_status":429`)), step{Exit: code(1)}), want: Limited, reason: "five_hour", priced: "result",
 			check: func(t *testing.T, r Result) {
 				if r.ResetsAt.Unix() != 1795235367 || !r.Notional {
 					t.Errorf("resets at %v, notional %v", r.ResetsAt, r.Notional)
 				}
 			}},
-		{name: "max turns", steps: then(prints(initLine, with(resultBad, "error_max_budget_usd", "error_max_turns")), step{Exit: code(1)}), want: OverTurns, priced: "result"},
-		{name: "max budget", steps: then(prints(initLine, resultBad), step{Exit: code(1)}), want: OverCap, reason: "$0.01", priced: "result",
+		{name: "max turns", steps: then(prints(initLine, with(resultBad, "error_max_budget_usd", "error_max_turns")),
+			step{Exit: code(1)}), want: OverTurns, priced: "result"},
+		{name: "max budget", steps: then(prints(initLine, resultBad), step{Exit: code(1)}), want: OverCap, reason: "$0.01",
+			priced: "result",
 			check: func(t *testing.T, r Result) {
 				if r.Cost != 130_000 || r.Usage.Output != 5000 {
 					t.Errorf("cost %d, usage %+v", r.Cost, r.Usage)
 				}
 			}},
-		{name: "denied, checks fail", steps: then(prints(initLine, with(resultGood, `"permission_denials":[]`, `"permission_denials":[{"tool_name":"Bash","tool_use_id":"x","tool_input":{"command":"npm test"}}]`)), step{EOF: true}),
+		{name: "denied, checks fail", steps: then(prints(initLine, with(resultGood, `"permission_denials":[]`,
+			`"permission_denials":[{"tool_name":"Bash","tool_use_id":"x","tool_input":{"command":"npm test"}}]`)),
+			step{EOF: true}),
 			adjust: func(b *bench) { b.req.Checks = passing }, want: Denied, reason: "Bash(npm test)", priced: "result"},
-		{name: "denied, checks pass", steps: then(prints(initLine), step{Write: map[string]string{"made.txt": "made"}}, step{Print: with(resultGood, `"permission_denials":[]`, `"permission_denials":[{"tool_name":"Bash","tool_use_id":"x","tool_input":{"command":"npm test"}}]`)}, step{EOF: true}),
+		{name: "denied, checks pass", steps: then(prints(initLine), step{Write: map[string]string{"made.txt": "made"}},
+			step{Print: with(resultGood, `"permission_denials":[]`,
+				`"permission_denials":[{"tool_name":"Bash","tool_use_id":"x","tool_input":{"command":"npm test"}}]`)},
+			step{EOF: true}),
 			adjust: func(b *bench) { b.req.Checks = passing }, want: Done, priced: "result",
 			check: func(t *testing.T, r Result) {
 				if len(r.Denials) != 1 || r.Denials[0].Rule != "Bash(npm test)" {
@@ -121,49 +139,75 @@ func TestTraps(t *testing.T) {
 				}
 			}},
 		{name: "promised, nothing changed", steps: then(prints(initLine, resultGood), step{EOF: true}),
-			adjust: func(b *bench) { b.req.Files = promise }, want: Wrong, reason: "no declared file changed: made.txt", priced: "result"},
-		{name: "says failure", steps: then(prints(initLine, with(resultGood, "all done", `no\n---LOOP_STATUS---\nEXIT_SIGNAL: false\nCRITERIA: {\"x\": false}\n---END_STATUS---`)), step{EOF: true}), want: Wrong, reason: "unmet: x", priced: "result"},
+			adjust: func(b *bench) { b.req.Files = promise }, want: Wrong, reason: "no declared file changed: made.txt",
+			priced: "result"},
+		{name: "says failure", steps: then(prints(initLine,
+			with(resultGood, "all done", `no\n---LOOP_STATUS---\nEXIT_SIGNAL: false\nCRITERIA: {\"x\": false}\n---END_STATUS---`)), step{EOF: true}), want: Wrong, reason: "unmet: x", priced: "result"},
 
-		{name: "no prompt, no JSON", steps: []step{{Stderr: "error: unknown option '--nonsense'"}, {Exit: code(1)}}, want: Broken, reason: "unknown option '--nonsense'"},
-		{name: "words on stdout only", steps: []step{{Print: "cannot be used with root privileges"}, {Exit: code(1)}}, want: Broken, reason: "root privileges"},
-		{name: "dies before reading a long prompt", steps: []step{{Exit: code(1)}}, adjust: func(b *bench) { b.req.Prompt = strings.Repeat("long ", 100_000) }, want: Broken, reason: "said nothing"},
+		{name: "no prompt, no JSON", steps: []step{{Stderr: "error: unknown option '--nonsense'"}, {Exit: code(1)}},
+			want: Broken, reason: "unknown option '--nonsense'"},
+		{name: "words on stdout only", steps: []step{{Print: "cannot be used with root privileges"}, {Exit: code(1)}},
+			want: Broken, reason: "root privileges"},
+		{name: "dies before reading a long prompt", steps: []step{{Exit: code(1)}},
+			adjust: func(b *bench) { b.req.Prompt = strings.Repeat("long ", 100_000) }, want: Broken, reason: "said nothing"},
 		{name: "no such program", adjust: func(b *bench) { b.agent.Argv = []string{"no-such-claude"}; b.agent.Name = "claude" }, want: Broken, reason: "is claude installed"},
 		{name: "no such folder", adjust: func(b *bench) { b.req.Dir += "/gone" }, want: Broken},
 
-		{name: "SIGTERM while waiting for the API", steps: then(prints(initLine, textLine), step{Exit: code(143)}), want: Truncated, reason: "exit code 143", priced: "stream"},
-		{name: "SIGINT: exit 0, no result", steps: prints(initLine), want: Truncated, reason: "no result line, exit code 0", priced: "stream",
+		{name: "SIGTERM while waiting for the API", steps: then(prints(initLine, textLine), step{Exit: code(143)}),
+			want: Truncated, reason: "exit code 143", priced: "stream"},
+		{name: "SIGINT: exit 0, no result", steps: prints(initLine), want: Truncated, reason: "no result line, exit code 0",
+			priced: "stream",
 			check: func(t *testing.T, r Result) {
 				if r.Cost != 0 {
 					t.Errorf("cost = %d, none was answered", r.Cost)
 				}
 			}},
-		{name: "SIGKILL", steps: then(prints(initLine, textLine), step{Die: true}), want: Truncated, reason: "SIGKILL", priced: "stream"},
-		{name: "half a result", steps: then(prints(initLine, textLine), step{Raw: []byte(resultGood[:200])}), want: Truncated, reason: "unreadable", priced: "stream"},
-		{name: "garbage", steps: then(prints(initLine, "}{", "\x00\xff", `{"type":`, `{"type":"result"`), step{EOF: true}), want: TimedOut,
+		{name: "SIGKILL", steps: then(prints(initLine, textLine), step{Die: true}), want: Truncated, reason: "SIGKILL",
+			priced: "stream"},
+		{name: "half a result", steps: then(prints(initLine, textLine), step{Raw: []byte(resultGood[:200])}), want: Truncated,
+			reason: "unreadable", priced: "stream"},
+		{name: "garbage", steps: then(prints(initLine, "}{", "\x00\xff", `{"type":`, `{"type":"result"`), step{EOF: true}),
+			want: TimedOut,
 			adjust: func(b *bench) {
 				b.req.Settings.IdleTimeout = time.Hour
 				b.req.Settings.Timeout = 300 * time.Millisecond
 				b.agent.StopWait.Interrupt = 200 * time.Millisecond // it exits only when stdin is closed
 			}, reason: "not finished", priced: "cap"},
-		{name: "split runes, long lines", steps: then(prints(initLine), step{Raw: []byte(textLine[:200])}, step{Raw: []byte(textLine[200:] + "\n" + `{"type":"assistant","message":{"content":[{"type":"text","text":"` + "\xe4\xb8")}, step{Raw: []byte("\x96" + `"}]}}` + "\n")}, step{Big: "user"}, step{Big: "assistant"}, step{Print: resultGood}, step{EOF: true}), want: Done, priced: "result"},
-		{name: "success, but exit 3", steps: then(prints(initLine, resultGood), step{EOF: true}, step{Exit: code(3)}), want: Truncated, reason: "exit code is 3", priced: "result"},
+		{name: "split runes, long lines", steps: then(prints(initLine), step{Raw: []byte(textLine[:200])},
+			step{Raw: []byte(textLine[200:] + "\n" + `{"type":"assistant","message":{"content":[{"type":"text","text":"` +
+				"\xe4\xb8")}, step{Raw: []byte("\x96" + `"}]}}` + "\n")}, step{Big: "user"}, step{Big: "assistant"},
+			step{Print: resultGood}, step{EOF: true}), want: Done, priced: "result"},
+		{name: "success, but exit 3", steps: then(prints(initLine, resultGood), step{EOF: true}, step{Exit: code(3)}),
+			want: Truncated, reason: "exit code is 3", priced: "result"},
 
-		{name: "hangs after its result", steps: then(prints(initLine, resultGood), step{Term: code(-1)}, step{Hang: true}), adjust: quick, want: Done, priced: "result"},
-		{name: "hangs at start, deaf to all", steps: []step{{Term: code(-1)}, {Hang: true}}, adjust: func(b *bench) { quick(b); b.req.Settings.IdleTimeout = 300 * time.Millisecond }, want: Broken, reason: "not a line of the CLI's protocol in 300ms"},
-		{name: "noise without end", steps: []step{{Read: true}, {Noise: true}}, adjust: func(b *bench) { quick(b); b.req.Settings.IdleTimeout = time.Hour },
-			want: Broken, reason: "it does not speak like the claude CLI; it said: garbage"},
-		{name: "noise after its first line", steps: then(prints(initLine), step{Noise: true}), adjust: func(b *bench) { quick(b); b.req.Settings.IdleTimeout = 300 * time.Millisecond },
-			want: Stalled, priced: "cap"},
-		{name: "stalls in mid-turn, answers the interrupt", steps: then(prints(initLine, textLine), step{Await: "interrupt"}, step{Print: aborted}, step{EOF: true}, step{Exit: code(1)}),
+		{name: "hangs after its result", steps: then(prints(initLine, resultGood), step{Term: code(-1)}, step{Hang: true}),
+			adjust: quick, want: Done, priced: "result"},
+		{name: "hangs at start, deaf to all", steps: []step{{Term: code(-1)}, {Hang: true}},
+			adjust: func(b *bench) { quick(b); b.req.Settings.IdleTimeout = 300 * time.Millisecond }, want: Broken,
+			reason: "not a line of the CLI's protocol in 300ms"},
+		{name: "noise without end", steps: []step{{Read: true}, {Noise: true}},
+			adjust: func(b *bench) { quick(b); b.req.Settings.IdleTimeout = time.Hour },
+			want:   Broken, reason: "it does not speak like the claude CLI; it said: garbage"},
+		{name: "noise after its first line", steps: then(prints(initLine), step{Noise: true}),
+			adjust: func(b *bench) { quick(b); b.req.Settings.IdleTimeout = 300 * time.Millisecond },
+			want:   Stalled, priced: "cap"},
+		{name: "stalls in mid-turn, answers the interrupt", steps: then(prints(initLine, textLine), step{Await: "interrupt"},
+			step{Print: aborted}, step{EOF: true}, step{Exit: code(1)}),
 			adjust: func(b *bench) { b.req.Settings.IdleTimeout = 300 * time.Millisecond }, want: Stalled, priced: "result"},
-		{name: "wall clock, and it ends like a success", steps: then(prints(initLine, textLine), step{Await: "interrupt"}, step{Print: resultGood}, step{EOF: true}),
-			adjust: func(b *bench) { b.req.Settings.Timeout = 300 * time.Millisecond }, want: TimedOut, reason: "not finished after 300ms", priced: "result"},
-		{name: "wall clock, ignores everything", steps: then([]step{{Term: code(-1)}}, then(prints(initLine, textLine), step{Hang: true})...),
+		{name: "wall clock, and it ends like a success", steps: then(prints(initLine, textLine), step{Await: "interrupt"},
+			step{Print: resultGood}, step{EOF: true}),
+			adjust: func(b *bench) { b.req.Settings.Timeout = 300 * time.Millisecond }, want: TimedOut,
+			reason: "not finished after 300ms", priced: "result"},
+		{name: "wall clock, ignores everything", steps: then([]step{{Term: code(-1)}}, then(prints(initLine, textLine),
+			step{Hang: true})...),
 			adjust: upAtText, want: TimedOut, priced: "stream"},
-		{name: "wall clock, SIGTERM answered with exit 0", steps: then([]step{{Term: code(0)}}, then(prints(initLine, textLine), step{Hang: true})...),
+		{name: "wall clock, SIGTERM answered with exit 0", steps: then([]step{{Term: code(0)}},
+			then(prints(initLine, textLine), step{Hang: true})...),
 			adjust: upAtText, want: TimedOut, priced: "stream"},
-		{name: "wall clock, but something useful was done", steps: then(prints(initLine, textLine), step{Write: map[string]string{"made.txt": "x"}}, step{Await: "interrupt"}, step{Print: aborted}, step{EOF: true}),
-			adjust: func(b *bench) { b.req.Settings.Timeout = 300 * time.Millisecond; b.req.Files = promise }, want: TimedOut, priced: "result",
+		{name: "wall clock, but something useful was done", steps: then(prints(initLine, textLine),
+			step{Write: map[string]string{"made.txt": "x"}}, step{Await: "interrupt"}, step{Print: aborted}, step{EOF: true}),
+			adjust: func(b *bench) { b.req.Settings.Timeout = 300 * time.Millisecond; b.req.Files = promise }, want: TimedOut,
+			priced: "result",
 			check: func(t *testing.T, r Result) {
 				if !slices.Equal(r.Changed, []string{"made.txt"}) {
 					t.Errorf("changed = %v", r.Changed)
@@ -179,7 +223,8 @@ func TestTraps(t *testing.T) {
 			}
 			r := b.agent.Attempt(t.Context(), b.req)
 			if r.Outcome != tc.want || !strings.Contains(r.Reason, tc.reason) || r.Priced != tc.priced {
-				t.Fatalf("%s %q priced %q, want %s %q priced %q\n%+v", r.Outcome, r.Reason, r.Priced, tc.want, tc.reason, tc.priced, r)
+				t.Fatalf("%s %q priced %q, want %s %q priced %q\n%+v", r.Outcome, r.Reason, r.Priced, tc.want, tc.reason,
+					tc.priced, r)
 			}
 			if (r.Signature == "") != (r.Outcome == Done) {
 				t.Errorf("signature %q of %s", r.Signature, r.Outcome)
@@ -198,12 +243,14 @@ func TestTraps(t *testing.T) {
 // A process that hangs at its start is retried if an earlier process of the program has worked.
 func TestHangsAfterOthersWorked(t *testing.T) {
 	t.Parallel()
-	b := setup(t, script{Steps: then(prints(initLine, resultGood), step{EOF: true}), With: map[string][]step{"second": {{Hang: true}}}})
+	b := setup(t, script{Steps: then(prints(initLine, resultGood), step{EOF: true}),
+		With: map[string][]step{"second": {{Hang: true}}}})
 	if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != Done {
 		t.Fatalf("first: %s %q", r.Outcome, r.Reason)
 	}
 	b.req.Settings.Model, b.req.Settings.IdleTimeout = "second", 300*time.Millisecond
-	b.agent.StopWait = StopWait{Interrupt: 200 * time.Millisecond, Close: 100 * time.Millisecond, Terminate: 200 * time.Millisecond}
+	b.agent.StopWait = StopWait{Interrupt: 200 * time.Millisecond, Close: 100 * time.Millisecond,
+		Terminate: 200 * time.Millisecond}
 	if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != Stalled {
 		t.Errorf("second: %s %q", r.Outcome, r.Reason)
 	}
@@ -243,7 +290,8 @@ func kept(t *testing.T, b *bench, r Result) {
 
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
-	b := setup(t, script{Steps: then(prints(initLine, textLine), step{Touch: "working"}, step{Await: "interrupt"}, step{Print: aborted}, step{EOF: true})})
+	b := setup(t, script{Steps: then(prints(initLine, textLine), step{Touch: "working"}, step{Await: "interrupt"},
+		step{Print: aborted}, step{EOF: true})})
 	ctx, cancel := context.WithCancelCause(t.Context())
 	b.agent.Observe = func(o Observation) {
 		if o.Kind == "text" {
@@ -305,7 +353,8 @@ func TestWhatTheChildGets(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "dump")
 	b := setup(t, script{Steps: then(prints(initLine), step{Dump: file}, step{Print: resultGood}, step{EOF: true})})
-	b.agent.Env = append(os.Environ(), "CLAUDECODE=1", "CLAUDE_CODE_ENTRYPOINT=cli", "CLAUDE_CODE_SESSION_ID=x", "CLAUDE_CODE_SSE_PORT=1",
+	b.agent.Env = append(os.Environ(), "CLAUDECODE=1", "CLAUDE_CODE_ENTRYPOINT=cli", "CLAUDE_CODE_SESSION_ID=x",
+		"CLAUDE_CODE_SSE_PORT=1",
 		"WAVEX_RUN=outer", "WAVEX_ATTEMPT=outer/T/1", "GITHUB_TOKEN=secret", "DATABASE_URL=secret", "MY_PASSWORD=secret",
 		"ANTHROPIC_API_KEY=needed", "MINE=passed", "LANG=C.UTF-8")
 	b.agent.Pass = []string{"MINE", "CLAUDECODE"}
@@ -315,23 +364,28 @@ func TestWhatTheChildGets(t *testing.T) {
 	b.req.Rehearse = json.RawMessage(`{"x":1}`)
 	b.req.Checks = []plan.Check{{Run: "true && (true)"}}
 	b.req.Settings = plan.Settings{
-		Model: "opus", FallbackModel: "sonnet,haiku", AllowedTools: []string{"Read,Grep", `Bash(test "$(x)" = y)`}, DisallowedTools: []string{"WebFetch", "WebSearch"},
-		MaxTurns: 7, Agent: "general-purpose", AppendSystemPrompt: "be brief", SettingSources: "user,project",
+		Model: "opus", FallbackModel: "sonnet,haiku", AllowedTools: []string{"Read,Grep", `Bash(test "$(x)" = y)`},
+		DisallowedTools: []string{"WebFetch", "WebSearch"},
+		MaxTurns:        7, Agent: "general-purpose", AppendSystemPrompt: "be brief", SettingSources: "user,project",
 	}
 	if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != Done {
 		t.Fatalf("result = %+v", r)
 	}
 	d := readDump(t, file)
-	want := []string{"-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose", "--include-partial-messages",
-		"--permission-mode", "acceptEdits", "--allowedTools", "Read,Grep", "--disallowedTools", "WebFetch", "WebSearch", "ListAgents", "SendMessage", "--strict-mcp-config",
+	want := []string{"-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose",
+		"--include-partial-messages",
+		"--permission-mode", "acceptEdits", "--allowedTools", "Read,Grep", "--disallowedTools", "WebFetch", "WebSearch",
+		"ListAgents", "SendMessage", "--strict-mcp-config",
 		"--max-turns", "7", "--model", "opus", "--fallback-model", "sonnet,haiku",
 		"--agent", "general-purpose", "--setting-sources", "user,project", "--append-system-prompt", "be brief",
-		"--session-id", b.req.Session, "--settings", `{"permissions":{"allow":["Bash(true \u0026\u0026 \\(true\\))","Bash(test \"$(x)\" = y)"]}}`,
+		"--session-id", b.req.Session, "--settings",
+		`{"permissions":{"allow":["Bash(true \u0026\u0026 \\(true\\))","Bash(test \"$(x)\" = y)"]}}`,
 		"--max-budget-usd", "1.25"}
 	if !slices.Equal(d.Args, want) {
 		t.Errorf("arguments\n%q, want\n%q", d.Args, want)
 	}
-	if strings.Count(d.Heard, "\n") != 1 || gjson.Get(d.Heard, "message.content").Str != b.req.Prompt || gjson.Get(d.Heard, "type").Str != "user" {
+	if strings.Count(d.Heard, "\n") != 1 || gjson.Get(d.Heard, "message.content").Str != b.req.Prompt ||
+		gjson.Get(d.Heard, "type").Str != "user" {
 		t.Errorf("heard %q", d.Heard)
 	}
 	env := map[string]string{}
@@ -339,8 +393,10 @@ func TestWhatTheChildGets(t *testing.T) {
 		k, v, _ := strings.Cut(kv, "=")
 		env[k] = v
 	}
-	for k, v := range map[string]string{"WAVEX_RUN": b.req.Run, "WAVEX_ATTEMPT": b.req.Run + "/T-001/1", "WAVEX_TASK": "T-001", "WAVEX_SLOT": "2",
-		"WAVEX_REHEARSE": filepath.Join(b.logs, "rehearse.json"), "ANTHROPIC_API_KEY": "needed", "MINE": "passed", "LANG": "C.UTF-8"} {
+	for k, v := range map[string]string{"WAVEX_RUN": b.req.Run, "WAVEX_ATTEMPT": b.req.Run + "/T-001/1",
+		"WAVEX_TASK": "T-001", "WAVEX_SLOT": "2",
+		"WAVEX_REHEARSE": filepath.Join(b.logs, "rehearse.json"), "ANTHROPIC_API_KEY": "needed", "MINE": "passed",
+		"LANG": "C.UTF-8"} {
 		if env[k] != v {
 			t.Errorf("%s = %q, want %q", k, env[k], v)
 		}
@@ -351,7 +407,8 @@ func TestWhatTheChildGets(t *testing.T) {
 		}
 	}
 	data, err := os.ReadFile(filepath.Join(b.logs, "rehearse.json"))
-	if err != nil || gjson.GetBytes(data, "task").Str != "T-001" || gjson.GetBytes(data, "attempt").Int() != 1 || gjson.GetBytes(data, "block.x").Int() != 1 {
+	if err != nil || gjson.GetBytes(data, "task").Str != "T-001" || gjson.GetBytes(data, "attempt").Int() != 1 ||
+		gjson.GetBytes(data, "block.x").Int() != 1 {
 		t.Errorf("rehearse.json = %s, %v", data, err)
 	}
 }
@@ -380,21 +437,27 @@ func TestArguments(t *testing.T) {
 		{plan.Settings{AllowedTools: []string{"ListAgents", "SendMessage(T-001)"}}, false,
 			"--permission-mode acceptEdits --allowedTools ListAgents --strict-mcp-config --session-id S --settings " +
 				`{"permissions":{"allow":["SendMessage(T-001)"]}}`},
-		{plan.Settings{MCPConfig: "inherit", PermissionMode: "plan"}, false, "--permission-mode plan " + without + " --session-id S"},
-		{plan.Settings{MCPConfig: "mcp.json"}, false, "--permission-mode acceptEdits " + without + " --mcp-config mcp.json --strict-mcp-config --session-id S"},
+		{plan.Settings{MCPConfig: "inherit", PermissionMode: "plan"}, false, "--permission-mode plan " + without +
+			" --session-id S"},
+		{plan.Settings{MCPConfig: "mcp.json"}, false, "--permission-mode acceptEdits " + without +
+			" --mcp-config mcp.json --strict-mcp-config --session-id S"},
 		{plan.Settings{AppendSystemPrompt: strings.Repeat("x", argumentMax+1)}, false,
-			"--permission-mode acceptEdits " + without + " --strict-mcp-config --append-system-prompt-file " + filepath.Join(dir, systemFile) + " --session-id S"},
+			"--permission-mode acceptEdits " + without + " --strict-mcp-config --append-system-prompt-file " +
+				filepath.Join(dir, systemFile) + " --session-id S"},
 	} {
 		if got := args(tc.settings, tc.resume); got != tc.want {
 			t.Errorf("arguments = %s\nwant %s", got, tc.want)
 		}
 	}
-	at := &attempt{Agent: &Agent{CLI: statement.Verdicts{statement.MovesSections: statement.Holds}}, req: Request{Settings: plan.Settings{AllowedTools: []string{"Read,Grep"}}}}
+	at := &attempt{Agent: &Agent{CLI: statement.Verdicts{statement.MovesSections: statement.Holds}},
+		req: Request{Settings: plan.Settings{AllowedTools: []string{"Read,Grep"}}}}
 	if got, _, err := at.flags(); err != nil || strings.Join(got[len(speaking):], " ") !=
-		"--permission-mode acceptEdits --exclude-dynamic-system-prompt-sections --allowedTools Read,Grep "+without+" --strict-mcp-config" {
+		"--permission-mode acceptEdits --exclude-dynamic-system-prompt-sections --allowedTools Read,Grep "+without+
+			" --strict-mcp-config" {
 		t.Errorf("arguments = %s, %v", got, err)
 	}
-	at = &attempt{Agent: &Agent{CLI: statement.Verdicts{statement.SystemPromptSnapshot: statement.Holds}}, req: Request{Session: "S"}}
+	at = &attempt{Agent: &Agent{CLI: statement.Verdicts{statement.SystemPromptSnapshot: statement.Holds}},
+		req: Request{Session: "S"}}
 	for resume, want := range map[bool]string{false: "--session-id S", true: "--resume S --system-prompt-snapshot off"} {
 		if got, err := at.attemptArgs(resume); err != nil || !strings.HasSuffix(strings.Join(got, " "), want) {
 			t.Errorf("arguments = %s, %v; want %s", got, err, want)
@@ -407,23 +470,29 @@ func TestArguments(t *testing.T) {
 
 func TestResumeStartsAfreshOnce(t *testing.T) {
 	t.Parallel()
-	lost := []step{{Read: true}, {Print: with(aborted, `"num_turns":2`, `"num_turns":0`, `"errors"`, `"errors"`, `"terminal_reason":"aborted_tools"`, `"errors":["No conversation found with session ID: x"]`, "0.00625", "0")}, {Stderr: "No conversation found"}, {Exit: code(1)}}
-	b := setup(t, script{Steps: then(prints(initLine, resultGood), step{EOF: true}), With: map[string][]step{"--resume": lost}})
+	lost := []step{{Read: true}, {Print: with(aborted, `"num_turns":2`, `"num_turns":0`, `"errors"`, `"errors"`,
+		`"terminal_reason":"aborted_tools"`, `"errors":["No conversation found with session ID: x"]`, "0.00625", "0")},
+		{Stderr: "No conversation found"}, {Exit: code(1)}}
+	b := setup(t, script{Steps: then(prints(initLine, resultGood), step{EOF: true}),
+		With: map[string][]step{"--resume": lost}})
 	b.req.Resume = true
 	if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != Done || !r.Fresh || r.Cost != 6250 {
 		t.Errorf("result = %+v", r)
 	}
 	// A process that hangs was not refused.
-	b = setup(t, script{Steps: then(prints(initLine, resultGood), step{EOF: true}), With: map[string][]step{"--resume": {{EOF: true}}}})
+	b = setup(t, script{Steps: then(prints(initLine, resultGood), step{EOF: true}),
+		With: map[string][]step{"--resume": {{EOF: true}}}})
 	b.req.Resume, b.req.Settings.IdleTimeout = true, 200*time.Millisecond
 	b.agent.StopWait = StopWait{Interrupt: time.Millisecond, Close: 10 * time.Second}
 	if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != Broken || r.Fresh {
 		t.Errorf("result = %+v", r)
 	}
 	// If a new session does not start either, the first reason counts.
-	b = setup(t, script{Steps: []step{{Stderr: "already in use"}, {Exit: code(1)}}, With: map[string][]step{"--resume": {{Stderr: "error: bad flag"}, {Exit: code(1)}}}})
+	b = setup(t, script{Steps: []step{{Stderr: "already in use"}, {Exit: code(1)}},
+		With: map[string][]step{"--resume": {{Stderr: "error: bad flag"}, {Exit: code(1)}}}})
 	b.req.Resume = true
-	if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != Broken || r.Fresh || !strings.Contains(r.Reason, "bad flag") {
+	if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != Broken || r.Fresh ||
+		!strings.Contains(r.Reason, "bad flag") {
 		t.Errorf("result = %+v", r)
 	}
 }
@@ -438,7 +507,8 @@ func TestSessionInUse(t *testing.T) {
 	}
 	b := setup(t, script{})
 	renamed := strings.NewReplacer(b.req.Session, other)
-	b.rewrite(script{Steps: then(prints(renamed.Replace(initLine), renamed.Replace(resultGood)), step{EOF: true}), With: steps(b)})
+	b.rewrite(script{Steps: then(prints(renamed.Replace(initLine), renamed.Replace(resultGood)), step{EOF: true}),
+		With: steps(b)})
 	b.agent.NewSession = func() string { return other }
 	if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != Done || r.Session != other || r.Fresh || r.Cost != 6250 {
 		t.Errorf("result = %+v", r)
@@ -453,7 +523,8 @@ func TestSessionInUse(t *testing.T) {
 	b.rewrite(script{With: steps(b)})
 	tries := 0
 	b.agent.NewSession = func() string { tries++; return b.req.Session }
-	if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != Broken || tries != 1 || r.Cost != 0 || !strings.Contains(r.Reason, "already in use") {
+	if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != Broken || tries != 1 || r.Cost != 0 ||
+		!strings.Contains(r.Reason, "already in use") {
 		t.Errorf("%d new ids, result = %+v", tries, r)
 	}
 	// Other refusals are not retried.
@@ -491,7 +562,8 @@ func TestEdits(t *testing.T) {
 	b := setup(t, script{})
 	edit := func(id, path string) string { return with(editLine, "toolu_1", id, "/w/a.go", path) }
 	in, once := filepath.Join(b.dir, "in.go"), filepath.Join(b.dir, "once.go")
-	steps := then(prints(initLine, edit("1", in), edit("2", in), edit("3", once), edit("4", "/else/x"), edit("5", "/else/x"), resultGood), step{EOF: true})
+	steps := then(prints(initLine, edit("1", in), edit("2", in), edit("3", once), edit("4", "/else/x"),
+		edit("5", "/else/x"), resultGood), step{EOF: true})
 	data, err := json.Marshal(script{Steps: steps})
 	must(err)
 	must(os.WriteFile(b.script, data, 0o600))
@@ -515,7 +587,8 @@ func TestCommandTasks(t *testing.T) {
 		{shell: "echo why; exit 3", want: Wrong, reason: "exit code is 3"},
 		{shell: "kill -9 $$", want: Wrong, reason: "SIGKILL"},
 		{shell: "true", checks: []plan.Check{{File: "made.txt"}}, want: Wrong, reason: "made.txt does not exist"},
-		{shell: "sleep 600", adjust: func(r *Request) { r.Settings.Timeout = 200 * time.Millisecond }, want: TimedOut, reason: "not finished after 200ms"},
+		{shell: "sleep 600", adjust: func(r *Request) { r.Settings.Timeout = 200 * time.Millisecond }, want: TimedOut,
+			reason: "not finished after 200ms"},
 		{shell: "test $WAVEX_TASK/$WAVEX_SLOT/$WAVEX_ATTEMPT = T-001/2/$WAVEX_RUN/T-001/1", want: Done},
 	} {
 		t.Run(tc.shell, func(t *testing.T) {
@@ -560,7 +633,8 @@ func TestUnusableLogFolder(t *testing.T) {
 
 func TestObservations(t *testing.T) {
 	t.Parallel()
-	b := setup(t, script{Steps: then(prints(initLine, retryLine, textLine, editLine, limitLine, resultGood), step{EOF: true})})
+	b := setup(t, script{Steps: then(prints(initLine, retryLine, textLine, editLine, limitLine, resultGood),
+		step{EOF: true})})
 	var got []string
 	b.agent.Observe = func(o Observation) {
 		if o.Task != "T-001" || o.Attempt != 1 || strings.Contains(o.Text, "\n") {
@@ -573,7 +647,8 @@ func TestObservations(t *testing.T) {
 	}
 	b.req.Checks = []plan.Check{{Run: "true"}}
 	b.agent.Attempt(t.Context(), b.req)
-	want := []string{"init: claude 2.1.197, claude-opus-4-8", "api_retry: 529 overloaded", "text: hello", "tool: Edit /w/a.go", "rate_limit: rejected five_hour", "checking: 1 checks"}
+	want := []string{"init: claude 2.1.197, claude-opus-4-8", "api_retry: 529 overloaded", "text: hello",
+		"tool: Edit /w/a.go", "rate_limit: rejected five_hour", "checking: 1 checks"}
 	if !slices.Equal(got, want) {
 		t.Errorf("observed %q, want %q", got, want)
 	}

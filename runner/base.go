@@ -49,7 +49,8 @@ func openBase(path string, req Request, checks func() (bool, error)) (base, erro
 			return base{}, fmt.Errorf("reading the digests of the declared files: %w", err)
 		}
 	}
-	b := base{Files: map[string]string{}, Guards: guardDigests(req.Dir, req.Guards), Protected: req.Protect.digests(req.Dir)}
+	b := base{Files: map[string]string{}, Guards: guardDigests(req.Dir, req.Guards),
+		Protected: req.Protect.digests(req.Dir)}
 	for _, f := range req.Files {
 		b.Files[f.Path] = fileDigest(req.Dir, f.Path)
 	}

@@ -39,8 +39,10 @@ func lines(l ...string) string { return strings.Join(l, "\n") + "\n" }
 func TestBill(t *testing.T) {
 	t.Parallel()
 	session := strings.NewReplacer(`"model_usage_since_last_result"`, `"something_else"`)
-	zero := strings.NewReplacer(`"total_cost_usd":0.00971`, `"total_cost_usd":0`, `"total_cost_usd":0.50971`, `"total_cost_usd":0`, `"costUSD":0.00971`, `"costUSD":0`)
-	second := strings.NewReplacer("msg_0000", "msg_0002", "bed75704", "bed7", "6638ee7b", "6638", "0.50971", "0.51942", `_usd":0.00971`, `_usd":0.01942`)
+	zero := strings.NewReplacer(`"total_cost_usd":0.00971`, `"total_cost_usd":0`, `"total_cost_usd":0.50971`,
+		`"total_cost_usd":0`, `"costUSD":0.00971`, `"costUSD":0`)
+	second := strings.NewReplacer("msg_0000", "msg_0002", "bed75704", "bed7", "6638ee7b", "6638", "0.50971", "0.51942",
+		`_usd":0.00971`, `_usd":0.01942`)
 	unfinished, another := lines(initLine, start330, assistant330), second.Replace(assistant330)
 	uncounted := strings.NewReplacer(`"output_tokens":8000,`, ``)
 	whole := lines(initLine, start330, assistant330, delta330)
@@ -52,20 +54,25 @@ func TestBill(t *testing.T) {
 	}{
 		{"2.1.330: this turn, not the session", whole + lines(result330), full, "result", 8000},
 		{"2.1.197: the process", lines(initLine, start330, assistant330, delta197, result197), full, "result", 8000},
-		{"a session's total without the turn's: what it brought is taken off", lines(beforeAnswer) + whole + lines(session.Replace(result330)), full, "result", 8000},
-		{"the same, and nothing is known of what it brought: the larger", whole + lines(session.Replace(result330)), 509_710, "result", 16_000},
+		{"a session's total without the turn's: what it brought is taken off", lines(beforeAnswer) + whole +
+			lines(session.Replace(result330)), full, "result", 8000},
+		{"the same, and nothing is known of what it brought: the larger", whole + lines(session.Replace(result330)), 509_710,
+			"result", 16_000},
 		{"a total that began anew", lines(beforeAnswer) + whole + lines(result197), full, "result", 8000},
 		{"a result printed twice", whole + lines(result330, result330), full, "result", 8000},
 		{"two turns, 2.1.330", whole + lines(result330) + second.Replace(whole+lines(result330)), 2 * full, "result", 16_000},
 		{"two turns, 2.1.197", whole + lines(result197) + second.Replace(whole+lines(result197)), 2 * full, "result", 8000},
 		{"killed: the final usage", whole, full, "stream", 8000},
-		{"killed, 2.1.197: the input from its begin", lines(initLine, start330, assistant330, delta197), full, "stream", 8000},
-		{"killed during a response: what it began with", lines(initLine, start330, deltaText, assistant330), begun, "stream", 1},
+		{"killed, 2.1.197: the input from its begin", lines(initLine, start330, assistant330, delta197), full,
+			"stream", 8000},
+		{"killed during a response: what it began with", lines(initLine, start330, deltaText, assistant330), begun,
+			"stream", 1},
 		{"killed during the second", whole + second.Replace(lines(start330)), full + begun, "stream", 8001},
 		{"killed in the middle of a line", whole + start330[:300], full, "stream", 8000},
 		{"a line of text that was cut off is no stranger's", lines(initLine) + `{"duration_api`, 0, "stream", 0},
 		{"killed in a turn after the result", whole + lines(result330) + second.Replace(whole), 2 * full, "stream", 16_000},
-		{"interrupted, 2.1.197: the response that was broken off is not in the figure", whole + second.Replace(lines(start330)) + lines(result197), full + begun, "result", 8000},
+		{"interrupted, 2.1.197: the response that was broken off is not in the figure",
+			whole + second.Replace(lines(start330)) + lines(result197), full + begun, "result", 8000},
 		{"without partial messages", lines(initLine, assistant330, result197), full, "result", 8000},
 		{"killed without partial messages", lines(initLine, assistant330), begun, "stream", 1},
 		{"killed, and a response ended without its final usage: the cap",
@@ -76,13 +83,17 @@ func TestBill(t *testing.T) {
 		{"zero with tokens: the table", whole + lines(zero.Replace(result197)), full, "table", 8000},
 		{"zero with tokens, 2.1.330", whole + lines(zero.Replace(result330)), full, "table", 8000},
 		{"a figure with a response too little", whole + second.Replace(whole) + lines(result197), 2 * full, "table", 16_000},
-		{"a subagent's is in the figure", whole + lines(subagentLine, strings.Replace(result330, `"costUSD":0.00971`, `"costUSD":0.0125`, 2)), 12_500, "result", 8000},
+		{"a subagent's is in the figure", whole + lines(subagentLine, strings.Replace(result330, `"costUSD":0.00971`,
+			`"costUSD":0.0125`, 2)), 12_500, "result", 8000},
 		{"killed with a subagent: what the CLI told", whole + lines(subagentLine, usageAnswer), 12_500, "stream", 8001},
-		{"what the CLI told, and a response since", whole + lines(subagentLine, usageAnswer) + second.Replace(whole), 12_500 + full, "stream", 16_001},
-		{"the response under way is not in what the CLI told", lines(initLine, start330, usageAnswer, delta330), 12_500 + full, "stream", 8000},
+		{"what the CLI told, and a response since", whole + lines(subagentLine, usageAnswer) + second.Replace(whole),
+			12_500 + full, "stream", 16_001},
+		{"the response under way is not in what the CLI told", lines(initLine, start330, usageAnswer, delta330),
+			12_500 + full, "stream", 8000},
 		{"an answer after the result says nothing new", whole + lines(result330, usageAnswer), full, "result", 8000},
 		{"a CLI that cannot tell", whole + lines(subagentLine, usageRefused), full + 201, "stream", 8001},
-		{"a total that a session brought, told too late", whole + lines(beforeAnswer, session.Replace(result330)), 509_710, "result", 16_000},
+		{"a total that a session brought, told too late", whole + lines(beforeAnswer, session.Replace(result330)), 509_710,
+			"result", 16_000},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -97,7 +108,8 @@ func TestBill(t *testing.T) {
 // The CLI's figure is recorded even if another one counts.
 func TestDisputed(t *testing.T) {
 	t.Parallel()
-	f := parse(t, strings.NewReader(lines(initLine, start330, delta330, start330[:len(start330)-4]+`x"}`, strings.Replace(result197, `usd":0.00971`, `usd":0.0001`, 1))))
+	f := parse(t, strings.NewReader(lines(initLine, start330, delta330, start330[:len(start330)-4]+`x"}`,
+		strings.Replace(result197, `usd":0.00971`, `usd":0.0001`, 1))))
 	if b := f.bill(99); b.cost != full || b.priced != "table" || b.disputed != 100 {
 		t.Errorf("%+v", b)
 	}
@@ -125,8 +137,10 @@ func TestPartsOfMessagesAreNotKept(t *testing.T) {
 	t.Parallel()
 	turned := `{"session_id":"s","event":{"index":0,"type":"content_block_delta","delta":{"text":"y"}},"type":"stream_event"}`
 	huge := long(`{"type":"stream_event","event":{"type":"content_block_delta","delta":{"text":"`, 3*chunkSize, `"}}}`)
-	kept := []string{initLine, start330, assistant330, delta330, userLine, "some words", long(`{"session_id":"s","message":"`, 2*chunkSize, `","type":"user"}`), result330}
-	come := []string{initLine, start330, deltaText, turned, assistant330, stop330, delta330, huge, userLine, deltaText, kept[5], kept[6], stop330, result330, deltaText}
+	kept := []string{initLine, start330, assistant330, delta330, userLine, "some words",
+		long(`{"session_id":"s","message":"`, 2*chunkSize, `","type":"user"}`), result330}
+	come := []string{initLine, start330, deltaText, turned, assistant330, stop330, delta330, huge, userLine, deltaText,
+		kept[5], kept[6], stop330, result330, deltaText}
 	for step := range 3 {
 		var raw bytes.Buffer
 		looked := 0
@@ -218,7 +232,8 @@ func TestBillIsWhatWasCharged(t *testing.T) {
 				if byTurn {
 					turn = fmt.Sprintf(`,"model_usage_since_last_result":{"x":{"costUSD":%.6f}}`, float64(since)/1e6)
 				}
-				tell(`{"type":"result","subtype":"success","total_cost_usd":%.6f,"uuid":"r%d"%s}`, float64(charged+before)/1e6, i, turn)
+				tell(`{"type":"result","subtype":"success","total_cost_usd":%.6f,"uuid":"r%d"%s}`, float64(charged+before)/1e6, i,
+					turn)
 				since, seen = 0, charged
 			case "cut":
 				tell(`{"type":"stream_event","event":{"type":"message_start","message":{"id":"m%d","model":"x","usage":{"input_tokens":%d,"output_tokens":1}}},"parent_tool_use_id":null}`, i, in)

@@ -14,7 +14,8 @@ func StandIn(t *testing.T, scenario string) *Agent {
 	good := []string{"0.00625,\"usage\"", "0.01,\"usage\""}
 	start := []step{{Read: true}, line(initLine), line(textLine)}
 	steps := map[string][]step{
-		"works": then(start, step{Write: map[string]string{"made.txt": "made\n"}}, line(resultGood, good...), step{EOF: true}),
+		"works": then(start, step{Write: map[string]string{"made.txt": "made\n"}}, line(resultGood, good...),
+			step{EOF: true}),
 		"idles": then(start, line(resultGood, good...), step{EOF: true}),
 		"hangs": then(start, step{Await: "interrupt"}, line(aborted, good...), step{EOF: true}, step{Exit: code(1)}),
 		"denied": then(start, line(resultGood, append(good, `"permission_denials":[]`,

@@ -33,7 +33,10 @@ type Tamper struct {
 func (b base) tampered(dir string, guards []Guard, touched []string) []Tamper {
 	var out []Tamper
 	for _, g := range guards {
-		changed := slices.ContainsFunc(touched, func(p string) bool { return p == g.Path || strings.HasPrefix(p, g.Path+"/") })
+		changed := slices.ContainsFunc(touched, func(p string) bool {
+			return p == g.Path ||
+				strings.HasPrefix(p, g.Path+"/")
+		})
 		if !g.Tools && !changed {
 			was, known := b.Guards[g.Path]
 			changed = known && fileDigest(dir, g.Path) != was

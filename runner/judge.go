@@ -66,7 +66,8 @@ func judgeTurn(e turnEnd) verdict {
 		// No process of this program has printed a line yet, so another attempt would hang as well.
 		// If an earlier process has, this one is retried like any stalled attempt.
 		return verdict{outcome: Broken, detail: e.words,
-			reason: said("it does not answer: not a line of the CLI's protocol in "+min(e.timeout, orDefault(e.idle, e.timeout)).String(), e.words)}
+			reason: said("it does not answer: not a line of the CLI's protocol in "+
+				min(e.timeout, orDefault(e.idle, e.timeout)).String(), e.words)}
 	case errors.Is(e.stop, ErrTimeout):
 		return verdict{outcome: TimedOut, reason: fmt.Sprintf("not finished after %s", e.timeout)}
 	case errors.Is(e.stop, ErrIdle):
@@ -82,7 +83,8 @@ func judgeTurn(e turnEnd) verdict {
 	case e.signal != "":
 		return verdict{outcome: Truncated, reason: "the result says success, but the process was ended by " + e.signal}
 	case e.exit != 0:
-		return verdict{outcome: Truncated, reason: fmt.Sprintf("the result says success, but the exit code is %d", e.exit), detail: e.words}
+		return verdict{outcome: Truncated, reason: fmt.Sprintf("the result says success, but the exit code is %d", e.exit),
+			detail: e.words}
 	}
 	return verdict{outcome: Done}
 }
@@ -105,7 +107,8 @@ func judgeSilence(e turnEnd) verdict {
 		if reason == "" {
 			reason = "it ended before it read its prompt, and said nothing"
 		}
-		return verdict{outcome: Broken, reason: fmt.Sprintf("%s (%s)", verify.OneLine(reason, reasonMax-40), ended), detail: e.words}
+		return verdict{outcome: Broken, reason: fmt.Sprintf("%s (%s)", verify.OneLine(reason, reasonMax-40), ended),
+			detail: e.words}
 	}
 	return verdict{outcome: Truncated, reason: "no result line, " + ended, detail: e.words}
 }
@@ -142,7 +145,8 @@ func judgeError(e turnEnd) verdict {
 		v.outcome = OverTurns
 	case r.subtype == "error_max_structured_output_retries":
 		v.outcome = Wrong
-	case e.limit.status == "rejected" && !e.limit.resetsAt.IsZero() && (status == http.StatusTooManyRequests || e.lastError == "rate_limit"):
+	case e.limit.status == "rejected" && !e.limit.resetsAt.IsZero() && (status == http.StatusTooManyRequests ||
+		e.lastError == "rate_limit"):
 		v.outcome, v.resetsAt = Limited, e.limit.resetsAt
 		v.reason = fmt.Sprintf("usage limit %s, resets at %s", e.limit.window, e.limit.resetsAt.Format(time.RFC3339))
 	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusPaymentRequired,

@@ -56,7 +56,8 @@ func (b base) keepLeft(first base, req Request) {
 	if req.Base == "" || req.Shell != "" || len(b.Guards) == 0 && len(b.Protected) == 0 {
 		return
 	}
-	l := left{Attempt: req.Attempt, Guards: unlike(first.Guards, b.Guards), Protected: unlike(first.Protected, b.Protected),
+	l := left{Attempt: req.Attempt, Guards: unlike(first.Guards, b.Guards), Protected: unlike(first.Protected,
+		b.Protected),
 		AfterGuards: unlike(b.Guards, b.guardsNow(req))}
 	if len(b.Protected) > 0 {
 		l.AfterProtected = unlike(b.Protected, req.Protect.digests(req.Dir))

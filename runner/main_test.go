@@ -218,7 +218,8 @@ type bench struct {
 func setup(t *testing.T, s script) *bench {
 	t.Helper()
 	root := t.TempDir()
-	b := &bench{dir: filepath.Join(root, "project"), logs: filepath.Join(root, "logs"), script: filepath.Join(root, "script.json")}
+	b := &bench{dir: filepath.Join(root, "project"), logs: filepath.Join(root, "logs"),
+		script: filepath.Join(root, "script.json")}
 	for _, d := range []string{b.dir, b.logs} {
 		must(os.Mkdir(d, 0o755))
 	}
@@ -229,7 +230,8 @@ func setup(t *testing.T, s script) *bench {
 	// process.
 	run := "run-" + filepath.Base(filepath.Dir(root)) + filepath.Base(root)
 	b.agent = &Agent{
-		Argv: []string{exe}, Env: os.Environ(), Extra: map[string]string{"STANDIN_SCRIPT": b.script, "GORACE": "atexit_sleep_ms=0"},
+		Argv: []string{exe}, Env: os.Environ(), Extra: map[string]string{"STANDIN_SCRIPT": b.script,
+			"GORACE": "atexit_sleep_ms=0"},
 		Prices: flat{}, Grace: 10 * time.Second, Run: run,
 		StopWait: StopWait{Interrupt: 10 * time.Second, Close: 10 * time.Second, Terminate: 10 * time.Second},
 	}

@@ -69,7 +69,8 @@ func TestRecordsFollowNoLink(t *testing.T) {
 	if err := a.keep(filepath.Join(dir, promptFile), []byte("ours")); err != nil {
 		t.Error(err)
 	}
-	for path, want := range map[string]string{theirs: "theirs", filepath.Join(dir, streamFile): "ours", filepath.Join(dir, promptFile): "ours"} {
+	for path, want := range map[string]string{theirs: "theirs", filepath.Join(dir, streamFile): "ours",
+		filepath.Join(dir, promptFile): "ours"} {
 		if text, err := os.ReadFile(path); err != nil || string(text) != want {
 			t.Errorf("%s: %q, %v", filepath.Base(path), text, err)
 		}

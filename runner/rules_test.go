@@ -104,7 +104,8 @@ func TestOneRule(t *testing.T) {
 	t.Parallel()
 	for s, want := range map[string]bool{
 		"Bash(go test ./...)": true, `Bash(test "$(x)" = y)`: true, `Bash(f \) x)`: true, "mcp__a__b(c)": true,
-		"Read": false, "Read,Grep": false, "Bash(a) Edit": false, "Bash(a),Bash(b)": false, "Read Bash(a)": false, "Bash(a": false, "(a)": false, "": false,
+		"Read": false, "Read,Grep": false, "Bash(a) Edit": false, "Bash(a),Bash(b)": false, "Read Bash(a)": false,
+		"Bash(a": false, "(a)": false, "": false,
 	} {
 		if got := oneRule(s); got != want {
 			t.Errorf("oneRule(%q) = %v", s, got)

@@ -97,7 +97,8 @@ func TestSpent(t *testing.T) {
 		{"a process shared with other attempts, by earlier versions: never below the cost",
 			join(sharedLine, cleared, initLine, textLine), flat{}, 1341, "stream"},
 		{"the same with a result", join(sharedLine, cleared, initLine, textLine, resultGood), flat{}, 6250, "result"},
-		{"cumulative: the last result", join(initLine, textLine, resultGood, strings.Replace(resultGood, "0.00625,\"usage\"", "0.0125,\"usage\"", 1)), flat{}, 12500, "result"},
+		{"cumulative: the last result", join(initLine, textLine, resultGood, strings.Replace(resultGood, "0.00625,\"usage\"",
+			"0.0125,\"usage\"", 1)), flat{}, 12500, "result"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -122,7 +123,9 @@ func (nobody) Price(string, budget.Tokens) (budget.Pico, bool) { return 0, false
 // The result does not depend on how the input is split, and every byte is kept.
 func TestSplitAnywhere(t *testing.T) {
 	t.Parallel()
-	all := strings.Join([]string{initLine, textLine, `{"type":"assistant","message":{"id":"é世","content":[{"type":"text","text":"é世界"}]}}`, userLine, editLine, resultGood}, "\n")
+	all := strings.Join([]string{initLine, textLine,
+		`{"type":"assistant","message":{"id":"é世","content":[{"type":"text","text":"é世界"}]}}`, userLine, editLine,
+		resultGood}, "\n")
 	want := parse(t, strings.NewReader(all))
 	for name, r := range map[string]io.Reader{
 		"byte by byte": iotest.OneByteReader(strings.NewReader(all)),
@@ -166,8 +169,10 @@ func TestLongLines(t *testing.T) {
 	t.Parallel()
 	const n = 3 * chunkSize
 	text := long(`{"type":"assistant","message":{"id":"l1","model":"m","content":[{"type":"tool_use","id":"t9","name":"Write","input":{"content":"`, n, `","file_path":"/w/big"}}],"usage":{"input_tokens":7,"output_tokens":5}}}`)
-	result := long(`{"type":"result","subtype":"success","is_error":false,"result":"`, n, `","structured_output":{"a":"b"},"total_cost_usd":1.5}`)
-	late := long(`{"message":{"id":"l2","model":"m","content":[{"type":"text","text":"`, n, `"}],"usage":{"input_tokens":70}},"type":"assistant"}`)
+	result := long(`{"type":"result","subtype":"success","is_error":false,"result":"`, n,
+		`","structured_output":{"a":"b"},"total_cost_usd":1.5}`)
+	late := long(`{"message":{"id":"l2","model":"m","content":[{"type":"text","text":"`, n,
+		`"}],"usage":{"input_tokens":70}},"type":"assistant"}`)
 	user := long(`{"type":"user","message":"`, n, `"}`)
 	hopeless := `{"type":"assistant","message":[` + strings.Repeat("1,", slimMax) + "1]}"
 	for name, wrap := range map[string]func(io.Reader) io.Reader{
@@ -175,11 +180,13 @@ func TestLongLines(t *testing.T) {
 		"halves":      iotest.HalfReader,
 		"small":       func(r io.Reader) io.Reader { return small{r} },
 	} {
-		f := parse(t, wrap(strings.NewReader(strings.Join([]string{initLine, text, user, late, hopeless, result}, "\n")+"\n")))
+		f := parse(t, wrap(strings.NewReader(strings.Join([]string{initLine, text, user, late, hopeless, result},
+			"\n")+"\n")))
 		if f.edits["/w/big"] != 1 || f.responses.usage.Input != 77 {
 			t.Errorf("%s: edits %v, usage %+v", name, f.edits, f.responses.usage)
 		}
-		if f.result == nil || !f.result.cut || budget.FromFloat(f.result.total) != 1_500_000 || string(f.result.structured) != `{"a":"b"}` {
+		if f.result == nil || !f.result.cut || budget.FromFloat(f.result.total) != 1_500_000 ||
+			string(f.result.structured) != `{"a":"b"}` {
 			t.Errorf("%s: result = %.200v", name, f.result)
 		}
 	}
@@ -277,7 +284,8 @@ func TestMemory(t *testing.T) {
 func FuzzStream(f *testing.F) {
 	for _, s := range []string{initLine, textLine, editLine, userLine, retryLine, limitLine, resultGood, resultBad,
 		start330 + "\n" + delta330 + "\n" + result330, usageAnswer, subagentLine + "\n" + result197,
-		initLine + "\n" + resultGood[:200], "{\"type\":\"result\"\n}", "\xff{\"type\":", `{"type":"assistant","message":{"content":"x"}}`} {
+		initLine + "\n" + resultGood[:200], "{\"type\":\"result\"\n}", "\xff{\"type\":",
+		`{"type":"assistant","message":{"content":"x"}}`} {
 		f.Add([]byte(s), uint16(7))
 	}
 	f.Fuzz(func(t *testing.T, data []byte, step uint16) {
@@ -293,7 +301,8 @@ func FuzzStream(f *testing.F) {
 		if err := (&stream{line: pieces.line}).run(cutter{bytes.NewReader(data), int(step%97) + 1}); err != nil {
 			t.Fatal(err)
 		}
-		if whole.bill(9) != pieces.bill(9) || whole.lines != pieces.lines || whole.badResult != pieces.badResult || (whole.result == nil) != (pieces.result == nil) {
+		if whole.bill(9) != pieces.bill(9) || whole.lines != pieces.lines || whole.badResult != pieces.badResult ||
+			(whole.result == nil) != (pieces.result == nil) {
 			t.Fatalf("read differently in pieces: %+v, %+v", whole, pieces)
 		}
 		if r := whole.result; r != nil && !whole.badResult {

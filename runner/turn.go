@@ -91,7 +91,8 @@ func (t *attempt) conversation(resume bool, prompt string) (*conversation, error
 	f := &facts{responses: responses{prices: t.Prices}}
 	if t.Observe != nil {
 		f.note = func(kind, text string) {
-			t.Observe(Observation{Task: t.req.Task, Attempt: t.req.Attempt, Kind: kind, Text: text, Cost: f.responses.cost.USD()})
+			t.Observe(Observation{Task: t.req.Task, Attempt: t.req.Attempt, Kind: kind, Text: text,
+				Cost: f.responses.cost.USD()})
 		}
 	}
 	k := &conversation{
@@ -198,8 +199,9 @@ func (a *Agent) ask(ctx context.Context, q Question) Answer {
 	add := map[string]string{proc.RunVar: a.Run}
 	// Several panels may ask the same expert at the same time. The mark is unique, so that the
 	// sweep of one call does not end the processes of another.
-	k := &conversation{agent: a, dir: q.Dir, mark: a.Run + "/" + q.Name + "/" + uuid.NewString(), logDir: q.LogDir, prompt: q.Prompt,
-		wall: orDefault(q.Timeout, DefaultAskTimeout), facts: &facts{responses: responses{prices: a.Prices}}}
+	k := &conversation{agent: a, dir: q.Dir, mark: a.Run + "/" + q.Name + "/" + uuid.NewString(), logDir: q.LogDir,
+		prompt: q.Prompt,
+		wall:   orDefault(q.Timeout, DefaultAskTimeout), facts: &facts{responses: responses{prices: a.Prices}}}
 	args, err := a.prepareAsk(q, add)
 	if err != nil {
 		return Answer{Outcome: Broken, Reason: err.Error()}

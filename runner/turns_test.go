@@ -28,7 +28,8 @@ func TestBeforeChecks(t *testing.T) {
 		t.Errorf("it is %s (%s), %v; held %d times, released %d times", r.Outcome, r.Reason, r.Checks, held, released)
 	}
 	b.req.BeforeChecks = func(context.Context) (func(), error) { return nil, errors.New("no turn") }
-	if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != Interrupted || r.Reason != "stopped before the checks: no turn" || r.Checks != nil {
+	if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != Interrupted ||
+		r.Reason != "stopped before the checks: no turn" || r.Checks != nil {
 		t.Errorf("without a turn it is %s: %s, %v", r.Outcome, r.Reason, r.Checks)
 	}
 }

@@ -150,7 +150,8 @@ func (r *running) review(b ReviewStarted) func() Body {
 
 func (r *running) attempt(req runner.Request) (res runner.Result) {
 	if p := panics.Try(func() { res = r.Runner.Attempt(r.kill, req) }); p != nil {
-		return runner.Result{Outcome: runner.Broken, Reason: fmt.Sprintf("a bug in wavex: %v", p.Value), Detail: p.String(), Cost: req.Cap, Priced: "cap"}
+		return runner.Result{Outcome: runner.Broken, Reason: fmt.Sprintf("a bug in wavex: %v", p.Value), Detail: p.String(),
+			Cost: req.Cap, Priced: "cap"}
 	}
 	return res
 }

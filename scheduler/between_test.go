@@ -11,7 +11,8 @@ import (
 
 // promising returns a task with one criterion that a command verifies and one in prose.
 func promising(id string, blockedBy ...string) string {
-	return strings.TrimSuffix(task(id, blockedBy...), "}") + fmt.Sprintf(`,"criteria":[{"text":"%s works","verify":"true"},"%s is nice"]}`, id, id)
+	return strings.TrimSuffix(task(id, blockedBy...), "}") +
+		fmt.Sprintf(`,"criteria":[{"text":"%s works","verify":"true"},"%s is nice"]}`, id, id)
 }
 
 // After each wave, the criteria that its work may have changed are verified. A criterion that is
@@ -20,7 +21,8 @@ func TestCriteriaAreVerifiedAfterEachWave(t *testing.T) {
 	t.Parallel()
 	c := testConfig()
 	c.AcceptAssumptions = true
-	text := `{"criteria":[{"text":"all works","verify":"true"}],` + planText(promising("a"), promising("b", "a"), promising("d", "b"))[1:]
+	text := `{"criteria":[{"text":"all works","verify":"true"}],` + planText(promising("a"), promising("b", "a"),
+		promising("d", "b"))[1:]
 	b := newBundle(t, mustPlan(t, text), c)
 	b.Verify = func(s *State, e CriteriaStarted) func(context.Context, func() bool) (Verification, error) {
 		var out []Criterion
@@ -70,7 +72,8 @@ func TestCriteriaThatCannotBeVerifiedStopTheRun(t *testing.T) {
 		}
 	}
 	end := b.run(t)
-	if end.Status != "blocked" || end.ExitCode != 5 || !strings.Contains(end.Reason, "the criteria could not be verified: the tree is gone") {
+	if end.Status != "blocked" || end.ExitCode != 5 ||
+		!strings.Contains(end.Reason, "the criteria could not be verified: the tree is gone") {
 		t.Errorf("ended as %+v", end)
 	}
 	if got := of[CriteriaStarted](b.journal); len(got) != 1+maxSilent {

@@ -42,7 +42,8 @@ type closing struct {
 }
 
 func newClosing(planned int) closing {
-	return closing{checked: -1, looked: -1, reviewed: -1, rechecked: -1, lit: map[int]bool{}, inWave: map[int]int{}, planned: planned}
+	return closing{checked: -1, looked: -1, reviewed: -1, rechecked: -1, lit: map[int]bool{}, inWave: map[int]int{},
+		planned: planned}
 }
 
 // moved updates the counters when a task changes its status.
@@ -219,7 +220,8 @@ func (s *State) grow(before int) {
 	for s.Waves < total {
 		s.Waves++
 		s.queue.lists, s.queue.heads = append(s.queue.lists, nil), append(s.queue.heads, 0)
-		s.queue.left, s.queue.members, s.queue.turns = append(s.queue.left, 0), append(s.queue.members, nil), append(s.queue.turns, 0)
+		s.queue.left, s.queue.members, s.queue.turns = append(s.queue.left, 0), append(s.queue.members, nil),
+			append(s.queue.turns, 0)
 	}
 	s.hard = s.irreversible()
 	s.frontier = dag.NewFrontier(p.Graph)

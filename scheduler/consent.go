@@ -69,7 +69,8 @@ func consentDue(s *State) Body {
 	if i, ok := s.unagreed(); ok {
 		t := &s.Tasks[i]
 		retries := s.Retries(i)
-		return Asked{Gate: "retry", Task: s.Plan.Tasks[i].ID, Text: fmt.Sprintf("Task %s failed. Retry? (%d/%d attempts used)", s.title(s.Plan.Tasks[i].ID), t.Tries-1, retries)}
+		return Asked{Gate: "retry", Task: s.Plan.Tasks[i].ID,
+			Text: fmt.Sprintf("Task %s failed. Retry? (%d/%d attempts used)", s.title(s.Plan.Tasks[i].ID), t.Tries-1, retries)}
 	}
 	return nil
 }
@@ -93,15 +94,18 @@ func gateWave(s *State, next int) Body {
 	if !s.Config.Attended || s.Config.Gates != GateWaves || s.Wave == 0 || next <= s.Wave || s.agreed >= s.Wave {
 		return nil
 	}
-	return Asked{Gate: "G2", Wave: s.Wave, Text: fmt.Sprintf("G2: Wave %d of %d complete: %d of %d tasks. Continue?", s.Wave, s.Waves, s.Counts.Completed, len(s.Tasks))}
+	return Asked{Gate: "G2", Wave: s.Wave, Text: fmt.Sprintf("G2: Wave %d of %d complete: %d of %d tasks. Continue?",
+		s.Wave, s.Waves, s.Counts.Completed, len(s.Tasks))}
 }
 
 // gateEnd returns the question before the run is complete, or nil.
 func gateEnd(s *State) Body {
-	if !s.Config.Attended || s.Config.Gates != GateAttempts || s.closed || s.Stop != nil || s.Counts.Completed != len(s.Tasks) || !s.ExitSignal {
+	if !s.Config.Attended || s.Config.Gates != GateAttempts || s.closed || s.Stop != nil ||
+		s.Counts.Completed != len(s.Tasks) || !s.ExitSignal {
 		return nil
 	}
-	return Asked{Gate: "G3", Text: fmt.Sprintf("G3: All criteria met, %d of %d tasks complete. Confirm done?", s.Counts.Completed, len(s.Tasks))}
+	return Asked{Gate: "G3", Text: fmt.Sprintf("G3: All criteria met, %d of %d tasks complete. Confirm done?",
+		s.Counts.Completed, len(s.Tasks))}
 }
 
 func (s *State) title(id string) string {
@@ -118,7 +122,8 @@ func answer(s *State, q Asked, yes bool, err error) Answered {
 	switch {
 	case a.Yes:
 	case err != nil:
-		a.Stop = &Stop{Status: "paused", ExitCode: 1, Breaker: q.Gate, Reason: "nobody answered at " + q.Gate, Advice: "resume asks again"}
+		a.Stop = &Stop{Status: "paused", ExitCode: 1, Breaker: q.Gate, Reason: "nobody answered at " + q.Gate,
+			Advice: "resume asks again"}
 	case q.Gate == "retry":
 		if i, ok := s.Index(q.Task); ok {
 			for _, j := range s.Plan.Graph.Cone(i) {
@@ -128,7 +133,8 @@ func answer(s *State, q Asked, yes bool, err error) Answered {
 			}
 		}
 	default:
-		a.Stop = &Stop{Status: "paused", ExitCode: 1, Breaker: q.Gate, Reason: "a person said no at " + q.Gate, Advice: "resume asks again"}
+		a.Stop = &Stop{Status: "paused", ExitCode: 1, Breaker: q.Gate, Reason: "a person said no at " + q.Gate,
+			Advice: "resume asks again"}
 	}
 	return a
 }

@@ -36,7 +36,8 @@ func follow(s *State, i int, r runner.Result, now time.Time, luck float64) Attem
 	case o == runner.Limited:
 		followLimited(s, r, now, luck, &e)
 	case o == runner.Denied:
-		e.Stop = &Stop{Status: "blocked", ExitCode: 5, Reason: fmt.Sprintf("task %s: %s", id, r.Reason), Advice: allow(r.Denials)}
+		e.Stop = &Stop{Status: "blocked", ExitCode: 5, Reason: fmt.Sprintf("task %s: %s", id, r.Reason),
+			Advice: allow(r.Denials)}
 	case o == runner.Unauthorised:
 		e.Stop = &Stop{Status: "blocked", ExitCode: 5, Reason: "the CLI is not logged in or may not spend: " + r.Reason,
 			Advice: "log in with `claude` or set ANTHROPIC_API_KEY, then resume"}
@@ -45,7 +46,8 @@ func follow(s *State, i int, r runner.Result, now time.Time, luck float64) Attem
 			Advice: "see `wavex doctor`"}
 	case o == runner.Truncated:
 		if t.Again > 0 {
-			e.Stop = &Stop{Status: "blocked", ExitCode: 5, Reason: fmt.Sprintf("task %s ended twice without a readable result: %s", id, r.Reason),
+			e.Stop = &Stop{Status: "blocked", ExitCode: 5,
+				Reason: fmt.Sprintf("task %s ended twice without a readable result: %s", id, r.Reason),
 				Advice: "look at stream.jsonl and stderr.txt of the attempt, then resume"}
 		} else {
 			e.Note = "no readable result; one free retry"
@@ -150,8 +152,9 @@ func followLimited(s *State, r runner.Result, now time.Time, luck float64, e *At
 		e.Note = "usage limit; waiting until " + at.UTC().Format(time.RFC3339)
 		return
 	}
-	e.Stop = &Stop{Status: "limited", ExitCode: 6, Reason: "usage limit: " + r.Reason, ResumeAt: at.UTC().Truncate(time.Second),
-		Advice: "resume after the reset, or run with --wait-for-reset"}
+	e.Stop = &Stop{Status: "limited", ExitCode: 6, Reason: "usage limit: " + r.Reason,
+		ResumeAt: at.UTC().Truncate(time.Second),
+		Advice:   "resume after the reset, or run with --wait-for-reset"}
 }
 
 // tripped returns the stop of the breaker that a stuck attempt trips, or nil.
@@ -181,7 +184,8 @@ func tripped(s *State, i int, r runner.Result) *Stop {
 		unmet = s.Same + 1
 	}
 	if c.SameUnmet > 0 && unmet >= c.SameUnmet {
-		return stop("same-unmet", fmt.Sprintf("the same checks stayed unmet %d times: %s", unmet, strings.Join(s.Unmet, "; ")),
+		return stop("same-unmet", fmt.Sprintf("the same checks stayed unmet %d times: %s", unmet,
+			strings.Join(s.Unmet, "; ")),
 			"look at the checks; resume closes the breaker")
 	}
 	return nil

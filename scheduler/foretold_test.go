@@ -69,7 +69,8 @@ func TestStartedWhenOnRecord(t *testing.T) {
 	}{
 		"shared": {"", map[string]string{"t1/1": durable, "t2/1": written, "t3/1": written, "t3/2": durable, "t4/1": durable,
 			"t5/1": durable, "t6/1": durable}},
-		"isolated": {Isolated, map[string]string{"t1/1": durable, "t2/1": durable, "t3/1": durable, "t3/2": durable, "t4/1": durable,
+		"isolated": {Isolated, map[string]string{"t1/1": durable, "t2/1": durable, "t3/1": durable, "t3/2": durable,
+			"t4/1": durable,
 			"t5/1": durable, "t6/1": durable}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -103,7 +104,8 @@ func TestStartedWhenOnRecord(t *testing.T) {
 func TestNothingIsForetoldAfterAResume(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := mustPlan(t, planText(`{"id":"t1","command":"true"}`, `{"id":"t2","command":"true"}`, `{"id":"t9","command":"true","blockedBy":["t1","t2"]}`))
+		p := mustPlan(t, planText(`{"id":"t1","command":"true"}`, `{"id":"t2","command":"true"}`,
+			`{"id":"t9","command":"true","blockedBy":["t1","t2"]}`))
 		cfg := testConfig()
 		cfg.Parallel = 1
 		first := newBundle(t, p, cfg)
@@ -129,7 +131,8 @@ func TestLagEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := testConfig()
 		cfg.Parallel = 2
-		b := newBundle(t, mustPlan(t, planText(`{"id":"t1","command":"true"}`, `{"id":"t2","command":"true"}`, `{"id":"t3","command":"true"}`)), cfg)
+		b := newBundle(t, mustPlan(t, planText(`{"id":"t1","command":"true"}`, `{"id":"t2","command":"true"}`,
+			`{"id":"t3","command":"true"}`)), cfg)
 		b.Runner = lasting{"t1": time.Millisecond, "t2": time.Hour, "t3": time.Hour}
 		b.Lag = 10 * time.Millisecond
 		var shown []string

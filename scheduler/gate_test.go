@@ -38,7 +38,8 @@ func TestALightReviewNeverDelaysTheNextWave(t *testing.T) {
 	if end := <-done; end.Status != "complete" {
 		t.Errorf("ended as %+v", end)
 	}
-	if got := of[ReviewEnded](b.journal); len(got) != 2 || got[0].Mode != counsel.Light || got[0].Blockers != 1 || got[1].Mode != counsel.Thorough {
+	if got := of[ReviewEnded](b.journal); len(got) != 2 || got[0].Mode != counsel.Light || got[0].Blockers != 1 ||
+		got[1].Mode != counsel.Thorough {
 		t.Errorf("reviews %+v", got)
 	}
 	if !b.State.ExitSignal {
@@ -55,7 +56,8 @@ func vacuous(touched ...string) runner.Result {
 
 func TestTheGateAsksForEvidence(t *testing.T) {
 	t.Parallel()
-	met := func(kind string, is bool) func(*State, CriteriaStarted) func(context.Context, func() bool) (Verification, error) {
+	met := func(kind string, is bool) func(*State, CriteriaStarted) func(context.Context,
+		func() bool) (Verification, error) {
 		return func(s *State, e CriteriaStarted) func(context.Context, func() bool) (Verification, error) {
 			out := slices.Clone(s.Criteria)
 			for i := range out {
@@ -76,17 +78,19 @@ func TestTheGateAsksForEvidence(t *testing.T) {
 		exit   int
 		reason string
 	}{
-		"a check":                     {planText(task("a")), outcome(runner.Done), nil, false, 0, ""},
-		"a check true before":         {planText(task("a")), vacuous(), nil, false, 1, "checks passed before any work"},
-		"true before, edited":         {planText(task("a")), vacuous("x.go"), nil, false, 0, ""},
-		"no check":                    {bare, outcome(runner.Done), nil, false, 1, "has no check"},
-		"no check, accepted":          {bare, outcome(runner.Done), nil, true, 0, ""},
-		"a command":                   {`{"tasks":[{"id":"a","command":"true"}]}`, outcome(runner.Done), nil, false, 0, ""},
-		"criterion shown":             {criteria(bare), outcome(runner.Done), met(ExecutionOutput, true), false, 0, ""},
-		"criterion never looked at":   {criteria(bare), outcome(runner.Done), nil, false, 1, "C-1 rests on assumption"},
-		"criterion assumed":           {criteria(bare), outcome(runner.Done), met(Assumption, true), false, 1, "C-1 rests on assumption"},
+		"a check":                   {planText(task("a")), outcome(runner.Done), nil, false, 0, ""},
+		"a check true before":       {planText(task("a")), vacuous(), nil, false, 1, "checks passed before any work"},
+		"true before, edited":       {planText(task("a")), vacuous("x.go"), nil, false, 0, ""},
+		"no check":                  {bare, outcome(runner.Done), nil, false, 1, "has no check"},
+		"no check, accepted":        {bare, outcome(runner.Done), nil, true, 0, ""},
+		"a command":                 {`{"tasks":[{"id":"a","command":"true"}]}`, outcome(runner.Done), nil, false, 0, ""},
+		"criterion shown":           {criteria(bare), outcome(runner.Done), met(ExecutionOutput, true), false, 0, ""},
+		"criterion never looked at": {criteria(bare), outcome(runner.Done), nil, false, 1, "C-1 rests on assumption"},
+		"criterion assumed": {criteria(bare), outcome(runner.Done), met(Assumption, true), false, 1,
+			"C-1 rests on assumption"},
 		"criterion assumed, accepted": {criteria(bare), outcome(runner.Done), met(Assumption, false), true, 0, ""},
-		"criterion unmet, accepted":   {criteria(planText(task("a"))), outcome(runner.Done), met(Observation, false), true, 1, "C-1 is not met"},
+		"criterion unmet, accepted": {criteria(planText(task("a"))), outcome(runner.Done), met(Observation, false), true, 1,
+			"C-1 is not met"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -110,9 +114,11 @@ func TestACriterionCanBecomeFalseAgain(t *testing.T) {
 	t.Parallel()
 	s := NewState(mustPlan(t, `{"criteria":["it works"],"tasks":[{"id":"a","command":"true"}]}`))
 	settled := func(round int, met bool) CriteriaEnded {
-		return CriteriaEnded{Round: round, Criteria: []Criterion{{ID: "C-1", Text: "it works", Met: met, Verification: ExecutionOutput}}}
+		return CriteriaEnded{Round: round, Criteria: []Criterion{{ID: "C-1", Text: "it works", Met: met,
+			Verification: ExecutionOutput}}}
 	}
-	for i, b := range []Body{RunStarted{Config: testConfig()}, CriteriaStarted{Round: 1}, settled(1, true), GateEnded{Passed: true, ExitSignal: true}} {
+	for i, b := range []Body{RunStarted{Config: testConfig()}, CriteriaStarted{Round: 1}, settled(1, true),
+		GateEnded{Passed: true, ExitSignal: true}} {
 		if err := s.apply(Event{Seq: int64(i + 1), Body: b}); err != nil {
 			t.Fatal(err)
 		}
@@ -137,7 +143,8 @@ func TestBlockersAreMendedByTasksOfTheirOwn(t *testing.T) {
 		var fs []counsel.Finding
 		if len(s.Added) == 0 {
 			fs = []counsel.Finding{
-				{ID: "F-1", Severity: counsel.Blocker, Confirmed: true, File: "x.go", Text: "wrong\x1b[31m", Aspects: []string{"data"}},
+				{ID: "F-1", Severity: counsel.Blocker, Confirmed: true, File: "x.go", Text: "wrong\x1b[31m",
+					Aspects: []string{"data"}},
 				{ID: "F-2", Severity: counsel.Blocker, Confirmed: true, File: "a\\b:c", Text: "odd path"},
 				{ID: "F-3", Severity: counsel.Blocker, Refuted: "no", Text: "refuted"},
 				{ID: "F-4", Severity: counsel.Warning, Text: "warning"}}
@@ -160,7 +167,8 @@ func TestBlockersAreMendedByTasksOfTheirOwn(t *testing.T) {
 	if err := json.Unmarshal(first.Task, &got); err != nil {
 		t.Fatal(err)
 	}
-	if got.ID != "R-002" || first.For != "review 1, F-1" || len(got.Verify) != 1 || got.Verify[0].Run != "go vet" || got.Files[0].Path != "x.go" ||
+	if got.ID != "R-002" || first.For != "review 1, F-1" || len(got.Verify) != 1 || got.Verify[0].Run != "go vet" ||
+		got.Files[0].Path != "x.go" ||
 		!strings.Contains(got.Description, "break it") || strings.Contains(got.Description, "\x1b") {
 		t.Errorf("task %s of %+v", first.Task, first)
 	}
@@ -171,7 +179,8 @@ func TestBlockersAreMendedByTasksOfTheirOwn(t *testing.T) {
 
 func TestAReviewThatNobodyCanGiveStopsWithTheReason(t *testing.T) {
 	t.Parallel()
-	for failure, exit := range map[runner.Outcome]int{runner.Limited: 6, runner.Throttled: 6, runner.Unauthorised: 5, runner.Broken: 5, runner.Wrong: 1, "": 1} {
+	for failure, exit := range map[runner.Outcome]int{runner.Limited: 6, runner.Throttled: 6, runner.Unauthorised: 5,
+		runner.Broken: 5, runner.Wrong: 1, "": 1} {
 		t.Run(string(failure), func(t *testing.T) {
 			t.Parallel()
 			c := testConfig()

@@ -174,12 +174,14 @@ func testConfig() Config {
 func newBundle(t testing.TB, p *plan.Plan, c Config) *bundle {
 	t.Helper()
 	s := NewState(p)
-	b := &bundle{journal: &memory{}, runner: &script{results: map[string][]runner.Result{}, gates: map[string]chan struct{}{}},
+	b := &bundle{journal: &memory{}, runner: &script{results: map[string][]runner.Result{},
+		gates: map[string]chan struct{}{}},
 		panel: &advice{v: counsel.Verdict{Analysis: "because", Fix: "do otherwise", Cost: 100}}, signals: make(chan Signal)}
 	b.Loop = &Loop{State: s, Open: RunStarted{Config: c, Plan: p.Path, Tasks: len(p.Tasks), Waves: s.Waves},
 		Journal: b.journal, Runner: b.runner, Panel: b.panel, Signals: b.signals,
 		Request: func(s *State, i int, e AttemptStarted) (runner.Request, error) {
-			return runner.Request{Run: c.Run, Task: e.Task, Attempt: e.Attempt, Session: e.Session, Resume: e.Resume, Cap: e.Cap, Slot: e.Slot}, nil
+			return runner.Request{Run: c.Run, Task: e.Task, Attempt: e.Attempt, Session: e.Session, Resume: e.Resume, Cap: e.Cap,
+				Slot: e.Slot}, nil
 		},
 		Case: func(s *State, i int, e CounselStarted) counsel.Case {
 			return counsel.Case{Task: e.Task, Attempt: e.Attempt, Cap: e.Cap, Thorough: e.Thorough}
@@ -210,7 +212,8 @@ func of[T Body](m *memory) []T {
 }
 
 func wrong(reason string) runner.Result {
-	return runner.Result{Outcome: runner.Wrong, Reason: reason, Signature: reason, Session: "s", Cost: 2000, Priced: "result", Turns: 1}
+	return runner.Result{Outcome: runner.Wrong, Reason: reason, Signature: reason, Session: "s", Cost: 2000,
+		Priced: "result", Turns: 1}
 }
 
 func outcome(o runner.Outcome) runner.Result {

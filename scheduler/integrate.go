@@ -138,7 +138,8 @@ func afterIntegration(s *State, wave int, r Integrated, err error) IntegrationEn
 		if a.Stop != nil && e.Stop == nil {
 			e.Stop = a.Stop
 		}
-		e.Reopened = append(e.Reopened, Reopened{Task: c.Task, Kind: c.Kind, Result: res, Status: a.Status, Stuck: a.Stuck, Blocked: a.Blocked})
+		e.Reopened = append(e.Reopened, Reopened{Task: c.Task, Kind: c.Kind, Result: res, Status: a.Status, Stuck: a.Stuck,
+			Blocked: a.Blocked})
 	}
 	return e
 }

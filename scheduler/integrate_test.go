@@ -64,7 +64,8 @@ func TestWavesAreIntegratedBeforeTheNextOpens(t *testing.T) {
 		f := &trees{}
 		b := isolated(t, f, func(c *Config) { c.Schedule = schedule }, task("a"), task("b"), task("c", "a", "b"))
 		end := b.run(t)
-		if end.Status != "complete" || len(f.calls) != 2 || !slices.Equal(f.calls[0], []string{"a", "b"}) || !slices.Equal(f.calls[1], []string{"c"}) {
+		if end.Status != "complete" || len(f.calls) != 2 || !slices.Equal(f.calls[0], []string{"a", "b"}) ||
+			!slices.Equal(f.calls[1], []string{"c"}) {
 			t.Fatalf("%s: ended as %+v, integrated %v", schedule, end, f.calls)
 		}
 		if !slices.Equal(f.delivered, []bool{true}) {
@@ -98,7 +99,8 @@ func TestACulpritForGoodBlocksItsConeAndTheRestIsDelivered(t *testing.T) {
 	f := &trees{blame: map[string]int{"b": 99}}
 	b := isolated(t, f, nil, task("a"), task("b"), task("c", "b"), task("d", "a"))
 	end := b.run(t)
-	if end.ExitCode != 1 || end.Tasks != (Counts{Completed: 2, Failed: 1, Blocked: 1}) || !slices.Equal(f.delivered, []bool{false}) {
+	if end.ExitCode != 1 || end.Tasks != (Counts{Completed: 2, Failed: 1, Blocked: 1}) ||
+		!slices.Equal(f.delivered, []bool{false}) {
 		t.Fatalf("ended as %+v, delivered %v", end, f.delivered)
 	}
 }
@@ -138,7 +140,8 @@ func TestWhatIsNotDeliveredIsNotOver(t *testing.T) {
 	f := &trees{lost: errors.New("no remote")}
 	b := isolated(t, f, nil, task("a"))
 	end := b.run(t)
-	if end.Status != "blocked" || end.ExitCode != 5 || end.Reason != "everything is done, but not delivered: no remote" || end.Resume == "" {
+	if end.Status != "blocked" || end.ExitCode != 5 || end.Reason != "everything is done, but not delivered: no remote" ||
+		end.Resume == "" {
 		t.Fatalf("ended as %+v", end)
 	}
 	again := isolated(t, f, nil, task("a"))

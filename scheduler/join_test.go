@@ -19,7 +19,8 @@ func TestTasksJoinARunThatGoesOn(t *testing.T) {
 	done := make(chan RunEnded)
 	go func() { done <- b.run(t) }()
 	<-b.runner.started
-	joins <- []json.RawMessage{[]byte(task("c")), []byte(task("d", "c", "b")), []byte(task("a")), []byte(task("e", "nowhere"))}
+	joins <- []json.RawMessage{[]byte(task("c")), []byte(task("d", "c", "b")), []byte(task("a")),
+		[]byte(task("e", "nowhere"))}
 	joins <- []json.RawMessage{[]byte(task("c"))} // already known
 	close(gate)
 	if end := <-done; end.Status != "complete" || end.Tasks.Completed != 4 {
@@ -44,7 +45,8 @@ func TestTasksJoinARunThatGoesOn(t *testing.T) {
 func TestWhatJoinsHasToBeShown(t *testing.T) {
 	t.Parallel()
 	s := NewState(mustPlan(t, planText(task("a"))))
-	for i, body := range []Body{RunStarted{Config: testConfig()}, joined(s, []json.RawMessage{[]byte(`{"id":"b","subject":"B"}`)})} {
+	for i, body := range []Body{RunStarted{Config: testConfig()},
+		joined(s, []json.RawMessage{[]byte(`{"id":"b","subject":"B"}`)})} {
 		if err := s.apply(Event{Seq: int64(i + 1), Body: body}); err != nil {
 			t.Fatal(err)
 		}

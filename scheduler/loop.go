@@ -143,7 +143,8 @@ type message struct {
 // that it has started.
 func (l *Loop) Run(ctx context.Context) (RunEnded, error) {
 	kill, cancel := context.WithCancelCause(ctx)
-	r := &running{Loop: l, kill: kill, cancel: cancel, s: l.State, ahead: map[string]*preparing{}, starting: map[string]bool{}}
+	r := &running{Loop: l, kill: kill, cancel: cancel, s: l.State, ahead: map[string]*preparing{},
+		starting: map[string]bool{}}
 	defer r.stop()
 	if err := r.recover(ctx); err != nil {
 		return RunEnded{}, err

@@ -73,7 +73,8 @@ func TestSequentialWavesTakeTurns(t *testing.T) {
 			member := func(id string, wave int, blockedBy string) string {
 				return fmt.Sprintf(`{"id":%q,"subject":"x","verify":["true"],"wave":%d,"blockedBy":[%s]}`, id, wave, blockedBy)
 			}
-			text := planText(member("a", 1, ""), member("b", 1, ""), member("c", 2, `"a"`), member("d", 2, `"b"`), member("e", 2, `"a"`))
+			text := planText(member("a", 1, ""), member("b", 1, ""), member("c", 2, `"a"`), member("d", 2, `"b"`),
+				member("e", 2, `"a"`))
 			p := mustPlan(t, strings.Replace(text, `"tasks"`, `"waves":[{"wave":2,"parallel":false}],"tasks"`, 1))
 			c := testConfig()
 			c.Schedule = schedule
@@ -235,7 +236,8 @@ func TestFirstFailureConvenesThePanelOnceBeforeTheRetry(t *testing.T) {
 
 func TestNoPanelForWhatIsNotTheTasksFault(t *testing.T) {
 	t.Parallel()
-	for _, o := range []runner.Outcome{runner.Throttled, runner.Unauthorised, runner.Denied, runner.Interrupted, runner.Truncated, runner.OverCap, runner.Broken, runner.Limited} {
+	for _, o := range []runner.Outcome{runner.Throttled, runner.Unauthorised, runner.Denied, runner.Interrupted,
+		runner.Truncated, runner.OverCap, runner.Broken, runner.Limited} {
 		t.Run(string(o), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := newBundle(t, mustPlan(t, planText(task("a"))), testConfig())
@@ -387,7 +389,8 @@ func TestBreakers(t *testing.T) {
 		{"same checks five times", func(c *Config) { c.SameUnmet, c.MaxRetries = 5, 9 },
 			[]runner.Result{wrong("1"), wrong("2"), wrong("3"), wrong("4"), wrong("5")}, "same-unmet", 5},
 		{"one file five times", func(c *Config) { c.SameFile = 5 },
-			[]runner.Result{{Outcome: runner.Wrong, Reason: "x", Signature: "x", Edits: map[string]int{"a.go": 5}}}, "same-file", 1},
+			[]runner.Result{{Outcome: runner.Wrong, Reason: "x", Signature: "x", Edits: map[string]int{"a.go": 5}}},
+			"same-file", 1},
 		{"mustNot is true, although the attempt is done", func(*Config) {},
 			[]runner.Result{{Outcome: runner.Done, Violated: []string{"a dependency is added"}}}, "must-not", 1},
 	} {

@@ -67,7 +67,8 @@ func mendCriteria(s *State, open []Criterion) Body {
 	free := freeIDs(s)
 	for _, c := range open {
 		m := mending{ID: free(), Subject: "Make true: " + clip(c.Text, 120),
-			Description: "This must be true when the work is done, and it is not:\n" + c.Text + "\n\nWhat was seen:\n" + or(clip(c.Evidence, 2000), "nothing")}
+			Description: "This must be true when the work is done, and it is not:\n" + c.Text + "\n\nWhat was seen:\n" +
+				or(clip(c.Evidence, 2000), "nothing")}
 		if cond := s.Condition(c.ID); cond != nil && cond.Check != nil {
 			m.Verify = append(m.Verify, checkOf(*cond.Check))
 		}
@@ -94,7 +95,8 @@ func mendFindings(s *State, last *ReviewEnded) Body {
 		if f.Resolution == "skipped" {
 			continue
 		}
-		m := mending{ID: free(), Subject: "Mend: " + clip(f.Text, 120), Aspects: f.Aspects, Description: clip(findingText(s, f), 8000)}
+		m := mending{ID: free(), Subject: "Mend: " + clip(f.Text, 120), Aspects: f.Aspects,
+			Description: clip(findingText(s, f), 8000)}
 		if f.File != "" {
 			m.Files = []plan.File{{Path: f.File, Action: "create or modify"}}
 			m.Verify = checksOn(s, f.File)
@@ -152,7 +154,8 @@ func checksOn(s *State, file string) []check {
 	var out []check
 	for i := range s.Plan.Tasks {
 		t := &s.Plan.Tasks[i]
-		if t.Settings != nil && t.Settings.Dir != "" || !slices.ContainsFunc(t.Files, func(f plan.File) bool { return f.Path == file && f.Writes() }) {
+		if t.Settings != nil && t.Settings.Dir != "" ||
+			!slices.ContainsFunc(t.Files, func(f plan.File) bool { return f.Path == file && f.Writes() }) {
 			continue
 		}
 		for _, c := range t.Verify {

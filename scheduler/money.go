@@ -77,7 +77,8 @@ func notice(s *State, before money) *Notice {
 		return nil
 	}
 	most := crossed[len(crossed)-1]
-	n := &Notice{Level: "info", Text: fmt.Sprintf("%d %% of the budget is spent: %s of %s", most, s.Ledger.Spent().Spent(), l.USD)}
+	n := &Notice{Level: "info", Text: fmt.Sprintf("%d %% of the budget is spent: %s of %s", most,
+		s.Ledger.Spent().Spent(), l.USD)}
 	if most >= 90 {
 		n.Level = "warning"
 	}

@@ -63,11 +63,13 @@ func TestASubscriptionIsNotStoppedByABudgetNobodyGave(t *testing.T) {
 
 func TestASubscriptionIsStoppedByABudgetThatWasGiven(t *testing.T) {
 	t.Parallel()
-	b, end := oneByOne(t, func(c *Config) { c.BudgetGiven = true }, paid(600_000, true), paid(600_000, true), paid(1, true))
+	b, end := oneByOne(t, func(c *Config) { c.BudgetGiven = true }, paid(600_000, true), paid(600_000, true),
+		paid(1, true))
 	if end.Status != "paused" || end.ExitCode != 3 || !end.Notional || end.Tasks.Completed != 2 {
 		t.Errorf("%+v", end)
 	}
-	if got := notices(b); len(got) != 2 || !strings.Contains(got[0], "still stops at its budget of $1") || !strings.Contains(got[1], "90 % of the budget") {
+	if got := notices(b); len(got) != 2 || !strings.Contains(got[0], "still stops at its budget of $1") ||
+		!strings.Contains(got[1], "90 % of the budget") {
 		t.Errorf("%q", got)
 	}
 }
@@ -89,7 +91,8 @@ func TestOnlyPaidAttemptsTellTheLogin(t *testing.T) {
 	t.Parallel()
 	s := &State{Config: Config{Limits: budget.Limits{USD: budget.Dollar}}}
 	s.login(paid(1, true))
-	for _, r := range []runner.Result{{Outcome: runner.Interrupted, Cost: 5, Priced: "stream"}, {Outcome: runner.Done}, wrong("x"), lost(5)} {
+	for _, r := range []runner.Result{{Outcome: runner.Interrupted, Cost: 5, Priced: "stream"}, {Outcome: runner.Done},
+		wrong("x"), lost(5)} {
 		s.login(r)
 		if l := s.Ledger.Limits(); !s.Notional || !l.NoUSD {
 			t.Errorf("after %+v: notional %t, limits %+v", r, s.Notional, l)
@@ -109,7 +112,8 @@ func TestALoginSurvivesAResume(t *testing.T) {
 		s := NewState(b.State.Plan)
 		c := b.State.Config
 		c.BudgetGiven = given
-		events := append(b.journal.events[:len(b.journal.events):len(b.journal.events)], Event{Seq: s.Seq, Body: Resumed{Config: c}})
+		events := append(b.journal.events[:len(b.journal.events):len(b.journal.events)],
+			Event{Seq: s.Seq, Body: Resumed{Config: c}})
 		if err := s.Replay(events); err != nil {
 			t.Fatal(err)
 		}
@@ -140,7 +144,8 @@ func TestSharesOfTheBudgetAreTold(t *testing.T) {
 			t.Errorf("record %d follows a %s", e.Seq, b.journal.events[i-1].Body.Type())
 		}
 	}
-	b, _ = oneByOne(t, func(c *Config) { c.Limits = budget.Limits{NoUSD: true, NoIterations: true} }, paid(99*budget.Dollar, false))
+	b, _ = oneByOne(t, func(c *Config) { c.Limits = budget.Limits{NoUSD: true, NoIterations: true} },
+		paid(99*budget.Dollar, false))
 	if got := notices(b); len(got) != 0 {
 		t.Errorf("without a limit: %q", got)
 	}
@@ -179,7 +184,8 @@ func TestAWaveHasItsOwnLimit(t *testing.T) {
 	b.runner.results["a"] = []runner.Result{paid(budget.Dollar*2, false)}
 	end = b.run(t)
 	if end.Status != "paused" || end.ExitCode != 3 || b.State.Stop.Limit != budget.LimitWave ||
-		!strings.Contains(end.Reason, "wave's budget of $1 reached ($2.00 spent); raise it with --wave-budget") || b.State.Stop.Advice != "--wave-budget +11" {
+		!strings.Contains(end.Reason, "wave's budget of $1 reached ($2.00 spent); raise it with --wave-budget") ||
+		b.State.Stop.Advice != "--wave-budget +11" {
 		t.Errorf("%+v %+v", end, b.State.Stop)
 	}
 }
@@ -187,12 +193,14 @@ func TestAWaveHasItsOwnLimit(t *testing.T) {
 // A disputed CLI figure is reported once in a run.
 func TestADisputedFigureIsToldOnce(t *testing.T) {
 	t.Parallel()
-	table := runner.Result{Outcome: runner.Done, Session: "s", Cost: 200_000, Disputed: 1000, Priced: "table", Turns: 1, ClaudeVersion: "2.9.9"}
+	table := runner.Result{Outcome: runner.Done, Session: "s", Cost: 200_000, Disputed: 1000, Priced: "table", Turns: 1,
+		ClaudeVersion: "2.9.9"}
 	b, end := oneByOne(t, nil, paid(1, false), table, table)
 	if end.Status != "complete" || end.Cost != 400_001 {
 		t.Errorf("%+v", end)
 	}
-	if got := notices(b); len(got) != 1 || !strings.Contains(got[0], "claude 2.9.9 said that an attempt cost $0.0010; its tokens cost $0.20") {
+	if got := notices(b); len(got) != 1 || !strings.Contains(got[0],
+		"claude 2.9.9 said that an attempt cost $0.0010; its tokens cost $0.20") {
 		t.Errorf("%q", got)
 	}
 }

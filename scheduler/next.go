@@ -196,7 +196,8 @@ func panel(s *State, i int) Body {
 	if short != nil || probe.Reserve(panelKey(id, t.Panels+1), cap, false) != nil {
 		return CounselSkipped{Task: id, Reason: "no money left for a panel"}
 	}
-	return CounselStarted{Task: id, Attempt: t.Attempts, Panel: t.Panels + 1, Wave: t.Wave, Cap: cap, Thorough: t.Stuck >= 3}
+	return CounselStarted{Task: id, Attempt: t.Attempts, Panel: t.Panels + 1, Wave: t.Wave, Cap: cap,
+		Thorough: t.Stuck >= 3}
 }
 
 // chance returns a number in [0, 1) that is a function of the attempt.
@@ -213,9 +214,11 @@ func atLimit(err error) Stop {
 	if errors.As(err, &le) {
 		st.Limit = le.Limit
 		st.Advice = le.Flag() + " " + map[string]string{
-			budget.LimitMoney: "+10", budget.LimitWave: "+10", budget.LimitIterations: "+10", budget.LimitTokens: "+1000000", budget.LimitWall: "1h",
+			budget.LimitMoney: "+10", budget.LimitWave: "+10", budget.LimitIterations: "+10", budget.LimitTokens: "+1000000",
+			budget.LimitWall: "1h",
 		}[le.Limit]
-		if over := budget.USD(le.Spent - le.Value); (le.Limit == budget.LimitMoney || le.Limit == budget.LimitWave) && over > 0 {
+		if over := budget.USD(le.Spent - le.Value); (le.Limit == budget.LimitMoney || le.Limit == budget.LimitWave) &&
+			over > 0 {
 			dollars := 10 + (over+budget.Dollar-1)/budget.Dollar // +10 alone might be too little
 			st.Advice = fmt.Sprintf("%s +%d", le.Flag(), dollars)
 		}
@@ -225,9 +228,11 @@ func atLimit(err error) Stop {
 
 // end returns the end of the session: complete, failed, or the status of the stop.
 func end(s *State) RunEnded {
-	e := RunEnded{Tasks: s.Counts, Cost: s.Ledger.Spent(), CostUSD: s.Ledger.Spent().Float(), Iterations: s.Ledger.Iterations(), Notional: s.Notional}
+	e := RunEnded{Tasks: s.Counts, Cost: s.Ledger.Spent(), CostUSD: s.Ledger.Spent().Float(),
+		Iterations: s.Ledger.Iterations(), Notional: s.Notional}
 	switch {
-	case s.Stop != nil && (s.Stop.Status == "interrupted" || s.Stop.Breaker == "must-not" || s.Counts.Pending > 0 || s.Counts.Failed+s.Counts.Blocked == 0):
+	case s.Stop != nil && (s.Stop.Status == "interrupted" || s.Stop.Breaker == "must-not" || s.Counts.Pending > 0 ||
+		s.Counts.Failed+s.Counts.Blocked == 0):
 		e.Status = s.Stop.Status
 		e.ExitCode = s.Stop.ExitCode
 		e.Reason = s.Stop.Reason

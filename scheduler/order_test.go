@@ -89,7 +89,8 @@ func TestQueueKeepsOrder(t *testing.T) {
 			byRank := slices.Clone(want)
 			slices.SortStableFunc(byRank, func(a, b int) int { return cmp.Compare(q.rank[b], q.rank[a]) })
 			var got []int
-			q.scan(1, func(i int) bool { return slices.Contains(want, i) }, func(i int) bool { got = append(got, i); return true })
+			q.scan(1, func(i int) bool { return slices.Contains(want, i) },
+				func(i int) bool { got = append(got, i); return true })
 			if !slices.Equal(got, byRank) {
 				rt.Fatalf("queued %v, want %v (ranks %v)", got, byRank, q.rank)
 			}

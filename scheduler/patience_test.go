@@ -20,10 +20,14 @@ func TestEndsShareASync(t *testing.T) {
 		patience time.Duration
 		want     []string // ends that became durable together, and when
 	}{
-		"nobody waits":  {ends: []time.Duration{10e6, 11e6, 12e6, 13e6, 14e6}, want: []string{"1 at 10ms", "1 at 11ms", "1 at 12ms", "1 at 13ms", "1 at 14ms"}},
-		"until few run": {ends: []time.Duration{10e6, 11e6, 12e6, 20e6, 20.5e6}, patience: 2.5e6, want: []string{"3 at 12ms", "1 at 20ms", "1 at 20.5ms"}},
-		"not for long":  {ends: []time.Duration{10e6, 15e6, 16e6, 30e6, 31e6}, patience: 2.5e6, want: []string{"1 at 12.5ms", "2 at 16ms", "1 at 30ms", "1 at 31ms"}},
-		"not for all":   {ends: []time.Duration{10e6, 11e6, 40e6, 41e6, 42e6}, patience: 2.5e6, want: []string{"2 at 12.5ms", "1 at 40ms", "1 at 41ms", "1 at 42ms"}},
+		"nobody waits": {ends: []time.Duration{10e6, 11e6, 12e6, 13e6, 14e6}, want: []string{"1 at 10ms", "1 at 11ms",
+			"1 at 12ms", "1 at 13ms", "1 at 14ms"}},
+		"until few run": {ends: []time.Duration{10e6, 11e6, 12e6, 20e6, 20.5e6}, patience: 2.5e6,
+			want: []string{"3 at 12ms", "1 at 20ms", "1 at 20.5ms"}},
+		"not for long": {ends: []time.Duration{10e6, 15e6, 16e6, 30e6, 31e6}, patience: 2.5e6,
+			want: []string{"1 at 12.5ms", "2 at 16ms", "1 at 30ms", "1 at 31ms"}},
+		"not for all": {ends: []time.Duration{10e6, 11e6, 40e6, 41e6, 42e6}, patience: 2.5e6,
+			want: []string{"2 at 12.5ms", "1 at 40ms", "1 at 41ms", "1 at 42ms"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -147,7 +147,8 @@ func challenged(s *State, b PrecheckStarted, c counsel.Challenge) PrecheckEnded 
 // unchallenged returns the stop of a run whose pre-check failed, or nil if the run itself was
 // stopped.
 func unchallenged(task string, c counsel.Challenge) *Stop {
-	st := &Stop{Status: "blocked", ExitCode: 5, Reason: fmt.Sprintf("the pre-check of task %s, which is hard to undo: %s", task, c.Error),
+	st := &Stop{Status: "blocked", ExitCode: 5, Reason: fmt.Sprintf("the pre-check of task %s, which is hard to undo: %s",
+		task, c.Error),
 		Advice: "resume asks again; --precheck off goes on without"}
 	switch c.Failure {
 	case runner.Interrupted:

@@ -23,7 +23,8 @@ func TestPrecheckEnded(t *testing.T) {
 		refused []string
 		again   bool // a resume after the end asks again
 	}{
-		"go":     {counsel.Challenge{Go: true, Reason: "fine", Conditions: []string{"keep a copy"}}, scheduler.Pending, 0, nil, false},
+		"go": {counsel.Challenge{Go: true, Reason: "fine", Conditions: []string{"keep a copy"}}, scheduler.Pending, 0,
+			nil, false},
 		"stop":   {counsel.Challenge{Reason: "no way back"}, scheduler.Blocked, 2, []string{"1: no way back"}, true},
 		"nobody": {counsel.Challenge{Error: "nobody answered"}, scheduler.Pending, 0, nil, true},
 	} {
@@ -46,7 +47,8 @@ func TestPrecheckEnded(t *testing.T) {
 			}
 			s.After(time.Second).Tell(ev)
 			task := &s.S.Tasks[i]
-			if task.Status != test.status || s.S.Counts.Blocked != test.blocked || !slices.Equal(s.S.Refused(), test.refused) || task.CounselCost != 5000 || s.S.Ledger.Spent() != 5000 {
+			if task.Status != test.status || s.S.Counts.Blocked != test.blocked || !slices.Equal(s.S.Refused(), test.refused) ||
+				task.CounselCost != 5000 || s.S.Ledger.Spent() != 5000 {
 				t.Errorf("the task is %+v, %d blocked, refused %q", *task, s.S.Counts.Blocked, s.S.Refused())
 			}
 			s.Run("3", 0).After(time.Second).End("3", runner.Result{Outcome: runner.Done}, scheduler.Completed, nil)

@@ -149,7 +149,10 @@ func rechecks(s *State) []Recheck {
 	}
 	var due []Recheck
 	for _, a := range list {
-		broken := slices.ContainsFunc(s.Regressions, func(r Regression) bool { return r.N == a.N && r.Tasks[0] == a.Tasks[0] })
+		broken := slices.ContainsFunc(s.Regressions, func(r Regression) bool {
+			return r.N == a.N &&
+				r.Tasks[0] == a.Tasks[0]
+		})
 		if a.shown < s.changes || broken {
 			due = append(due, a.Recheck)
 		}
@@ -182,7 +185,8 @@ func verified(s *State, b CriteriaStarted, v Verification, err error) CriteriaEn
 			e.Rechecked.Flaky = append(e.Rechecked.Flaky, few(r.Tasks)+": "+got.Check)
 		}
 		if !got.Passed {
-			g := Regression{Tasks: r.Tasks, N: r.N, Check: got.Check, ExitCode: got.ExitCode, Duration: got.Duration, Reason: got.Reason, Output: got.Output}
+			g := Regression{Tasks: r.Tasks, N: r.N, Check: got.Check, ExitCode: got.ExitCode, Duration: got.Duration,
+				Reason: got.Reason, Output: got.Output}
 			g.suspects(s)
 			e.Rechecked.Regressions = append(e.Rechecked.Regressions, g)
 		}

@@ -35,7 +35,8 @@ func remakes(fails ...string) func(*State, CriteriaStarted) func(context.Context
 			v.Criteria[i].Met, v.Criteria[i].Verification = true, ExecutionOutput
 		}
 		for _, r := range e.Rechecks {
-			v.Rechecks = append(v.Rechecks, Remade{Check: "look", Passed: !slices.Contains(fails, fmt.Sprintf("%s/%d", r.Tasks[0], r.N)), ExitCode: 1})
+			v.Rechecks = append(v.Rechecks, Remade{Check: "look", Passed: !slices.Contains(fails,
+				fmt.Sprintf("%s/%d", r.Tasks[0], r.N)), ExitCode: 1})
 		}
 		return func(context.Context, func() bool) (Verification, error) { return v, nil }
 	}
@@ -63,19 +64,34 @@ func TestChecksAreMadeAgainWhereLaterWorkMayHaveBrokenThem(t *testing.T) {
 		want  []string
 		said  []string
 	}{
-		"nothing came after":          {planText(checked("a", `"x"`)), map[string]int{"a": 1}, nil, nil, nil, nil},
-		"another task did":            {planText(checked("a", `"x"`), checked("b", `"y"`, "a")), map[string]int{"a": 1, "b": 1}, nil, nil, []string{"a/1"}, nil},
-		"and broke it":                {planText(checked("a", `"w","x"`), checked("b", `"y"`, "a")), map[string]int{"a": 2, "b": 1}, nil, []string{"a/2"}, []string{"a/1 a/2"}, []string{"a check of a passed and fails now: look: exit code 1; ended since: b"}},
-		"one after the break":         {planText(checked("a", `"x"`), checked("b", `"y"`, "a"), checked("c", `"y"`, "b")), map[string]int{"a": 1, "b": 1, "c": 1}, nil, []string{"a/1"}, []string{"a/1"}, []string{"a check of a passed and fails now: look: exit code 1; ended since: b, c"}},
-		"an equal one came last":      {planText(checked("a", `"x"`), checked("b", `"x"`, "a")), map[string]int{"a": 1, "b": 1}, nil, nil, nil, nil},
-		"equal ones are one":          {planText(checked("a", `"x"`), checked("b", `"x"`, "a"), checked("c", `"y"`, "b")), map[string]int{"a": 1, "b": 1, "c": 1}, nil, []string{"a/1"}, []string{"a+b/1"}, []string{"a check of a, b passed and fails now: look: exit code 1; ended since: c"}},
-		"in another place":            {planText(strings.Replace(checked("a", `"x"`), `"id"`, `"dir":"sub","id"`, 1), checked("b", `"x"`, "a")), map[string]int{"a": 1, "b": 1}, nil, nil, []string{"a/1"}, nil},
-		"it asks whose it is":         {planText(checked("a", `"test -e $WAVEX_TASK"`), checked("b", `"test -e $WAVEX_TASK"`, "a")), map[string]int{"a": 1, "b": 1}, nil, nil, []string{"a/1"}, nil},
-		"for its own time":            {planText(checked("a", `{"run":"! x","recheck":false},"z"`), checked("b", `"x"`, "a")), map[string]int{"a": 2, "b": 1}, nil, []string{"a/1"}, []string{"a/2"}, nil},
-		"a command is no check":       {`{"tasks":[{"id":"a","command":"x"},{"id":"b","command":"y","blockedBy":"a"}]}`, nil, nil, nil, nil, nil},
-		"a check of a command is":     {`{"tasks":[{"id":"a","command":"x","verify":"w"},{"id":"b","command":"y","blockedBy":"a"}]}`, map[string]int{"a": 1}, nil, nil, []string{"a/1"}, nil},
-		"an attempt that failed, too": {planText(checked("a", `"x"`), checked("b", `"x"`)), map[string]int{"a": 1, "b": 1}, map[string]runner.Result{"b": wrong("no")}, nil, nil, nil},
-		"with criteria, in one":       {`{"criteria":[{"text":"c","verify":"z"}],` + planText(checked("a", `"x"`), checked("b", `"y"`, "a"))[1:], map[string]int{"a": 1, "b": 1}, nil, []string{"a/1"}, []string{"a/1"}, []string{"a check of a passed and fails now: look: exit code 1; ended since: b"}},
+		"nothing came after": {planText(checked("a", `"x"`)), map[string]int{"a": 1}, nil, nil, nil, nil},
+		"another task did": {planText(checked("a", `"x"`), checked("b", `"y"`, "a")),
+			map[string]int{"a": 1, "b": 1}, nil, nil, []string{"a/1"}, nil},
+		"and broke it": {planText(checked("a", `"w","x"`), checked("b", `"y"`, "a")),
+			map[string]int{"a": 2, "b": 1}, nil, []string{"a/2"}, []string{"a/1 a/2"},
+			[]string{"a check of a passed and fails now: look: exit code 1; ended since: b"}},
+		"one after the break": {planText(checked("a", `"x"`), checked("b", `"y"`, "a"), checked("c", `"y"`, "b")),
+			map[string]int{"a": 1, "b": 1, "c": 1}, nil, []string{"a/1"}, []string{"a/1"},
+			[]string{"a check of a passed and fails now: look: exit code 1; ended since: b, c"}},
+		"an equal one came last": {planText(checked("a", `"x"`), checked("b", `"x"`, "a")),
+			map[string]int{"a": 1, "b": 1}, nil, nil, nil, nil},
+		"equal ones are one": {planText(checked("a", `"x"`), checked("b", `"x"`, "a"), checked("c", `"y"`, "b")),
+			map[string]int{"a": 1, "b": 1, "c": 1}, nil, []string{"a/1"}, []string{"a+b/1"},
+			[]string{"a check of a, b passed and fails now: look: exit code 1; ended since: c"}},
+		"in another place": {planText(strings.Replace(checked("a", `"x"`), `"id"`, `"dir":"sub","id"`, 1),
+			checked("b", `"x"`, "a")), map[string]int{"a": 1, "b": 1}, nil, nil, []string{"a/1"}, nil},
+		"it asks whose it is": {planText(checked("a", `"test -e $WAVEX_TASK"`), checked("b", `"test -e $WAVEX_TASK"`,
+			"a")), map[string]int{"a": 1, "b": 1}, nil, nil, []string{"a/1"}, nil},
+		"for its own time": {planText(checked("a", `{"run":"! x","recheck":false},"z"`), checked("b", `"x"`, "a")),
+			map[string]int{"a": 2, "b": 1}, nil, []string{"a/1"}, []string{"a/2"}, nil},
+		"a command is no check": {`{"tasks":[{"id":"a","command":"x"},{"id":"b","command":"y","blockedBy":"a"}]}`, nil,
+			nil, nil, nil, nil},
+		"a check of a command is": {`{"tasks":[{"id":"a","command":"x","verify":"w"},{"id":"b","command":"y","blockedBy":"a"}]}`, map[string]int{"a": 1}, nil, nil, []string{"a/1"}, nil},
+		"an attempt that failed, too": {planText(checked("a", `"x"`), checked("b", `"x"`)), map[string]int{"a": 1, "b": 1},
+			map[string]runner.Result{"b": wrong("no")}, nil, nil, nil},
+		"with criteria, in one": {`{"criteria":[{"text":"c","verify":"z"}],` + planText(checked("a", `"x"`),
+			checked("b", `"y"`, "a"))[1:], map[string]int{"a": 1, "b": 1}, nil, []string{"a/1"}, []string{"a/1"},
+			[]string{"a check of a passed and fails now: look: exit code 1; ended since: b"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -175,7 +191,8 @@ func TestASignalLeavesOutWhatIsLeftOfTheChecks(t *testing.T) {
 		if end := b.run(t); end.Status != "interrupted" || end.ExitCode != 130 || end.Resume == "" {
 			t.Fatalf("ended as %+v", end)
 		}
-		if got := of[CriteriaEnded](b.journal); len(got) != 1 || got[0].Error != "" || got[0].Rechecked.Made != 1 || got[0].Rechecked.Left != 1 {
+		if got := of[CriteriaEnded](b.journal); len(got) != 1 || got[0].Error != "" || got[0].Rechecked.Made != 1 ||
+			got[0].Rechecked.Left != 1 {
 			t.Errorf("it came to %+v", got)
 		}
 
@@ -225,7 +242,8 @@ func TestWhatAnIntegrationHasShownIsNotMadeAgain(t *testing.T) {
 	for note, want := range map[string][]string{"": {"a/1"}, "flaky: x": {"a/1", "b/1", "c/1"}} {
 		t.Run(note, func(t *testing.T) {
 			t.Parallel()
-			s := NewState(mustPlan(t, planText(checked("a", `"x"`), checked("b", `"y"`), checked("c", `"z"`, "a"), checked("d", `"y"`, "a"))))
+			s := NewState(mustPlan(t, planText(checked("a", `"x"`), checked("b", `"y"`), checked("c", `"z"`, "a"),
+				checked("d", `"y"`, "a"))))
 			cfg := testConfig()
 			cfg.Isolation = Isolated
 			tell := func(bodies ...Body) {
@@ -237,7 +255,8 @@ func TestWhatAnIntegrationHasShownIsNotMadeAgain(t *testing.T) {
 			}
 			tell(RunStarted{Config: cfg})
 			for i, id := range []string{"a", "b", "c", "d"} {
-				tell(AttemptStarted{Task: id, Key: s.Tasks[i].Key, Attempt: 1}, AttemptEnded{Task: id, Key: s.Tasks[i].Key, Attempt: 1, Result: shown(1), Status: Verified})
+				tell(AttemptStarted{Task: id, Key: s.Tasks[i].Key, Attempt: 1}, AttemptEnded{Task: id, Key: s.Tasks[i].Key,
+					Attempt: 1, Result: shown(1), Status: Verified})
 				switch id {
 				case "b":
 					tell(IntegrationStarted{Wave: 1}, IntegrationEnded{Wave: 1, Completed: []string{"a", "b"}})

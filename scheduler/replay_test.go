@@ -35,7 +35,8 @@ func (d dice) Attempt(_ context.Context, req runner.Request) runner.Result {
 	// As with the real CLI, the cap is checked after each response, so the cost exceeds it by at
 	// most one response.
 	cost := min(budget.USD(n%90_000), max(req.Cap, 0)) + budget.USD(n%uint64(oneResponse+1))
-	r := runner.Result{Outcome: o, Reason: string(o), Signature: fmt.Sprint(n), Session: req.Session, Cost: cost, Priced: "result"}
+	r := runner.Result{Outcome: o, Reason: string(o), Signature: fmt.Sprint(n), Session: req.Session, Cost: cost,
+		Priced: "result"}
 	if o == runner.Done {
 		r.Checks = []verify.Evidence{{Passed: true}}
 	}
@@ -54,7 +55,8 @@ func (d dice) review(_ *State, e ReviewStarted) func(context.Context) counsel.Re
 	case 0:
 		r.Error = "nonsense"
 	case 1, 2:
-		r.Findings = []counsel.Finding{{ID: "F-1", Severity: counsel.Blocker, Text: "wrong", Expert: "tester", Confirmed: n%5 == 1, File: "a.go"}}
+		r.Findings = []counsel.Finding{{ID: "F-1", Severity: counsel.Blocker, Text: "wrong", Expert: "tester",
+			Confirmed: n%5 == 1, File: "a.go"}}
 	}
 	return func(context.Context) counsel.Review { return r }
 }
@@ -64,7 +66,8 @@ func (d dice) verify(s *State, e CriteriaStarted) func(context.Context, func() b
 	list := slices.Clone(s.Criteria)
 	for i := range list {
 		n := uint64(chance(fmt.Sprint(d.seed), list[i].ID, e.Round) * 1e9)
-		list[i].Met, list[i].Verification, list[i].Round = n%3 > 0, []string{ExecutionOutput, Observation, Assumption, Measurement}[n%4], e.Round
+		list[i].Met, list[i].Verification, list[i].Round = n%3 > 0, []string{ExecutionOutput, Observation, Assumption,
+			Measurement}[n%4], e.Round
 		list[i].Met = list[i].Met && list[i].Verification != Assumption
 	}
 	var again []Remade
@@ -116,7 +119,8 @@ func genConfig(t *rapid.T) Config {
 	c.Run = "run-1"
 	c.Parallel = rapid.IntRange(1, 5).Draw(t, "parallel")
 	c.Schedule = rapid.SampledFrom([]string{"waves", "eager"}).Draw(t, "schedule")
-	c.Limits = budget.Limits{USD: budget.USD(rapid.IntRange(0, 2_000_000).Draw(t, "usd")), Iterations: rapid.IntRange(1, 60).Draw(t, "iterations")}
+	c.Limits = budget.Limits{USD: budget.USD(rapid.IntRange(0, 2_000_000).Draw(t, "usd")),
+		Iterations: rapid.IntRange(1, 60).Draw(t, "iterations")}
 	if rapid.Bool().Draw(t, "limit of waves") {
 		c.Limits.Wave = budget.USD(rapid.IntRange(1, 500_000).Draw(t, "wave"))
 	}
@@ -234,7 +238,8 @@ func TestAnyRunEndsWithinItsLimits(t *testing.T) {
 		if sum != s.Ledger.Spent() || sum != end.Cost {
 			t.Fatalf("tasks cost %s, the ledger says %s, the end %s", sum, s.Ledger.Spent(), end.Cost)
 		}
-		if done := counts.Completed == len(s.Tasks) && s.Gate != nil && s.Gate.Passed; end.Status == "complete" != done || s.ExitSignal != done {
+		if done := counts.Completed == len(s.Tasks) && s.Gate != nil && s.Gate.Passed; end.Status == "complete" != done ||
+			s.ExitSignal != done {
 			t.Fatalf("%s with %+v, exit signal %t", end.Status, counts, s.ExitSignal)
 		}
 		if end.Status == "complete" {
@@ -271,7 +276,8 @@ func usedOnce(t *rapid.T, events []Event) {
 			delete(open, key)
 		case AttemptStarted:
 			key := attemptKey(b.Task, b.Attempt)
-			if p, there := open[key]; there && (b.Slot != p.Slot || b.Cap != p.Cap || b.Session != p.Session || b.Resume || b.Key != p.Key) {
+			if p, there := open[key]; there && (b.Slot != p.Slot || b.Cap != p.Cap || b.Session != p.Session || b.Resume ||
+				b.Key != p.Key) {
 				t.Fatalf("record %d: %+v has not what was prepared: %+v", e.Seq, b, p)
 			}
 			delete(open, key)
@@ -344,7 +350,8 @@ func lookedAtLast(t *rapid.T, s *State, events []Event) {
 		switch b := e.Body.(type) {
 		case AttemptEnded:
 			work = n
-			if i, ok := s.Index(b.Task); ok && b.Status == Completed && len(s.Plan.Tasks[i].Verify) > 0 { // a repair may have none
+			if i, ok := s.Index(b.Task); ok && b.Status == Completed &&
+				len(s.Plan.Tasks[i].Verify) > 0 { // a repair may have none
 				looked[s.Plan.Tasks[i].Verify[0]] = n
 			}
 		case CriteriaStarted:

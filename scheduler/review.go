@@ -34,7 +34,8 @@ const maxSilent = 2
 // light returns the light review that is due, or nil. It needs no slot and only money that attempts
 // do not need, so it never delays the next wave.
 func light(s *State, now time.Time) Body {
-	if c := s.Config.Review; c != ReviewLight && c != ReviewAuto || s.lighting || len(s.due) == 0 || s.Stop != nil || now.Before(s.Hold) {
+	if c := s.Config.Review; c != ReviewLight && c != ReviewAuto || s.lighting || len(s.due) == 0 || s.Stop != nil ||
+		now.Before(s.Hold) {
 		return nil
 	}
 	for _, w := range s.due {
@@ -95,7 +96,8 @@ func remedy(s *State, last *ReviewEnded) Body {
 		left = append(left, Where(f)+f.Text)
 	}
 	return Draining{Stop: Stop{Status: "paused", ExitCode: 4, Breaker: "review",
-		Reason: fmt.Sprintf("%d blockers remain after round %d of the thorough review: %s", len(left), last.Round, strings.Join(left, "; ")),
+		Reason: fmt.Sprintf("%d blockers remain after round %d of the thorough review: %s", len(left), last.Round,
+			strings.Join(left, "; ")),
 		Advice: "mend them, or judge them with --interactive; resume reviews again"}}
 }
 

@@ -60,7 +60,8 @@ func (s *State) rolledBack(b RolledBack) {
 
 // AfterRollback returns the end of a session that only rolled back work.
 func AfterRollback(s *State, what string) RunEnded {
-	return RunEnded{Status: "blocked", ExitCode: 5, Reason: what + " was rolled back; it is done again when the run is resumed",
+	return RunEnded{Status: "blocked", ExitCode: 5, Reason: what +
+		" was rolled back; it is done again when the run is resumed",
 		Resume: resumeCommand(s), Tasks: s.Counts, Cost: s.Ledger.Spent(), CostUSD: s.Ledger.Spent().Float(),
 		Iterations: s.Ledger.Iterations(), Notional: s.Notional}
 }

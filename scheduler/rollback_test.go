@@ -13,7 +13,8 @@ import (
 // complete, and a resume starts the tasks anew.
 func TestRolledBack(t *testing.T) {
 	t.Parallel()
-	s := reporttest.New(t, "chain", reporttest.Tasks{{"1", "a", nil}, {"2", "b", []int{0}}, {"3", "c", []int{1}}, {"4", "d", nil}})
+	s := reporttest.New(t, "chain", reporttest.Tasks{{"1", "a", nil}, {"2", "b", []int{0}}, {"3", "c", []int{1}},
+		{"4", "d", nil}})
 	s.Begin(reporttest.Config()).Wave(1)
 	for _, id := range []string{"1", "4", "2", "3"} {
 		s.Run(id, 0).After(time.Second).End(id, reporttest.Good(10_000), scheduler.Completed, nil)
@@ -21,7 +22,8 @@ func TestRolledBack(t *testing.T) {
 	s.Over("complete", 0, "", "")
 	s.Tell(scheduler.RolledBack{What: "wave-2", Tasks: []string{"2", "3"}, From: "c", Undo: "u"})
 	s.Tell(scheduler.AfterRollback(s.S, "wave-2"))
-	if c := s.S.Counts; c.Completed != 2 || c.Pending != 2 || s.S.ExitSignal || s.S.Ended.Status == "complete" || s.S.Ended.Resume == "" {
+	if c := s.S.Counts; c.Completed != 2 || c.Pending != 2 || s.S.ExitSignal || s.S.Ended.Status == "complete" ||
+		s.S.Ended.Resume == "" {
 		t.Errorf("counts %+v, exit signal %t, ended %+v", c, s.S.ExitSignal, s.S.Ended)
 	}
 	s.Tell(scheduler.Resumed{Config: reporttest.Config(), Plan: "plan.json", Digest: "d", Tasks: 4, Waves: 3}).Wave(2)

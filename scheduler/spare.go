@@ -115,7 +115,8 @@ func (s *State) spares() int {
 func spare(s *State, now time.Time) Body {
 	switch {
 	case s.spares() == 0, s.Wave == 0, s.running < s.Fleet.Limit, s.Stop != nil, s.Ended != nil, s.busy,
-		s.asking != nil, s.Config.Attended, s.cold, now.Before(s.Hold), len(s.queue.panels) > 0, s.Ledger.IterationsLeft() == 0:
+		s.asking != nil, s.Config.Attended, s.cold, now.Before(s.Hold), len(s.queue.panels) > 0,
+		s.Ledger.IterationsLeft() == 0:
 		return nil
 	}
 	pick := -1

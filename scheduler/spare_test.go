@@ -35,7 +35,8 @@ func TestSpareIsOfTheNextTask(t *testing.T) {
 		t.Fatalf("%+v", end)
 	}
 	spares := of[SpareStarted](b.journal)
-	if len(spares) != 1 || spares[0].Task != "c" || spares[0].Slot != 2 || spares[0].Cap != budget.Dollar || len(of[SpareEnded](b.journal)) != 0 {
+	if len(spares) != 1 || spares[0].Task != "c" || spares[0].Slot != 2 || spares[0].Cap != budget.Dollar ||
+		len(of[SpareEnded](b.journal)) != 0 {
 		t.Fatalf("%+v", spares)
 	}
 	for _, r := range b.runner.calls {
@@ -51,7 +52,8 @@ func TestSpareWaitsForTheAPI(t *testing.T) {
 	b := spareBundle(t, spareConfig(), "a", "b", "c")
 	asking := make(chan string)
 	b.Asking = asking
-	b.runner.gates["a"], b.runner.gates["b"], b.runner.started = make(chan struct{}), make(chan struct{}), make(chan string, 9)
+	b.runner.gates["a"], b.runner.gates["b"], b.runner.started = make(chan struct{}), make(chan struct{}),
+		make(chan string, 9)
 	done := make(chan RunEnded)
 	go func() { done <- b.run(t) }()
 	<-b.runner.started

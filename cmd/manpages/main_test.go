@@ -15,8 +15,9 @@ func TestWrite(t *testing.T) {
 	if err := write(cmd.Root(cmd.Stdio{}), dir); err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]bool{"wavex.1": true, "wavex-run.1": true, "wavex-resume.1": true, "wavex-hook-stop.1": true,
-		"wavex-help.1": false, "wavex-agent.1": false, "wavex-guard.1": false} {
+	for name, want := range map[string]bool{"wavex.1": true, "wavex-run.1": true, "wavex-resume.1": true,
+		"wavex-hook-stop.1": true,
+		"wavex-help.1":      false, "wavex-agent.1": false, "wavex-guard.1": false} {
 		if _, err := os.Stat(filepath.Join(dir, name)); (err == nil) != want {
 			t.Errorf("%s: %v", name, err)
 		}

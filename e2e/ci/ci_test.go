@@ -49,8 +49,10 @@ func newPlace(t *testing.T) *place {
 
 // machine returns a fresh machine, at another path than the one before.
 func (p *place) machine(event, overlay map[string]string) *machine {
-	m := &machine{t: p.t, root: p.root, workspace: p.t.TempDir(), temp: p.t.TempDir(), cache: p.cache, project: p.project, event: event, overlay: overlay}
-	for _, name := range []string{"HOME", "GOCACHE", "GOMODCACHE", "GOFLAGS", "GOPATH", "GOPROXY", "GOTOOLCHAIN", "GONOSUMDB", "GOSUMDB"} {
+	m := &machine{t: p.t, root: p.root, workspace: p.t.TempDir(), temp: p.t.TempDir(), cache: p.cache, project: p.project,
+		event: event, overlay: overlay}
+	for _, name := range []string{"HOME", "GOCACHE", "GOMODCACHE", "GOFLAGS", "GOPATH", "GOPROXY", "GOTOOLCHAIN",
+		"GONOSUMDB", "GOSUMDB"} {
 		if v, ok := os.LookupEnv(name); ok {
 			m.env = append(m.env, name+"="+v)
 		}
@@ -80,7 +82,8 @@ func TestGitHub(t *testing.T) {
 	p := newPlace(t)
 	read(t, filepath.Join(p.root, "examples", "ci", "github.yml"), &w)
 	steps := w.Jobs["run"].Steps
-	dispatch := map[string]string{"github.event_name": "workflow_dispatch", "inputs.budget": "5", "github.ref_name": "main", "github.run_id": "1"}
+	dispatch := map[string]string{"github.event_name": "workflow_dispatch", "inputs.budget": "5",
+		"github.ref_name": "main", "github.run_id": "1"}
 	hourly := map[string]string{"github.event_name": "schedule", "github.ref_name": "main", "github.run_id": "2"}
 	with := func(kv ...string) map[string]string {
 		all := map[string]string{"agent": "rehearse", "args": "--scenario scenario.json --counsel off"}
@@ -97,11 +100,16 @@ func TestGitHub(t *testing.T) {
 		says           string
 		made           []string
 	}{
-		{"fails", dispatch, with(), true, map[string]string{"status": "failed", "exit-code": "1", "completed": "1", "failed": "1"}, "::error file=plan.json,title=B failed (wrong)", []string{"a.txt"}},
-		{"waits for a person", hourly, with(), false, map[string]string{"status": "idle"}, "there is nothing to continue without a person", nil},
-		{"pauses at the limit", dispatch, with("max-iterations", "3"), false, map[string]string{"status": "paused", "exit-code": "3", "completed": "2", "failed": "0"}, "::warning title=wavex%3A paused::", []string{"b.txt"}},
-		{"completes", hourly, with("max-iterations", "+5"), false, map[string]string{"status": "complete", "exit-code": "0", "completed": "3", "failed": "0", "resume-at": ""}, "wavex is complete", []string{"c.txt"}},
-		{"has nothing to do", hourly, with(), false, map[string]string{"status": "idle"}, "there is nothing to continue", nil},
+		{"fails", dispatch, with(), true, map[string]string{"status": "failed", "exit-code": "1", "completed": "1",
+			"failed": "1"}, "::error file=plan.json,title=B failed (wrong)", []string{"a.txt"}},
+		{"waits for a person", hourly, with(), false, map[string]string{"status": "idle"},
+			"there is nothing to continue without a person", nil},
+		{"pauses at the limit", dispatch, with("max-iterations", "3"), false, map[string]string{"status": "paused",
+			"exit-code": "3", "completed": "2", "failed": "0"}, "::warning title=wavex%3A paused::", []string{"b.txt"}},
+		{"completes", hourly, with("max-iterations", "+5"), false, map[string]string{"status": "complete", "exit-code": "0",
+			"completed": "3", "failed": "0", "resume-at": ""}, "wavex is complete", []string{"c.txt"}},
+		{"has nothing to do", hourly, with(), false, map[string]string{"status": "idle"}, "there is nothing to continue",
+			nil},
 	} {
 		m := p.machine(c.event, c.overlay)
 		o := m.job(steps)
@@ -130,7 +138,8 @@ func TestFailOnPause(t *testing.T) {
 	p := newPlace(t)
 	m := p.machine(nil, nil)
 	m.copy(p.project, m.workspace)
-	with := map[string]string{"plan": "plan.json", "agent": "rehearse", "max-iterations": "1", "args": "--scenario scenario.json --allow-short", "fail-on-pause": "true"}
+	with := map[string]string{"plan": "plan.json", "agent": "rehearse", "max-iterations": "1",
+		"args": "--scenario scenario.json --allow-short", "fail-on-pause": "true"}
 	ok, outputs := m.wavex(with)
 	if ok || outputs["exit-code"] != "3" || outputs["status"] != "paused" {
 		t.Errorf("ok %t, %v\n%s", ok, outputs, m.out.String())
@@ -166,14 +175,16 @@ func TestGitLab(t *testing.T) {
 		t.Fatal(err)
 	}
 	job := doc["wavex"]
-	if len(job.AllowFailure.Codes) != 2 || job.AllowFailure.Codes[0] != 3 || job.AllowFailure.Codes[1] != 6 || len(job.Cache.Paths) != 1 || len(job.Script) == 0 ||
+	if len(job.AllowFailure.Codes) != 2 || job.AllowFailure.Codes[0] != 3 || job.AllowFailure.Codes[1] != 6 ||
+		len(job.Cache.Paths) != 1 || len(job.Script) == 0 ||
 		len(job.Image.Entrypoint) != 1 || job.Image.Entrypoint[0] != "" { // a runner passes its script to a shell, which the image's own entrypoint would take for a command
 
 		t.Fatalf("%+v", job)
 	}
 	for _, c := range []struct{ source, args, status, made, says string }{
 		{"web", "--agent rehearse --scenario scenario.json --max-iterations 1 --allow-short", "paused", "a.txt", "/$5 "},
-		{"schedule", "--agent rehearse --scenario scenario.json --counsel off --max-retries 1 --max-iterations +9", "complete", "", "/$5 "},
+		{"schedule", "--agent rehearse --scenario scenario.json --counsel off --max-retries 1 --max-iterations +9",
+			"complete", "", "/$5 "},
 		{"schedule", "--agent rehearse", "", "", "there is nothing to continue"},
 	} {
 		job.Variables["CI_PIPELINE_SOURCE"] = c.source

@@ -141,7 +141,8 @@ func (p *parser) unary() (string, error) {
 func TestExpressions(t *testing.T) {
 	t.Parallel()
 	s := func(name string) string {
-		return map[string]string{"github.event_name": "schedule", "inputs.budget": "5", "steps.run.outputs.exit-code": "3"}[name]
+		return map[string]string{"github.event_name": "schedule", "inputs.budget": "5",
+			"steps.run.outputs.exit-code": "3"}[name]
 	}
 	for in, want := range map[string]string{
 		"${{ github.event_name == 'schedule' && '+5' || inputs.budget }}": "+5",
@@ -155,7 +156,8 @@ func TestExpressions(t *testing.T) {
 			t.Errorf("%s: %q %v, want %q", in, got, err, want)
 		}
 	}
-	for _, in := range []string{"${{ toJSON(x.y) }}", "${{ a.b == }}", "${{ (a.b }}", "${{ nonsense }}", "${{ a.b 'x' }}"} {
+	for _, in := range []string{"${{ toJSON(x.y) }}", "${{ a.b == }}", "${{ (a.b }}", "${{ nonsense }}",
+		"${{ a.b 'x' }}"} {
 		if got, err := expand(in, s); err == nil {
 			t.Errorf("%s: %q", in, got)
 		}

@@ -233,7 +233,8 @@ func (m *machine) run(script, dir string, env map[string]string, actionPath stri
 	}
 	c := exec.CommandContext(m.t.Context(), "bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script)
 	c.Dir = filepath.Join(m.workspace, dir)
-	c.Env = append(slices.Clone(m.env), "GITHUB_ACTIONS=true", "CI=true", "GITHUB_WORKSPACE="+m.workspace, "RUNNER_TEMP="+m.temp, "GITHUB_ACTION_PATH="+actionPath,
+	c.Env = append(slices.Clone(m.env), "GITHUB_ACTIONS=true", "CI=true", "GITHUB_WORKSPACE="+m.workspace, "RUNNER_TEMP="+
+		m.temp, "GITHUB_ACTION_PATH="+actionPath,
 		"GITHUB_OUTPUT="+out, "GITHUB_PATH="+path, "GITHUB_STEP_SUMMARY="+filepath.Join(m.temp, "summary.md"),
 		"PATH="+strings.Join(append(slices.Clone(m.path), os.Getenv("PATH")), string(os.PathListSeparator)))
 	for k, v := range env {

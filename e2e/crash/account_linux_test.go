@@ -148,7 +148,8 @@ func (p project) account(torn bool) (priced map[string]int) {
 				cost, by = b.Result.Cost, "result"
 			}
 			if b.Result.Cost != cost || b.Result.Priced != by {
-				t.Errorf("attempt %d of %s counts %s by %q; its stream says %s by %q", b.Attempt, b.Task, b.Result.Cost, b.Result.Priced, cost, by)
+				t.Errorf("attempt %d of %s counts %s by %q; its stream says %s by %q", b.Attempt, b.Task, b.Result.Cost,
+					b.Result.Priced, cost, by)
 			}
 			priced[by]++
 			sum += cost

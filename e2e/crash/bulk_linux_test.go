@@ -43,7 +43,8 @@ func bulk() map[string]func(w *bufio.Writer) {
 		"long": func(w *bufio.Writer) {
 			for _, ends := range [][2]string{
 				{`{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"`, `"}]}}`},
-				{`{"type":"assistant","message":{"id":"msg_1","model":"claude-opus-4-8","content":[{"type":"text","text":"`, `"}],"usage":{"input_tokens":1,"output_tokens":1}}}`},
+				{`{"type":"assistant","message":{"id":"msg_1","model":"claude-opus-4-8","content":[{"type":"text","text":"`,
+					`"}],"usage":{"input_tokens":1,"output_tokens":1}}}`},
 				{`{"subtype":"of another order","text":"`, `","type":"system"}`},
 				{`no JSON at all `, ``},
 			} {
@@ -52,7 +53,8 @@ func bulk() map[string]func(w *bufio.Writer) {
 		},
 		// One line of two hundred megabytes.
 		"one": func(w *bufio.Writer) {
-			pour(w, `{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"`, 200<<20, `"}]}}`)
+			pour(w, `{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"`,
+				200<<20, `"}]}}`)
 		},
 		// A result line that is itself fifty megabytes long.
 		"result": func(w *bufio.Writer) {
@@ -102,7 +104,8 @@ func TestBulkyStreams(t *testing.T) {
 			cli := filepath.Join(t.TempDir(), "claude")
 			script := fmt.Sprintf("#!/bin/sh\nif [ \"$1\" = --version ]; then echo '2.1.197 (Claude Code)'; exit; fi\n%s=%s exec '%s'\n", bulkVar, name, self)
 			proctest.Script(t, cli, script)
-			w := p.start([]string{"WAVEX_CLAUDE=" + cli, "ANTHROPIC_API_KEY=none"}, "run", "plan.json", "--counsel", "off", "--plain")
+			w := p.start([]string{"WAVEX_CLAUDE=" + cli, "ANTHROPIC_API_KEY=none"}, "run", "plan.json", "--counsel",
+				"off", "--plain")
 			peak := w.peak()
 			e := w.end()
 			e.mustSay(t, 0)

@@ -127,8 +127,10 @@ func mustOpenWhole(t *testing.T, path string, data []byte, n int) {
 	if len(want) == 0 { // opening starts a new journal
 		want = data[:bytes.IndexByte(data, '\n')+1]
 	}
-	if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, want) || len(records) != bytes.Count(want, []byte("\n"))-1 {
-		t.Fatalf("cut after byte %d, opened: %d records, %d bytes, %v; want the %d bytes of whole lines", n, len(records), len(now), err, len(want))
+	if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, want) || len(records) != bytes.Count(want,
+		[]byte("\n"))-1 {
+		t.Fatalf("cut after byte %d, opened: %d records, %d bytes, %v; want the %d bytes of whole lines", n, len(records),
+			len(now), err, len(want))
 	}
 }
 

@@ -219,7 +219,8 @@ func (p project) alive(run string) (found []string) {
 		}
 		if ours {
 			stat, _ := os.ReadFile(filepath.Join("/proc", d.Name(), "stat"))
-			found = append(found, strconv.Itoa(pid)+" "+string(bytes.ReplaceAll(cmdline, []byte{0}, []byte{' '}))+" "+string(stat))
+			found = append(found, strconv.Itoa(pid)+" "+string(bytes.ReplaceAll(cmdline, []byte{0}, []byte{' '}))+" "+
+				string(stat))
 		}
 	}
 	return found

@@ -69,7 +69,8 @@ type pretend struct{}
 
 func (pretend) Attempt(_ context.Context, req runner.Request) runner.Result {
 	o := outcomes(req.Task, req.Attempt)
-	r := runner.Result{Outcome: o, Session: req.Session, Turns: 1, Cost: attemptCost(req.Task, req.Attempt, true), Priced: "result"}
+	r := runner.Result{Outcome: o, Session: req.Session, Turns: 1, Cost: attemptCost(req.Task, req.Attempt, true),
+		Priced: "result"}
 	if o != runner.Done {
 		r.Reason, r.Signature = string(o), string(o)
 	}
@@ -106,7 +107,8 @@ func parsed(t *testing.T, text string) *plan.Plan {
 
 // session runs or resumes p over the journal at path. It returns the state and the number of
 // earlier records, and leaves a complete run alone. The panels of a plan have one expert each.
-func session(ctx context.Context, p *plan.Plan, path string, now func() time.Time) (s *scheduler.State, past int, err error) {
+func session(ctx context.Context, p *plan.Plan, path string, now func() time.Time) (s *scheduler.State, past int,
+	err error) {
 	log, records, err := journal.Open(path)
 	if err != nil {
 		return nil, 0, err
@@ -132,13 +134,15 @@ func session(ctx context.Context, p *plan.Plan, path string, now func() time.Tim
 	}
 	loop := &scheduler.Loop{State: s, Open: open, Journal: onDisk{log}, Runner: pretend{}, Panel: pretend{},
 		Request: func(_ *scheduler.State, _ int, e scheduler.AttemptStarted) (runner.Request, error) {
-			return runner.Request{Run: c.Run, Task: e.Task, Attempt: e.Attempt, Session: e.Session, Resume: e.Resume, Cap: e.Cap}, nil
+			return runner.Request{Run: c.Run, Task: e.Task, Attempt: e.Attempt, Session: e.Session, Resume: e.Resume,
+				Cap: e.Cap}, nil
 		},
 		Case: func(_ *scheduler.State, _ int, e scheduler.CounselStarted) counsel.Case {
 			return counsel.Case{Task: e.Task, Attempt: e.Attempt, Cap: e.Cap}
 		},
 		Recover: func(_ context.Context, e scheduler.AttemptStarted) runner.Result {
-			return runner.Result{Outcome: runner.Interrupted, Session: e.Session, Turns: 1, Cost: attemptCost(e.Task, e.Attempt, false), Priced: "stream"}
+			return runner.Result{Outcome: runner.Interrupted, Session: e.Session, Turns: 1, Cost: attemptCost(e.Task, e.Attempt,
+				false), Priced: "stream"}
 		},
 		RecoverPanel: func(_ context.Context, e scheduler.CounselStarted) counsel.Verdict {
 			return counsel.Verdict{Unavailable: "wavex ended", Cost: panelCost(e.Task, 1, false)}
@@ -156,7 +160,8 @@ const reviewCost = 3000
 func review(s *scheduler.State, e scheduler.ReviewStarted) func(context.Context) counsel.Review {
 	r := counsel.Review{Score: 7, Experts: []string{"tester"}, Cost: reviewCost}
 	if e.Mode == counsel.Thorough && len(s.Added) == 0 {
-		r.Findings = []counsel.Finding{{ID: "F-1", Severity: counsel.Blocker, Text: "wrong", Expert: "tester", Confirmed: true}}
+		r.Findings = []counsel.Finding{{ID: "F-1", Severity: counsel.Blocker, Text: "wrong", Expert: "tester",
+			Confirmed: true}}
 	}
 	return func(context.Context) counsel.Review { return r }
 }
@@ -197,7 +202,8 @@ func audit(events []scheduler.Event, past int, s *scheduler.State) error {
 		case scheduler.AttemptStarted:
 			k := key{b.Task, b.Attempt}
 			if _, twice := attempts[k]; twice || done[b.Task] {
-				return fmt.Errorf("record %d starts attempt %d of %s, which is no new one or of a completed task", e.Seq, b.Attempt, b.Task)
+				return fmt.Errorf("record %d starts attempt %d of %s, which is no new one or of a completed task", e.Seq,
+					b.Attempt, b.Task)
 			}
 			attempts[k] = false
 		case scheduler.AttemptEnded:
@@ -208,7 +214,8 @@ func audit(events []scheduler.Event, past int, s *scheduler.State) error {
 			attempts[k] = true
 			seen := b.Result.Outcome != runner.Interrupted
 			if i >= past && seen == lost[k] {
-				return fmt.Errorf("record %d: attempt %d of %s was lost: %v; it ended as %s", e.Seq, b.Attempt, b.Task, lost[k], b.Result.Outcome)
+				return fmt.Errorf("record %d: attempt %d of %s was lost: %v; it ended as %s", e.Seq, b.Attempt, b.Task, lost[k],
+					b.Result.Outcome)
 			}
 			sum += attemptCost(b.Task, b.Attempt, seen)
 			if b.Charged {
@@ -246,7 +253,8 @@ func audit(events []scheduler.Event, past int, s *scheduler.State) error {
 	case end == nil || end.Status != "complete" || end.Tasks.Completed != len(s.Tasks) || len(done) != len(s.Tasks):
 		return fmt.Errorf("ended as %+v, stop %+v", end, s.Stop)
 	case end.Cost != sum || s.Ledger.Spent() != sum || s.Ledger.Reserved() != 0:
-		return fmt.Errorf("the attempts cost %s; the end says %s, the ledger %s and %s reserved", sum, end.Cost, s.Ledger.Spent(), s.Ledger.Reserved())
+		return fmt.Errorf("the attempts cost %s; the end says %s, the ledger %s and %s reserved", sum, end.Cost,
+			s.Ledger.Spent(), s.Ledger.Reserved())
 	case end.Iterations != charged:
 		return fmt.Errorf("%d attempts count, the end says %d", charged, end.Iterations)
 	}

@@ -20,7 +20,8 @@ const fleet = `{"version": 1, "parallel": 1, "isolation": "shared", "budget": {"
 func (p project) cli() string {
 	p.t.Helper()
 	path := filepath.Join(p.dir, "claude")
-	script := "#!/bin/sh\n[ \"$1\" = --version ] && exec echo '2.1.330 (Claude Code)'\nexec '" + shared.wavex + "' agent \"$@\"\n"
+	script := "#!/bin/sh\n[ \"$1\" = --version ] && exec echo '2.1.330 (Claude Code)'\nexec '" + shared.wavex +
+		"' agent \"$@\"\n"
 	if err := os.WriteFile(path, []byte(script), 0o755); err != nil {
 		p.t.Fatal(err)
 	}

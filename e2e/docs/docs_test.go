@@ -41,7 +41,8 @@ var settings = []setting{
 	{"wavex agent", "", nil, "the stand-in speaks with wavex, not with people"},
 	{"wavex run examples/quickstart", "", nil, "the quickstart has a test of its own, and .ci/run"},
 	{"wavex run plan.json --webhook", "new", []int{0}, ""},
-	{"wavex run --task-list", "new", []int{0, 1}, "the stand-in changes nothing, so nothing shows that the list's task is done"},
+	{"wavex run --task-list", "new", []int{0, 1},
+		"the stand-in changes nothing, so nothing shows that the list's task is done"},
 	{"wavex plan \"", "new", []int{0, 5}, "the stand-in finds every request too vague"},
 	{"wavex start \"", "new", []int{0, 5}, "the same"},
 	{"wavex report 2026", "done", []int{2}, "the run of the page is not here"},
@@ -76,7 +77,8 @@ type world struct{ dir, home string }
 func (w world) command(ctx context.Context, text string) *exec.Cmd {
 	c := exec.CommandContext(ctx, "bash", "-c", text)
 	c.Dir = w.dir
-	c.Env = []string{"HOME=" + w.home, "PATH=" + filepath.Dir(wavex) + string(os.PathListSeparator) + os.Getenv("PATH"), "TMPDIR=" + os.TempDir(),
+	c.Env = []string{"HOME=" + w.home, "PATH=" + filepath.Dir(wavex) + string(os.PathListSeparator) + os.Getenv("PATH"),
+		"TMPDIR=" + os.TempDir(),
 		"WAVEX_CLAUDE=" + filepath.Join(w.home, "claude"), "CI=true", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.org",
 		"GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.org", "ANTHROPIC_API_KEY=no-key-at-all"}
 	return c
@@ -101,14 +103,16 @@ func prepare(t *testing.T, state string) world {
 	for _, dir := range []string{"out", "folder"} {
 		write(filepath.Join(w.dir, dir, ".keep"), "")
 	}
-	write(filepath.Join(w.home, ".claude", "tasks", "my-list", "1.json"), `{"id":"1","subject":"One","description":"Verify: true","status":"pending","blocks":[],"blockedBy":[]}`)
+	write(filepath.Join(w.home, ".claude", "tasks", "my-list", "1.json"),
+		`{"id":"1","subject":"One","description":"Verify: true","status":"pending","blocks":[],"blockedBy":[]}`)
 	must := func(text string) {
 		if out, err := w.command(t.Context(), text).CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v\n%s", text, err, out)
 		}
 	}
 	if state == "new" { // wavex init was run here before
-		write(filepath.Join(w.dir, ".claude", "pensieve", "loop", "2026-11-21-login-feature", "_meta.md"), "# login-feature\n")
+		write(filepath.Join(w.dir, ".claude", "pensieve", "loop", "2026-11-21-login-feature", "_meta.md"),
+			"# login-feature\n")
 	}
 	must("git init -q -b main . && git add -A && git commit -qm first")
 	switch state {
@@ -170,7 +174,8 @@ func TestCommands(t *testing.T) {
 					t.Fatal(err)
 				}
 				if !slices.Contains(how.codes, code) {
-					t.Errorf("%s:%d: exit code %d, want one of %v\n%s", strings.TrimPrefix(s.page, "../../"), s.line, code, how.codes, out.said.String())
+					t.Errorf("%s:%d: exit code %d, want one of %v\n%s", strings.TrimPrefix(s.page, "../../"), s.line, code, how.codes,
+						out.said.String())
 				}
 			})
 		}

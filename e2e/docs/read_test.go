@@ -87,7 +87,8 @@ func concrete(text string) string {
 		return "wavex help " + words[1] // it names the command
 	}
 	for i, w := range words {
-		for from, to := range map[string]string{"PLAN": "plan.json", "FILE": "plan.json", "DIR": "folder", "TASK": "T-001", "NAME": "other-list", "N": "1", "WAVE": "wave-1",
+		for from, to := range map[string]string{"PLAN": "plan.json", "FILE": "plan.json", "DIR": "folder", "TASK": "T-001",
+			"NAME": "other-list", "N": "1", "WAVE": "wave-1",
 			"SLUG": "tidy-up", "COMMAND": "run"} {
 			if w == from {
 				words[i] = to
@@ -109,7 +110,8 @@ func TestFind(t *testing.T) {
 	for _, s := range find(t, page) {
 		got = append(got, concrete(s.text))
 	}
-	want := []string{"wavex check plan.json", "wavex run a.json -j 8", "wavex status", "wavex logs T-001 --attempt 1", "wavex report plan.json --format table"}
+	want := []string{"wavex check plan.json", "wavex run a.json -j 8", "wavex status", "wavex logs T-001 --attempt 1",
+		"wavex report plan.json --format table"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}

@@ -55,7 +55,8 @@ type tab struct {
 func launch(t *testing.T) *browser {
 	t.Helper()
 	ours, theirs := pair(t), pair(t)
-	cmd := exec.Command(chromium, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+	cmd := exec.Command(chromium, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+		"--no-first-run",
 		"--disable-background-networking", "--disable-component-update", "--hide-scrollbars", "--force-color-profile=srgb",
 		"--user-data-dir="+t.TempDir(), "--remote-debugging-pipe", "about:blank")
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "LANG=C.UTF-8"}
@@ -165,7 +166,8 @@ func (b *browser) tab(width, height int, scheme string) *tab {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	got, err := b.call("", "Target.attachToTarget", map[string]any{"targetId": target.Get("targetId").Str, "flatten": true})
+	got, err := b.call("", "Target.attachToTarget", map[string]any{"targetId": target.Get("targetId").Str,
+		"flatten": true})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -176,8 +178,10 @@ func (b *browser) tab(width, height int, scheme string) *tab {
 	for _, domain := range []string{"Page", "Runtime", "Log", "Network"} {
 		p.do(domain+".enable", nil)
 	}
-	p.do("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false})
-	p.do("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}})
+	p.do("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": height, "deviceScaleFactor": 1,
+		"mobile": false})
+	p.do("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme",
+		"value": scheme}}})
 	return p
 }
 
@@ -191,7 +195,8 @@ func (p *tab) event(method string, e gjson.Result) {
 		default:
 		}
 	case "Runtime.exceptionThrown":
-		p.faults = append(p.faults, e.Get("exceptionDetails.text").Str+" "+e.Get("exceptionDetails.exception.description").Str)
+		p.faults = append(p.faults, e.Get("exceptionDetails.text").Str+" "+
+			e.Get("exceptionDetails.exception.description").Str)
 	case "Runtime.consoleAPICalled":
 		if kind := e.Get("type").Str; kind == "error" || kind == "warning" || kind == "assert" {
 			p.faults = append(p.faults, kind+": "+e.Get("args").Raw)
@@ -296,7 +301,8 @@ func (p *tab) shot(name string) {
 	if dir == "" {
 		return
 	}
-	png, err := base64.StdEncoding.DecodeString(p.do("Page.captureScreenshot", map[string]any{"format": "png"}).Get("data").Str)
+	png, err := base64.StdEncoding.DecodeString(p.do("Page.captureScreenshot",
+		map[string]any{"format": "png"}).Get("data").Str)
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, name+".png"), png, 0o644)
 	}

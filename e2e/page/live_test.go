@@ -18,7 +18,8 @@ import (
 // details from the server, and shows the end of the run.
 func TestLivePage(t *testing.T) {
 	t.Parallel()
-	s := reporttest.New(t, "live", reporttest.Tasks{{ID: "T-001", Subject: "First"}, {ID: "T-002", Subject: "Second", Blockers: []int{0}}})
+	s := reporttest.New(t, "live", reporttest.Tasks{{ID: "T-001", Subject: "First"}, {ID: "T-002", Subject: "Second",
+		Blockers: []int{0}}})
 	srv, l, err := web.Listen(t.Context(), 0, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -59,10 +60,12 @@ func TestLivePage(t *testing.T) {
 	p.until(`document.querySelector("#panel-title") && document.querySelector("#panel").innerText.includes("Attempt 1")`)
 	p.shot("live-dark")
 
-	s.End("T-001", reporttest.Bad(50_000), scheduler.Advising, nil).Tell(scheduler.CounselStarted{Task: "T-001", Attempt: 1, Panel: 1}).After(4 * time.Second)
+	s.End("T-001", reporttest.Bad(50_000), scheduler.Advising, nil).Tell(scheduler.CounselStarted{Task: "T-001",
+		Attempt: 1, Panel: 1}).After(4 * time.Second)
 	show()
 	p.until(`document.querySelector("#rows").innerText.includes("counsel 1, since 4s")`)
-	s.Tell(scheduler.CounselEnded{Task: "T-001", Panel: 1, Verdict: reporttest.Advice()}).Run("T-001", 0).After(time.Second)
+	s.Tell(scheduler.CounselEnded{Task: "T-001", Panel: 1, Verdict: reporttest.Advice()}).Run("T-001",
+		0).After(time.Second)
 	show()
 	p.until(`document.querySelector("#panel").innerText.includes("Attempt 2")`)
 	if got := p.eval(`document.querySelector("#search").value`).Str; got != "first" {

@@ -20,8 +20,10 @@ func TestLooks(t *testing.T) {
 		width  int
 	}{
 		{"mixed", reporttest.Mixed(t, nil), "dark", 1360}, {"mixed-narrow", reporttest.Mixed(t, nil), "light", 400},
-		{"refused", reporttest.Refused(t, nil), "light", 1360}, {"complete", reporttest.Complete(t, nil), "light", 1360}, {"paused-narrow", reporttest.Paused(t, nil), "dark", 400},
-		{"hostile", reporttest.Hostile(t, nil), "light", 800}, {"60", reporttest.Big(t, 60), "dark", 1360}, {"1000", reporttest.Big(t, 1000), "light", 1360},
+		{"refused", reporttest.Refused(t, nil), "light", 1360}, {"complete", reporttest.Complete(t, nil), "light", 1360},
+		{"paused-narrow", reporttest.Paused(t, nil), "dark", 400},
+		{"hostile", reporttest.Hostile(t, nil), "light", 800}, {"60", reporttest.Big(t, 60), "dark", 1360},
+		{"1000", reporttest.Big(t, 1000), "light", 1360},
 	} {
 		url := saved(t, look.story)
 		p := b.tab(look.width, 2000, look.scheme)

@@ -61,7 +61,8 @@ func TestReportOf300(t *testing.T) {
 		t.Fatal("the page's script did not come to its end")
 	}
 	for selector, want := range map[string]string{
-		"h1": "Failed: shop-migration", "#matches": "300 tasks", ".tiles": "of $140", "#timeline": "2 sessions", "#graph": "300 tasks in 10 waves",
+		"h1": "Failed: shop-migration", "#matches": "300 tasks", ".tiles": "of $140", "#timeline": "2 sessions",
+		"#graph": "300 tasks in 10 waves",
 		"#money": "budget $140 from here", ".next": "wavex resume",
 	} {
 		if got := p.text(selector); !strings.Contains(got, want) {
@@ -83,7 +84,8 @@ func TestReportOf300(t *testing.T) {
 	p.press("Enter")
 	p.until(`!document.querySelector("#panel").hidden && document.querySelector("#panel-title")`)
 	panel := p.text("#panel")
-	for _, want := range []string{"T-033", "go test ./...", "exit code 1", "Attempt 1", "Attempt 2", "Advice: Count from 1 in Parse.", "Dissent: simplifier: drop the counter", "The agent's report, in its own words"} {
+	for _, want := range []string{"T-033", "go test ./...", "exit code 1", "Attempt 1", "Attempt 2",
+		"Advice: Count from 1 in Parse.", "Dissent: simplifier: drop the counter", "The agent's report, in its own words"} {
 		if !strings.Contains(p.eval(`document.querySelector("#panel").textContent`).Str, want) {
 			t.Errorf("the panel does not show %q:\n%s", want, panel)
 		}

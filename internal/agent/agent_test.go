@@ -40,7 +40,8 @@ func TestEnv(t *testing.T) {
 	for speed, want := range map[string]int{"": 1, "10": 2} {
 		t.Setenv(rehearse.SpeedVar, speed)
 		env := Agent{Name: Rehearsal}.Env("/l", "r")
-		if len(env) != want || env[rehearse.SpeedVar] != speed || env[rehearse.SessionsVar] != filepath.Join("/l", "runs", "r", "sessions") {
+		if len(env) != want || env[rehearse.SpeedVar] != speed || env[rehearse.SessionsVar] != filepath.Join("/l", "runs",
+			"r", "sessions") {
 			t.Errorf("%q: %v", speed, env)
 		}
 	}
@@ -80,7 +81,8 @@ func shown(t *testing.T, raw json.RawMessage) string {
 // block is not replaced. The rehearsal agent accepts all of these blocks.
 func TestStandIn(t *testing.T) {
 	t.Parallel()
-	for name, want := range map[string]string{"review/round-1/tester": `"score":8`, "precheck/a": `"verdict":"go"`, "refute/1": `"refuted":false`, "review": `"score":8`, "counsel/debugger": "", "reviewer/x": "", "": ""} {
+	for name, want := range map[string]string{"review/round-1/tester": `"score":8`, "precheck/a": `"verdict":"go"`,
+		"refute/1": `"refuted":false`, "review": `"score":8`, "counsel/debugger": "", "reviewer/x": "", "": ""} {
 		got := string(standIn(runner.Question{Name: name}))
 		if want == "" && got != "" || want != "" && !contains(t, got, want) {
 			t.Errorf("%s: %s, want %s", name, got, want)

@@ -27,7 +27,8 @@ func TestMain(m *testing.M) { roomtest.Main(m) }
 func planned(t *testing.T, dir, text string) (*Audit, *bytes.Buffer) {
 	t.Helper()
 	var warn bytes.Buffer
-	return &Audit{Plan: roomtest.Plan(t, dir, text), Dir: dir, Secrets: secret.New([]string{"API_KEY=a-very-secret-value"}), Warn: &warn}, &warn
+	return &Audit{Plan: roomtest.Plan(t, dir, text), Dir: dir,
+		Secrets: secret.New([]string{"API_KEY=a-very-secret-value"}), Warn: &warn}, &warn
 }
 
 // ran returns a verification of a plan whose run has completed tasks, with end as its status; ""
@@ -35,14 +36,16 @@ func planned(t *testing.T, dir, text string) (*Audit, *bytes.Buffer) {
 func ran(t *testing.T, dir, text string, completed []string, end string) *Audit {
 	t.Helper()
 	a, _ := planned(t, dir, text)
-	c := scheduler.Config{Run: "r-1", Dir: dir, Loop: a.Loop(), Parallel: 4, Schedule: "waves", Limits: budget.Limits{NoUSD: true, NoIterations: true}}
+	c := scheduler.Config{Run: "r-1", Dir: dir, Loop: a.Loop(), Parallel: 4, Schedule: "waves",
+		Limits: budget.Limits{NoUSD: true, NoIterations: true}}
 	bodies := []scheduler.Body{scheduler.RunStarted{Config: c, Plan: a.Plan.Path, Tasks: len(a.Plan.Tasks)}}
 	a.State = scheduler.NewState(a.Plan)
 	for _, id := range completed {
 		i, _ := a.State.Index(id)
 		key := a.State.Tasks[i].Key
 		bodies = append(bodies, scheduler.AttemptStarted{Task: id, Key: key, Attempt: 1, Try: 1, Why: "first", Wave: 1},
-			scheduler.AttemptEnded{Task: id, Key: key, Attempt: 1, Status: scheduler.Completed, Result: runner.Result{Outcome: runner.Done}})
+			scheduler.AttemptEnded{Task: id, Key: key, Attempt: 1, Status: scheduler.Completed,
+				Result: runner.Result{Outcome: runner.Done}})
 	}
 	if end != "" {
 		bodies = append(bodies, scheduler.RunEnded{Status: end})
@@ -75,7 +78,8 @@ func TestMake(t *testing.T) {
 	if doc.Name != "all" || len(doc.Checks) != 7 || doc.Passed() != 3 {
 		t.Errorf("%s: %d checks, %d passed: %+v", doc.Name, len(doc.Checks), doc.Passed(), doc.Checks)
 	}
-	want := []string{`check_failure T-1 sub/doc.md doc.md contains "hello"`, "ci_failure b  echo a-very-secret-value; false", "check_failure  name.txt name.txt exists", "must_not   core exists"}
+	want := []string{`check_failure T-1 sub/doc.md doc.md contains "hello"`,
+		"ci_failure b  echo a-very-secret-value; false", "check_failure  name.txt name.txt exists", "must_not   core exists"}
 	if got := told(doc); fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("gaps %q, want %q", got, want)
 	}
@@ -131,7 +135,8 @@ func TestKeep(t *testing.T) {
 	})
 	roomtest.Must(t, err)
 	text, err := os.ReadFile(at)
-	if err != nil || !called || !strings.Contains(string(text), "gaps_found") || strings.Contains(string(text), "very-secret") {
+	if err != nil || !called || !strings.Contains(string(text), "gaps_found") || strings.Contains(string(text),
+		"very-secret") {
 		t.Errorf("%v, %v:\n%s", called, err, text)
 	}
 	if st, err := os.Lstat(at); err != nil || st.Mode() != 0o600 {
@@ -172,7 +177,8 @@ func TestCutShort(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("enough")
 	cancel(why)
-	if doc, err := a.Make(ctx, func(*gaps.Document) error { t.Error("called"); return nil }); doc != nil || !errors.Is(err, why) {
+	if doc, err := a.Make(ctx, func(*gaps.Document) error { t.Error("called"); return nil }); doc != nil ||
+		!errors.Is(err, why) {
 		t.Errorf("%+v, %v", doc, err)
 	}
 	if _, err := os.Stat(filepath.Join(a.Loop(), "VERIFICATION.md")); err == nil {
@@ -190,12 +196,14 @@ func TestScan(t *testing.T) {
 	t.Parallel()
 	const text = `{"links":[{"from":"x.md","to":"y.md"}],"tasks":[{"id":"a","subject":"a","dir":"sub","files":["a.go","both.go"]},{"id":"b","subject":"b","files":["b.go","sub/both.go",{"path":"read.go","action":"read"},{"path":"away.go","action":"delete"}]}]}`
 	dir, outside := t.TempDir(), t.TempDir()
-	roomtest.Files{"sub/a.go": stub, "b.go": stub, "sub/both.go": stub, "read.go": stub, "away.go": stub, "x.md": "x", "y.md": "y"}.Write(t, dir)
+	roomtest.Files{"sub/a.go": stub, "b.go": stub, "sub/both.go": stub, "read.go": stub, "away.go": stub, "x.md": "x",
+		"y.md": "y"}.Write(t, dir)
 	for name, c := range map[string]struct {
 		a    *Audit
 		want string
 	}{
-		"no run":   {func() *Audit { a, _ := planned(t, dir, text); return a }(), "[stub b b.go stub a sub/a.go stub  sub/both.go broken_link  x.md]"},
+		"no run": {func() *Audit { a, _ := planned(t, dir, text); return a }(),
+			"[stub b b.go stub a sub/a.go stub  sub/both.go broken_link  x.md]"},
 		"half way": {ran(t, dir, text, []string{"a"}, ""), "[stub a sub/a.go stub  sub/both.go]"},
 	} {
 		doc, err := c.a.Make(t.Context(), nil)
@@ -208,7 +216,8 @@ func TestScan(t *testing.T) {
 	roomtest.Must(t, os.Remove(filepath.Join(dir, "b.go")))
 	roomtest.Must(t, os.Symlink(filepath.Join(outside, "b.go"), filepath.Join(dir, "b.go")))
 	a, _ := planned(t, dir, text)
-	if doc, err := a.Make(t.Context(), nil); err != nil || slices.ContainsFunc(doc.Gaps, func(g gaps.Gap) bool { return g.File == "b.go" }) {
+	if doc, err := a.Make(t.Context(), nil); err != nil ||
+		slices.ContainsFunc(doc.Gaps, func(g gaps.Gap) bool { return g.File == "b.go" }) {
 		t.Errorf("%q, %v", told(doc), err)
 	}
 }
@@ -218,7 +227,8 @@ func TestKnown(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	a, _ := planned(t, dir, `{"tasks":[{"id":"a","subject":"a","files":["a.go"],"verify":["false"]}]}`)
-	a.Known = []gaps.Gap{{Type: gaps.CIFailure, Check: "false", Description: "the check fails: exit code 1"}, {Type: gaps.Stub, File: "./a.go", Description: "empty"}}
+	a.Known = []gaps.Gap{{Type: gaps.CIFailure, Check: "false", Description: "the check fails: exit code 1"},
+		{Type: gaps.Stub, File: "./a.go", Description: "empty"}}
 	doc, err := a.Make(t.Context(), nil)
 	if got := fmt.Sprint(told(doc)); err != nil || got != "[ci_failure a  false stub a ./a.go]" {
 		t.Errorf("%s, %v", got, err)

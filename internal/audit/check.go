@@ -88,7 +88,8 @@ func (c *checking) mustNot(ctx context.Context, one plan.Condition) error {
 	}
 	c.doc.Checks = append(c.doc.Checks, gaps.Looked{Check: "must not: " + e.Check, Passed: !e.Passed})
 	if e.Passed {
-		c.doc.Gaps = append(c.doc.Gaps, gaps.Gap{Type: "must_not", Check: e.Check, Description: "this is true and must not be: " + one.Text})
+		c.doc.Gaps = append(c.doc.Gaps, gaps.Gap{Type: "must_not", Check: e.Check,
+			Description: "this is true and must not be: " + one.Text})
 	}
 	return nil
 }
@@ -108,7 +109,8 @@ func (c *checking) must(ctx context.Context, task, id, dir, words string, one pl
 	if e.Passed {
 		return nil
 	}
-	g := gaps.Gap{Type: gaps.CIFailure, Task: task, Check: e.Check, Description: words, Evidence: safe.Block(c.Secrets.String(e.Output))}
+	g := gaps.Gap{Type: gaps.CIFailure, Task: task, Check: e.Check, Description: words,
+		Evidence: safe.Block(c.Secrets.String(e.Output))}
 	if one.Run == "" {
 		g.Type, g.File, g.Evidence = gaps.CheckFailure, c.place(dir, one.File), reason
 	}
@@ -128,7 +130,8 @@ func (c *checking) evidence(ctx context.Context, task, dir string, one plan.Chec
 	}
 	// The mark must be unique, because the processes that a check leaves are swept by it.
 	mark := fmt.Sprintf("verify-%d", os.Getpid())
-	env := proc.Environ(os.Environ(), map[string]string{proc.RunVar: mark, proc.AttemptVar: fmt.Sprintf("%s/%s/%d", mark, task, len(c.made)+1)})
+	env := proc.Environ(os.Environ(), map[string]string{proc.RunVar: mark, proc.AttemptVar: fmt.Sprintf("%s/%s/%d", mark,
+		task, len(c.made)+1)})
 	got, err := verify.Run(ctx, dir, env, []plan.Check{one})
 	if err == nil {
 		c.made[key] = got[0]

@@ -34,8 +34,9 @@ func (a *Audit) Mend(doc *gaps.Document, round, rounds int) error {
 		}
 		seen[alike] = true
 		m := scheduler.Mending{For: g.Type + " " + g.File + g.Check,
-			Subject:     safe.Line("Close the gap: " + g.Description),
-			Description: fmt.Sprintf("This was found when the work was verified:\n\n%s\n%s\n", g.Element(strconv.Itoa(round), strconv.Itoa(rounds)), g.Strategy())}
+			Subject: safe.Line("Close the gap: " + g.Description),
+			Description: fmt.Sprintf("This was found when the work was verified:\n\n%s\n%s\n", g.Element(strconv.Itoa(round),
+				strconv.Itoa(rounds)), g.Strategy())}
 		if asked {
 			m.Checks, m.Dir = []plan.Check{c}, dir
 		} else if g.Type == gaps.Stub {

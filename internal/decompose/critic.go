@@ -69,7 +69,8 @@ func readFindings(answer json.RawMessage, d *draft, s shape.Shape) findings {
 	}
 	for _, c := range r.Pass {
 		if is(c.Task) && len(f.words) < maxFindings {
-			f.words = append(f.words, fmt.Sprintf("the checks of task %s may pass already: %s; check what the task changes", c.Task, line(c.Why, 300)))
+			f.words = append(f.words, fmt.Sprintf("the checks of task %s may pass already: %s; check what the task changes",
+				c.Task, line(c.Why, 300)))
 		}
 	}
 	for _, c := range r.Unserved {
@@ -94,7 +95,8 @@ func (e edge) addTo(answer json.RawMessage) (json.RawMessage, bool) {
 		if json.Unmarshal(t["id"], &id) != nil || id != e.task {
 			continue
 		}
-		if len(t["blockedBy"]) > 0 && json.Unmarshal(t["blockedBy"], &blockers) != nil || slices.Contains(blockers, e.blocker) {
+		if len(t["blockedBy"]) > 0 && json.Unmarshal(t["blockedBy"], &blockers) != nil ||
+			slices.Contains(blockers, e.blocker) {
 			return nil, false
 		}
 		t["blockedBy"] = mustJSON(append(blockers, e.blocker))

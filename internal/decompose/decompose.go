@@ -69,7 +69,8 @@ type Refusal struct {
 }
 
 func (r *Refusal) Error() string {
-	return fmt.Sprintf("the planner gave no valid plan in %d rounds; the last one: %s", r.Rounds, strings.Join(r.Problems, "; "))
+	return fmt.Sprintf("the planner gave no valid plan in %d rounds; the last one: %s", r.Rounds,
+		strings.Join(r.Problems, "; "))
 }
 
 // Planner decomposes requests. Its fields except Done are required.
@@ -92,7 +93,8 @@ func (p *Planner) Make(ctx context.Context, b Brief) (Plan, error) {
 	feedback, doubtsTold := "", false
 	var last []string
 	for n := 1; n <= rounds; n++ {
-		answer, err := p.Ask(ctx, Call{fmt.Sprintf("decompose/%d", n), plannerSystem, base + feedback, json.RawMessage(Schema)})
+		answer, err := p.Ask(ctx, Call{fmt.Sprintf("decompose/%d", n), plannerSystem, base + feedback,
+			json.RawMessage(Schema)})
 		if err != nil {
 			return out, err
 		}
@@ -129,7 +131,8 @@ func (p *Planner) critic(ctx context.Context, b Brief, base string, d *draft, ou
 	found := readFindings(answer, d, b.Shape)
 	d, added := p.withEdges(b, d, found.edges)
 	if len(found.words) > 0 {
-		answer, err := p.Ask(ctx, Call{"decompose/revised", plannerSystem, base + again(d.answer, found.words), json.RawMessage(Schema)})
+		answer, err := p.Ask(ctx, Call{"decompose/revised", plannerSystem, base + again(d.answer, found.words),
+			json.RawMessage(Schema)})
 		if err != nil {
 			return out, err
 		}

@@ -20,7 +20,8 @@ var brief = decompose.Brief{
 	Request: "Write the calculator; `go test ./...` passes",
 	Kind:    intent.Kind{Workflow: intent.Build},
 	Undo:    intent.Undo{Class: intent.Quick},
-	Shape: shape.Shape{Criteria: []shape.Item{{Text: "all tests pass", Verification: "execution output", Run: "go test ./..."}},
+	Shape: shape.Shape{Criteria: []shape.Item{{Text: "all tests pass", Verification: "execution output",
+		Run: "go test ./..."}},
 		MustNot: []shape.Item{{Text: "a dependency is added"}}},
 	Notes: []decompose.Note{{Title: "maxims", Text: "small steps</document>"}},
 }
@@ -58,7 +59,8 @@ func (a *asker) steps() string {
 func tasks(n int) string {
 	var list []string
 	for i := range n {
-		list = append(list, fmt.Sprintf(`{"id":"T-%d","subject":"Do part %d","description":"d","verify":[{"run":"true"}]}`, i, i))
+		list = append(list, fmt.Sprintf(`{"id":"T-%d","subject":"Do part %d","description":"d","verify":[{"run":"true"}]}`, i,
+			i))
 	}
 	return `{"name":"x","tasks":[` + strings.Join(list, ",") + `]}`
 }
@@ -78,7 +80,8 @@ func TestMake(t *testing.T) {
 			answers: map[string]string{"decompose/1": good, "critic/1": clear},
 			steps:   "decompose/1 critic/1",
 			check: func(t *testing.T, p decompose.Plan, l *plan.Plan, a *asker) {
-				if l.Request != brief.Request || l.Criteria[0].Check.Run != "go test ./..." || l.MustNot[0].Text != "a dependency is added" ||
+				if l.Request != brief.Request || l.Criteria[0].Check.Run != "go test ./..." ||
+					l.MustNot[0].Text != "a dependency is added" ||
 					!strings.HasPrefix(l.Defaults.AppendSystemPrompt, "Library search") || len(p.Notes) > 0 {
 					t.Errorf("%s", p.File)
 				}
@@ -91,21 +94,26 @@ func TestMake(t *testing.T) {
 			answers: map[string]string{"decompose/1": cyclic, "decompose/2": good, "critic/1": clear},
 			steps:   "decompose/1 decompose/2 critic/1",
 			check: func(t *testing.T, _ decompose.Plan, _ *plan.Plan, a *asker) {
-				if p := a.asked[1].Prompt; !strings.Contains(p, "[cycle]") || !strings.Contains(p, "T-1 -> T-2") && !strings.Contains(p, "T-2 -> T-1") || !strings.HasPrefix(p, a.asked[0].Prompt) {
+				if p := a.asked[1].Prompt; !strings.Contains(p, "[cycle]") || !strings.Contains(p, "T-1 -> T-2") &&
+					!strings.Contains(p, "T-2 -> T-1") || !strings.HasPrefix(p, a.asked[0].Prompt) {
 					t.Errorf("the second prompt is\n%s", p)
 				}
 			},
 		},
 		"never valid": {
-			answers: map[string]string{"decompose/1": `[]`, "decompose/2": `{"tasks":[]}`, "decompose/3": cyclic, "decompose/4": `{"name":"x","tasks":[{"id":"T-1","subject":"s"}]}`},
+			answers: map[string]string{"decompose/1": `[]`, "decompose/2": `{"tasks":[]}`, "decompose/3": cyclic,
+				"decompose/4": `{"name":"x","tasks":[{"id":"T-1","subject":"s"}]}`},
 			steps:   "decompose/1 decompose/2 decompose/3 decompose/4",
 			refused: "no-check",
 		},
 		"permissions are not the planner's": {
-			answers: map[string]string{"decompose/1": strings.Replace(good, `"subject":"Write Sub"`, `"subject":"Write Sub","permissionMode":"bypassPermissions","command":"rm -rf /"`, 1), "decompose/2": good, "critic/1": clear},
-			steps:   "decompose/1 decompose/2 critic/1",
+			answers: map[string]string{"decompose/1": strings.Replace(good, `"subject":"Write Sub"`,
+				`"subject":"Write Sub","permissionMode":"bypassPermissions","command":"rm -rf /"`, 1), "decompose/2": good,
+				"critic/1": clear},
+			steps: "decompose/1 decompose/2 critic/1",
 			check: func(t *testing.T, _ decompose.Plan, _ *plan.Plan, a *asker) {
-				if p := a.asked[1].Prompt; !strings.Contains(p, `"permissionMode"; a planner may set only`) || !strings.Contains(p, `"command"; a planner`) {
+				if p := a.asked[1].Prompt; !strings.Contains(p, `"permissionMode"; a planner may set only`) ||
+					!strings.Contains(p, `"command"; a planner`) {
 					t.Errorf("the second prompt is\n%s", p)
 				}
 			},
@@ -124,13 +132,15 @@ func TestMake(t *testing.T) {
 			steps:   "decompose/1 decompose/2 critic/1",
 		},
 		"checks that pass already": {
-			answers: map[string]string{"decompose/1": strings.Replace(good, `{"run":"go test ./sub"}`, `{"file":"go.mod"}`, 1), "decompose/2": good, "critic/1": clear},
-			done:    true,
-			steps:   "decompose/1 decompose/2 critic/1",
+			answers: map[string]string{"decompose/1": strings.Replace(good, `{"run":"go test ./sub"}`, `{"file":"go.mod"}`, 1),
+				"decompose/2": good, "critic/1": clear},
+			done:  true,
+			steps: "decompose/1 decompose/2 critic/1",
 		},
 		"too many tasks, then proposals": {
-			answers: map[string]string{"decompose/1": tasks(26), "decompose/2": `{"name":"x","tasks":[],"proposals":[{"name":"one","request":"first"},{"name":"two","request":"then"}]}`},
-			steps:   "decompose/1 decompose/2",
+			answers: map[string]string{"decompose/1": tasks(26),
+				"decompose/2": `{"name":"x","tasks":[],"proposals":[{"name":"one","request":"first"},{"name":"two","request":"then"}]}`},
+			steps: "decompose/1 decompose/2",
 			check: func(t *testing.T, p decompose.Plan, _ *plan.Plan, _ *asker) {
 				if len(p.Proposals) != 2 || p.Proposals[1].Request != "then" {
 					t.Errorf("%+v", p)
@@ -142,29 +152,35 @@ func TestMake(t *testing.T) {
 			steps:   "decompose/1 critic/1",
 		},
 		"the critic's edges are added, but no cycle and no stranger": {
-			answers: map[string]string{"decompose/1": tasks(3), "critic/1": `{"missingEdges":[{"task":"T-1","blockedBy":"T-0","why":"reads it"},{"task":"T-0","blockedBy":"T-1","why":"x"},{"task":"T-9","blockedBy":"T-1","why":"x"},{"task":"T-2","blockedBy":"T-2","why":"x"}],"passAlready":[],"unserved":[{"criterion":"never heard of","why":"x"}]}`},
-			steps:   "decompose/1 critic/1",
+			answers: map[string]string{"decompose/1": tasks(3),
+				"critic/1": `{"missingEdges":[{"task":"T-1","blockedBy":"T-0","why":"reads it"},{"task":"T-0","blockedBy":"T-1","why":"x"},{"task":"T-9","blockedBy":"T-1","why":"x"},{"task":"T-2","blockedBy":"T-2","why":"x"}],"passAlready":[],"unserved":[{"criterion":"never heard of","why":"x"}]}`},
+			steps: "decompose/1 critic/1",
 			check: func(t *testing.T, p decompose.Plan, l *plan.Plan, _ *asker) {
-				if len(p.Edges) != 1 || p.Edges[0] != "T-1 after T-0: reads it" || len(l.Graph.Blockers(1)) != 1 || l.Graph.Edges() != 1 {
+				if len(p.Edges) != 1 || p.Edges[0] != "T-1 after T-0: reads it" || len(l.Graph.Blockers(1)) != 1 ||
+					l.Graph.Edges() != 1 {
 					t.Errorf("%q, %d edges", p.Edges, l.Graph.Edges())
 				}
 			},
 		},
 		"an unserved criterion goes back to the planner": {
-			answers: map[string]string{"decompose/1": tasks(2), "critic/1": `{"missingEdges":[{"task":"T-1","blockedBy":"T-0","why":"w"}],"passAlready":[{"task":"T-0","why":"true is true"}],"unserved":[{"criterion":"all tests pass","why":"no task writes Add"}]}`, "decompose/revised": tasks(3)},
-			steps:   "decompose/1 critic/1 decompose/revised",
+			answers: map[string]string{"decompose/1": tasks(2),
+				"critic/1": `{"missingEdges":[{"task":"T-1","blockedBy":"T-0","why":"w"}],"passAlready":[{"task":"T-0","why":"true is true"}],"unserved":[{"criterion":"all tests pass","why":"no task writes Add"}]}`, "decompose/revised": tasks(3)},
+			steps: "decompose/1 critic/1 decompose/revised",
 			check: func(t *testing.T, p decompose.Plan, l *plan.Plan, a *asker) {
 				if len(l.Tasks) != 3 || l.Graph.Edges() != 1 || p.Rounds != 2 || len(p.Notes) > 0 {
 					t.Errorf("%+v", p)
 				}
-				if got := a.asked[2].Prompt; !strings.Contains(got, "no task writes Add") || !strings.Contains(got, "true is true") {
+				if got := a.asked[2].Prompt; !strings.Contains(got, "no task writes Add") ||
+					!strings.Contains(got, "true is true") {
 					t.Errorf("%s", got)
 				}
 			},
 		},
 		"a revision that is no plan changes nothing": {
-			answers: map[string]string{"decompose/1": tasks(2), "critic/1": `{"missingEdges":[],"passAlready":[],"unserved":[{"criterion":"all tests pass","why":"w"}]}`, "decompose/revised": `{}`},
-			steps:   "decompose/1 critic/1 decompose/revised",
+			answers: map[string]string{"decompose/1": tasks(2),
+				"critic/1":          `{"missingEdges":[],"passAlready":[],"unserved":[{"criterion":"all tests pass","why":"w"}]}`,
+				"decompose/revised": `{}`},
+			steps: "decompose/1 critic/1 decompose/revised",
 			check: func(t *testing.T, p decompose.Plan, l *plan.Plan, _ *asker) {
 				if len(l.Tasks) != 2 || len(p.Notes) != 1 {
 					t.Errorf("%+v", p)
@@ -273,19 +289,23 @@ func TestAnyAnswer(t *testing.T) {
 func answer(t *rapid.T, step string) json.RawMessage {
 	if step == "critic/1" && rapid.Bool().Draw(t, "sane") {
 		return json.RawMessage(fmt.Sprintf(`{"missingEdges":[{"task":"T-%d","blockedBy":"T-%d","why":"w"}],"passAlready":[],"unserved":[{"criterion":%q,"why":"w"}]}`,
-			rapid.IntRange(0, 4).Draw(t, "a"), rapid.IntRange(0, 4).Draw(t, "b"), rapid.SampledFrom([]string{"all tests pass", "other"}).Draw(t, "criterion")))
+			rapid.IntRange(0, 4).Draw(t, "a"), rapid.IntRange(0, 4).Draw(t, "b"),
+			rapid.SampledFrom([]string{"all tests pass", "other"}).Draw(t, "criterion")))
 	}
 	switch rapid.IntRange(0, 5).Draw(t, "kind") {
 	case 0:
 		return json.RawMessage(rapid.SliceOf(rapid.Byte()).Draw(t, "noise"))
 	case 1:
-		return json.RawMessage(rapid.SampledFrom([]string{`null`, `{}`, `[]`, `"x"`, `{"tasks":null}`, `{"tasks":[null]}`, `{"tasks":[{}]}`, `{"tasks":[{"id":null}]}`,
-			`{"name":3,"tasks":[]}`, tasks(26), `{"tasks":[],"proposals":[{"request":"a"},{"request":"b"}]}`, `{"tasks":[],"proposals":[{"request":""},{"request":"b"}]}`}).Draw(t, "odd"))
+		return json.RawMessage(rapid.SampledFrom([]string{`null`, `{}`, `[]`, `"x"`, `{"tasks":null}`, `{"tasks":[null]}`,
+			`{"tasks":[{}]}`, `{"tasks":[{"id":null}]}`,
+			`{"name":3,"tasks":[]}`, tasks(26), `{"tasks":[],"proposals":[{"request":"a"},{"request":"b"}]}`,
+			`{"tasks":[],"proposals":[{"request":""},{"request":"b"}]}`}).Draw(t, "odd"))
 	}
 	n := rapid.IntRange(0, 5).Draw(t, "n")
 	var list []map[string]any
 	for i := range n {
-		task := map[string]any{"id": fmt.Sprintf("T-%d", i), "subject": rapid.SampledFrom([]string{"Do it", "Do this and that", "", "a\nb"}).Draw(t, "subject"),
+		task := map[string]any{"id": fmt.Sprintf("T-%d", i),
+			"subject":     rapid.SampledFrom([]string{"Do it", "Do this and that", "", "a\nb"}).Draw(t, "subject"),
 			"description": "d", "verify": []any{map[string]any{"run": "true"}}}
 		switch rapid.IntRange(0, 12).Draw(t, "wrong") {
 		case 0:
@@ -293,11 +313,14 @@ func answer(t *rapid.T, step string) json.RawMessage {
 		case 1:
 			task["blockedBy"] = []any{fmt.Sprintf("T-%d", rapid.IntRange(0, 6).Draw(t, "blocker"))}
 		case 2:
-			task["files"] = []any{map[string]any{"path": rapid.SampledFrom([]string{"a.go", "../x", "/etc/passwd", ""}).Draw(t, "path"), "action": "modify"}}
+			task["files"] = []any{map[string]any{"path": rapid.SampledFrom([]string{"a.go", "../x", "/etc/passwd", ""}).Draw(t,
+				"path"), "action": "modify"}}
 		case 3:
-			task[rapid.SampledFrom([]string{"command", "prompt", "permissionMode", "rehearse", "x"}).Draw(t, "key")] = "@/etc/passwd"
+			task[rapid.SampledFrom([]string{"command", "prompt", "permissionMode", "rehearse", "x"}).Draw(t,
+				"key")] = "@/etc/passwd"
 		case 4:
-			task["verify"] = rapid.SampledFrom([]any{"true", 3, []any{map[string]any{}}, []any{map[string]any{"file": "a", "run": "b"}}}).Draw(t, "verify")
+			task["verify"] = rapid.SampledFrom([]any{"true", 3, []any{map[string]any{}},
+				[]any{map[string]any{"file": "a", "run": "b"}}}).Draw(t, "verify")
 		case 5:
 			task["estimate"] = map[string]any{"usd": -1}
 		case 6:

@@ -36,7 +36,8 @@ type reply struct {
 
 // taskKeys lists the keys of a task that a planner may set. Permissions, commands and prompts
 // from files are missing, because a person decides these.
-var taskKeys = []string{"id", "subject", "activeForm", "description", "blockedBy", "files", "verify", "criteria", "aspects", "reversibility", "estimate"}
+var taskKeys = []string{"id", "subject", "activeForm", "description", "blockedBy", "files", "verify", "criteria",
+	"aspects", "reversibility", "estimate"}
 
 // file is the plan file in the order in which people read it.
 type file struct {
@@ -111,7 +112,8 @@ func (p *Planner) read(b Brief, answer json.RawMessage) *draft {
 	for i, t := range r.Tasks {
 		for key := range t {
 			if !slices.Contains(taskKeys, key) {
-				d.mistakes = append(d.mistakes, fmt.Sprintf("tasks[%d] has %q; a planner may set only %s", i, line(key, 40), strings.Join(taskKeys, ", ")))
+				d.mistakes = append(d.mistakes, fmt.Sprintf("tasks[%d] has %q; a planner may set only %s", i, line(key, 40),
+					strings.Join(taskKeys, ", ")))
 			}
 		}
 	}

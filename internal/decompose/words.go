@@ -46,7 +46,8 @@ func planPrompt(b Brief) string {
 	var s strings.Builder
 	s.WriteString("# The request\n" + text(b.Request) + "\n\n")
 	common(&s, b)
-	fmt.Fprintf(&s, "\n# Kind of work: %s\n%s\nReversibility of the whole: %s (%s).\n", b.Kind.Workflow.Name(), b.Kind.Workflow.Gate(), b.Undo.Class, b.Undo.Class.Care())
+	fmt.Fprintf(&s, "\n# Kind of work: %s\n%s\nReversibility of the whole: %s (%s).\n", b.Kind.Workflow.Name(),
+		b.Kind.Workflow.Gate(), b.Undo.Class, b.Undo.Class.Care())
 	if b.Undo.Class == intent.OneWay {
 		s.WriteString("Plan the steps that cannot be undone last, each alone, after a task that proves they are safe.\n")
 	}

@@ -55,7 +55,8 @@ func CLI(ctx context.Context, path string, env []string, wait time.Duration) (kn
 	switch {
 	case told && v.Less(Oldest):
 		p.Version = v
-		return p, wrong(cliCheck, fmt.Sprintf("%s is version %s; wavex needs %s or later", p.Path, v, Oldest), "update it with: "+Install+"@latest")
+		return p, wrong(cliCheck, fmt.Sprintf("%s is version %s; wavex needs %s or later", p.Path, v, Oldest),
+			"update it with: "+Install+"@latest")
 	case !statement.Named(said):
 		if !speaks(ctx, []string{p.Path}, env, wait) {
 			return p, wrong(cliCheck, fmt.Sprintf("%s is not the claude CLI: it says %q when asked for its version, and does not speak its protocol",
@@ -76,16 +77,20 @@ func silent(program, said string, err error, wait time.Duration) Check {
 	switch {
 	case errors.As(err, &start) && errors.Is(err, fs.ErrNotExist):
 		if isFile(program) {
-			return wrong(name, program+" cannot be started: the program that its first line names is not there", "install it again with: "+Install)
+			return wrong(name, program+" cannot be started: the program that its first line names is not there",
+				"install it again with: "+Install)
 		}
 		return wrong(name, program+" is not there", "install it with: "+Install)
 	case errors.As(err, &start):
-		return wrong(name, fmt.Sprintf("%s is no program that this system (%s/%s) can start: %v", program, runtime.GOOS, runtime.GOARCH, errors.Unwrap(start)),
+		return wrong(name, fmt.Sprintf("%s is no program that this system (%s/%s) can start: %v", program, runtime.GOOS,
+			runtime.GOARCH, errors.Unwrap(start)),
 			"name the CLI with --claude, or install it with: "+Install)
 	case errors.Is(err, errSilent):
-		return wrong(name, fmt.Sprintf("%s --version gave no answer in %s", program, wait), "try it by hand; something holds it up")
+		return wrong(name, fmt.Sprintf("%s --version gave no answer in %s", program, wait),
+			"try it by hand; something holds it up")
 	}
-	return wrong(name, fmt.Sprintf("%s --version: %v: %s", program, err, first(said)), "try it by hand; install it again with: "+Install)
+	return wrong(name, fmt.Sprintf("%s --version: %v: %s", program, err, first(said)),
+		"try it by hand; install it again with: "+Install)
 }
 
 // speaks reports whether a program answers a control request of the CLI's protocol before any

@@ -31,7 +31,8 @@ func TestWorst(t *testing.T) {
 	for _, tt := range []struct {
 		checks []Check
 		want   Status
-	}{{nil, OK}, {[]Check{good}, OK}, {[]Check{odd, good}, Warn}, {[]Check{bad, odd}, Fail}, {[]Check{odd, bad, good}, Fail}} {
+	}{{nil, OK}, {[]Check{good}, OK}, {[]Check{odd, good}, Warn}, {[]Check{bad, odd}, Fail},
+		{[]Check{odd, bad, good}, Fail}} {
 		if got := Worst(tt.checks); got != tt.want {
 			t.Errorf("%v: %s, want %s", tt.checks, got, tt.want)
 		}
@@ -107,7 +108,8 @@ func TestCLIBehindLinks(t *testing.T) {
 	}{
 		{"itself", cli, cli, false},
 		{"a link to a link", link(direct, "home/claude"), cli, false},
-		{"a manager with a version of its own", link(manager, "mise-shims/claude"), filepath.Join(dir, "mise-shims/claude"), true},
+		{"a manager with a version of its own", link(manager, "mise-shims/claude"), filepath.Join(dir, "mise-shims/claude"),
+			true},
 		{"a manager that wants a name", link(strict, "volta-shims/claude"), filepath.Join(dir, "volta-shims/claude"), true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -150,7 +152,8 @@ func TestLogin(t *testing.T) {
 		{"key", []string{"ANTHROPIC_API_KEY=" + secret}, false, OK, "ANTHROPIC_API_KEY is set"},
 		{"an empty key", []string{"ANTHROPIC_API_KEY=", "CLAUDE_CONFIG_DIR=" + none}, false, Fail, "not logged in"},
 		{"file", []string{"CLAUDE_CONFIG_DIR=" + file}, false, OK, "a credentials file in " + file},
-		{"both", []string{"CLAUDE_CODE_OAUTH_TOKEN=" + secret, "CLAUDE_CONFIG_DIR=" + file}, false, OK, "(a subscription token); there is"},
+		{"both", []string{"CLAUDE_CODE_OAUTH_TOKEN=" + secret, "CLAUDE_CONFIG_DIR=" + file}, false, OK,
+			"(a subscription token); there is"},
 		{"cloud", []string{"CLAUDE_CODE_USE_BEDROCK=1"}, false, OK, "Bedrock"},
 		{"helper", []string{"CLAUDE_CONFIG_DIR=" + settings}, false, Warn, "a helper"},
 		{"keychain", []string{"CLAUDE_CONFIG_DIR=" + none}, true, Warn, "keychain"},
@@ -263,7 +266,8 @@ func TestLock(t *testing.T) {
 func TestGit(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "GIT_CONFIG_NOSYSTEM=1", "GIT_CEILING_DIRECTORIES=" + filepath.Dir(dir)}
+	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "GIT_CONFIG_NOSYSTEM=1", "GIT_CEILING_DIRECTORIES=" +
+		filepath.Dir(dir)}
 	is(t, Git(t.Context(), dir, env, long), Warn, "in no git repository")
 	is(t, Git(t.Context(), dir, []string{"PATH="}, long), Warn, "git is not there")
 	repo := filepath.Join(dir, "repo")

@@ -58,7 +58,8 @@ func Login(env []string, keychain bool) Check {
 	case keychain:
 		return warn(name, "no variable and no credentials file; the keychain was not asked", fix+"; --probe finds out")
 	case dir != "" && isFile(filepath.Join(dir, "settings.json")):
-		return warn(name, "no variable and no credentials file; settings may name a helper that logs in", fix+"; --probe finds out")
+		return warn(name, "no variable and no credentials file; settings may name a helper that logs in",
+			fix+"; --probe finds out")
 	}
 	return wrong(name, "the CLI is not logged in: no variable is set and there is no credentials file", fix)
 }
@@ -68,7 +69,8 @@ func Login(env []string, keychain bool) Check {
 // (observed on claude 2.1.197 and 2.1.330). It returns false if there is no answer within wait,
 // or another answer.
 func LoggedOut(ctx context.Context, argv, env []string, dir string, wait time.Duration) bool {
-	said, _ := output(ctx, question{argv: with(argv, "auth", "status"), dir: dir, env: env}, wait) // exit code 1 without a login
+	said, _ := output(ctx, question{argv: with(argv, "auth", "status"), dir: dir, env: env},
+		wait) // exit code 1 without a login
 	_, object, found := strings.Cut(said, "{")
 	var status struct {
 		LoggedIn *bool `json:"loggedIn"`
@@ -88,7 +90,8 @@ func Bypass(tasks []string, root bool, env []string) Check {
 		return wrong(name, "permissionMode bypassPermissions of "+some(tasks)+" is refused by the CLI as root",
 			"run as another user, or use permissionMode acceptEdits with allowedTools; in a sandbox of its own set IS_SANDBOX=1")
 	}
-	return warn(name, "permissions are bypassed by "+some(tasks), "keep that to sandboxes; acceptEdits with allowedTools says what an agent may do")
+	return warn(name, "permissions are bypassed by "+some(tasks),
+		"keep that to sandboxes; acceptEdits with allowedTools says what an agent may do")
 }
 
 // some returns the first few of many names.

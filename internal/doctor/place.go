@@ -53,7 +53,8 @@ func Memory(free int64, parallel int) Check {
 	case free <= 0:
 		return ok(name, "free memory is not known on this system")
 	case need > free:
-		return warn(name, fmt.Sprintf("%s free, and %d side by side need %s", bytesText(uint64(free)), parallel, bytesText(uint64(need))),
+		return warn(name, fmt.Sprintf("%s free, and %d side by side need %s", bytesText(uint64(free)), parallel,
+			bytesText(uint64(need))),
 			fmt.Sprintf("use -j %d", max(1, free/eachProcess)))
 	}
 	return ok(name, fmt.Sprintf("%s free, enough for %d side by side", bytesText(uint64(free)), parallel))
@@ -96,7 +97,8 @@ func Git(ctx context.Context, dir string, env []string, wait time.Duration) Chec
 	case errors.Is(err, errSilent):
 		return warn(name, "git gave no answer in "+wait.String(), "try `git status` by hand")
 	case err != nil || strings.TrimSpace(said) != "true":
-		return warn(name, dir+" is in no git repository, so changes cannot be looked at or taken back", "git init, and commit what is there")
+		return warn(name, dir+" is in no git repository, so changes cannot be looked at or taken back",
+			"git init, and commit what is there")
 	}
 	said, err = git("status", "--porcelain", "--untracked-files=normal")
 	if err != nil {

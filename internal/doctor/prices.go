@@ -27,6 +27,7 @@ func Prices(models []string, known func(model string) bool) Check {
 	if len(missing) == 0 {
 		return ok(name, "every model that is named has a price")
 	}
-	return warn(name, fmt.Sprintf("no price for %s: an attempt that is killed counts at its cap", strings.Join(missing, ", ")),
+	return warn(name, fmt.Sprintf("no price for %s: an attempt that is killed counts at its cap",
+		strings.Join(missing, ", ")),
 		"add it to a price table and name that with run --prices FILE")
 }

@@ -136,7 +136,8 @@ func TestErrorsAndHeaders(t *testing.T) {
 			t.Errorf("status %d, %s", status, got)
 		}
 	}
-	req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, srv.URL()+"/v1/messages", strings.NewReader(body(true, "go")))
+	req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, srv.URL()+"/v1/messages",
+		strings.NewReader(body(true, "go")))
 	res, err := c.http.Do(req)
 	if err != nil {
 		t.Fatal(err)
@@ -230,7 +231,8 @@ func TestGateHoldsBothAtOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for _, prompt := range []string{"one", "two"} {
 		wg.Go(func() {
-			if status, got, err := c.post(t.Context(), body(true, prompt)); err != nil || status != 200 || !strings.Contains(got, "message_stop") {
+			if status, got, err := c.post(t.Context(), body(true, prompt)); err != nil || status != 200 ||
+				!strings.Contains(got, "message_stop") {
 				t.Errorf("status %d, %v, %s", status, err, got)
 			}
 		})
@@ -296,7 +298,8 @@ func TestDo(t *testing.T) {
 		return fakeapi.Text(fmt.Sprintf("turn %d of %s: %s", r.Turn(), r.Model(), r.LastUser()))
 	})
 	srv := fakeapi.New(t, fakeapi.Script{Agents: []*fakeapi.Agent{{Then: &echo}}})
-	if _, got, _ := dial(t, srv).post(t.Context(), body(false, "a", "b", "c")); !strings.Contains(got, "turn 2 of m-1: c") {
+	if _, got, _ := dial(t, srv).post(t.Context(), body(false, "a", "b", "c")); !strings.Contains(got,
+		"turn 2 of m-1: c") {
 		t.Error(got)
 	}
 }
@@ -321,7 +324,8 @@ func TestKept(t *testing.T) {
 	const mark = `,"cache_control":{"type":"ephemeral"}`
 	request := func(tool, system, one, two, marked string) *fakeapi.Request {
 		return &fakeapi.Request{Body: fmt.Appendf(nil, `{"tools":[{"name":%q}],"system":[{"text":"you"%s},{"text":%q%s}],
- "messages":[{"role":"user","content":[{"text":%q},{"text":%q%s}]},{"role":"user","content":"more"}]}`, tool, mark, system, mark, one, two, marked)}
+ "messages":[{"role":"user","content":[{"text":%q},{"text":%q%s}]},{"role":"user","content":"more"}]}`, tool, mark,
+			system, mark, one, two, marked)}
 	}
 	const you, sys, whole = 15 + 14, 15 + 14 + 14, 15 + 14 + 14 + 12 + 12
 	was := request("Bash", "sys", "1", "2", mark)
@@ -349,7 +353,8 @@ func TestOtherEndpoints(t *testing.T) {
 	srv := fakeapi.New(t, fakeapi.Script{})
 	c := dial(t, srv)
 	for path, want := range map[string]int{"/v1/messages/count_tokens?beta=true": 200, "/api/other": 404} {
-		req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, srv.URL()+path, strings.NewReader(body(false, "go")))
+		req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, srv.URL()+path,
+			strings.NewReader(body(false, "go")))
 		res, err := c.http.Do(req)
 		if err != nil {
 			t.Fatal(err)

@@ -81,7 +81,8 @@ func (a answer) events() []event {
 		} else {
 			whole = b["text"].(string)
 		}
-		evs = append(evs, event{"content_block_start", object{"type": "content_block_start", "index": i, "content_block": start}})
+		evs = append(evs, event{"content_block_start", object{"type": "content_block_start", "index": i,
+			"content_block": start}})
 		for _, part := range halves(whole) {
 			evs = append(evs, event{"content_block_delta", object{"type": "content_block_delta", "index": i,
 				"delta": object{"type": kind, field: part}}})

@@ -141,8 +141,10 @@ func (e Expectation) String() string {
 	case e.History == 0:
 		return fmt.Sprintf("expected: %s and %s by the planner's own estimates, one attempt each; no task was completed here before to judge them by", e.Cost.Spent(), took(e.Time))
 	case e.CostHigh == 0 && e.TimeHigh == 0:
-		return fmt.Sprintf("expected: %s and %s, by %s completed here before; too few for a spread", e.Cost.Spent(), took(e.Time), report.Plural(e.History, "task", "tasks"))
+		return fmt.Sprintf("expected: %s and %s, by %s completed here before; too few for a spread", e.Cost.Spent(),
+			took(e.Time), report.Plural(e.History, "task", "tasks"))
 	}
 	return fmt.Sprintf("expected: %s (80 %% interval %s to %s) and %s (%s to %s), by %s completed here before",
-		e.Cost.Spent(), e.CostLow.Spent(), e.CostHigh.Spent(), took(e.Time), took(e.TimeLow), took(e.TimeHigh), report.Plural(e.History, "task", "tasks"))
+		e.Cost.Spent(), e.CostLow.Spent(), e.CostHigh.Spent(), took(e.Time), took(e.TimeLow), took(e.TimeHigh),
+		report.Plural(e.History, "task", "tasks"))
 }

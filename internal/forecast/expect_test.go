@@ -24,7 +24,9 @@ func chain(t *testing.T, estimates bool) *plan.Plan {
 	if estimates {
 		guess = `,"estimate":{"usd":0.1,"seconds":30}`
 	}
-	p, diags := plan.Parse("plan.json", fmt.Appendf(nil, `{"tasks":[{"id":"a","subject":"a"%s},{"id":"b","subject":"b","blockedBy":["a"]%s},{"id":"c","subject":"c"%s}]}`, guess, guess, guess), plan.Options{})
+	p, diags := plan.Parse("plan.json", fmt.Appendf(nil,
+		`{"tasks":[{"id":"a","subject":"a"%s},{"id":"b","subject":"b","blockedBy":["a"]%s},{"id":"c","subject":"c"%s}]}`,
+		guess, guess, guess), plan.Options{})
 	if p == nil {
 		t.Fatal(diags)
 	}
@@ -34,8 +36,10 @@ func chain(t *testing.T, estimates bool) *plan.Plan {
 func TestExpect(t *testing.T) {
 	t.Parallel()
 	run := scheduler.Event{Body: scheduler.RunStarted{Config: scheduler.Config{Run: "r"}}}
-	four := []scheduler.Event{run, ended("a", scheduler.Completed, 10, 60), ended("b", scheduler.Completed, 20, 120), ended("c", scheduler.Pending, 5, 30),
-		{Body: scheduler.CounselEnded{Task: "c"}}, ended("c", scheduler.Completed, 5, 30), ended("d", scheduler.Completed, 40, 240), ended("e", scheduler.Failed, 999, 999)}
+	four := []scheduler.Event{run, ended("a", scheduler.Completed, 10, 60), ended("b", scheduler.Completed, 20, 120),
+		ended("c", scheduler.Pending, 5, 30),
+		{Body: scheduler.CounselEnded{Task: "c"}}, ended("c", scheduler.Completed, 5, 30), ended("d", scheduler.Completed, 40,
+			240), ended("e", scheduler.Failed, 999, 999)}
 	for _, c := range []struct {
 		name     string
 		events   []scheduler.Event
@@ -44,8 +48,10 @@ func TestExpect(t *testing.T) {
 		want     string
 	}{
 		{"nothing known", nil, false, 4, "expected: not known"},
-		{"the planner's own guess, along the longest chain", nil, true, 4, "expected: $0.30 and 1m0s by the planner's own estimates"},
-		{"a short history has no spread", four[:3], true, 4, "expected: $0.45 and 3m0s, by 2 tasks completed here before; too few for a spread"},
+		{"the planner's own guess, along the longest chain", nil, true, 4,
+			"expected: $0.30 and 1m0s by the planner's own estimates"},
+		{"a short history has no spread", four[:3], true, 4,
+			"expected: $0.45 and 3m0s, by 2 tasks completed here before; too few for a spread"},
 		// Mean 20 cents and 120 s; three tasks, and two rounds of them side by side.
 		{"with its spread", four, true, 4, "expected: $0.60 (80 % interval $0.18 to $1.02) and 4m0s (52s to 7m8s), by 4 tasks completed here before"},
 		{"one after the other", four, true, 1, "expected: $0.60 (80 % interval $0.18 to $1.02) and 6m0s"},

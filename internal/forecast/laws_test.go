@@ -59,7 +59,8 @@ func TestLargeEstimates(t *testing.T) {
 		if i > 0 {
 			blocked = fmt.Sprintf(`,"blockedBy":["t%d"]`, i-1)
 		}
-		tasks = append(tasks, fmt.Sprintf(`{"id":"t%d","subject":"a","estimate":{"usd":1e9,"seconds":31536000}%s}`, i, blocked))
+		tasks = append(tasks, fmt.Sprintf(`{"id":"t%d","subject":"a","estimate":{"usd":1e9,"seconds":31536000}%s}`,
+			i, blocked))
 	}
 	p := roomtest.Plan(t, ".", `{"tasks":[`+strings.Join(tasks, ",")+`]}`)
 	e := Expect(nil, p, 4)
@@ -67,7 +68,8 @@ func TestLargeEstimates(t *testing.T) {
 		t.Errorf("%+v: %s", e, e)
 	}
 	m, err := Simulate(p)
-	if err != nil || strings.Contains(strings.TrimPrefix(m.String(), "expected at -j"), "-") || strings.Contains(m.String(), "Inf") || strings.Contains(m.String(), "NaN") {
+	if err != nil || strings.Contains(strings.TrimPrefix(m.String(), "expected at -j"), "-") ||
+		strings.Contains(m.String(), "Inf") || strings.Contains(m.String(), "NaN") {
 		t.Errorf("%s, %v", m, err)
 	}
 	for _, d := range Short(p, budget.Limits{USD: budget.Dollar, Iterations: 1, Wall: time.Hour}) {
@@ -85,7 +87,8 @@ func TestHistory(t *testing.T) {
 		return scheduler.RunStarted{Config: scheduler.Config{Run: run}}
 	}
 	end := func(task string, status scheduler.Status, cost budget.USD) scheduler.Body {
-		return scheduler.AttemptEnded{Task: task, Status: status, Result: runner.Result{Cost: cost, Duration: time.Duration(cost)}}
+		return scheduler.AttemptEnded{Task: task, Status: status, Result: runner.Result{Cost: cost,
+			Duration: time.Duration(cost)}}
 	}
 	reopened := func(tasks ...string) scheduler.Body {
 		e := scheduler.IntegrationEnded{}
@@ -98,13 +101,18 @@ func TestHistory(t *testing.T) {
 		bodies []scheduler.Body
 		want   string
 	}{
-		"nothing":           {nil, "[] []"},
-		"tries and panels":  {[]scheduler.Body{begun("r"), end("a", scheduler.Pending, 1), scheduler.CounselEnded{Task: "a"}, end("a", scheduler.Completed, 2), end("b", scheduler.Failed, 9)}, "[3] [3]"},
-		"together":          {[]scheduler.Body{begun("r"), end("a", scheduler.Verified, 1), end("b", scheduler.Verified, 2), reopened()}, "[1 2] [1 2]"},
-		"made again":        {[]scheduler.Body{begun("r"), end("a", scheduler.Verified, 1), end("b", scheduler.Verified, 2), reopened("a"), end("a", scheduler.Verified, 5), reopened()}, "[2 6] [2 6]"},
-		"never made again":  {[]scheduler.Body{begun("r"), end("a", scheduler.Verified, 1), reopened("a")}, "[] []"},
-		"in two runs":       {[]scheduler.Body{begun("r"), end("a", scheduler.Pending, 1), begun("s"), end("a", scheduler.Completed, 2)}, "[2] [2]"},
-		"after it is whole": {[]scheduler.Body{begun("r"), end("a", scheduler.Verified, 1), reopened(), end("a", scheduler.Verified, 4), reopened("b")}, "[1 4] [1 4]"},
+		"nothing": {nil, "[] []"},
+		"tries and panels": {[]scheduler.Body{begun("r"), end("a", scheduler.Pending, 1), scheduler.CounselEnded{Task: "a"},
+			end("a", scheduler.Completed, 2), end("b", scheduler.Failed, 9)}, "[3] [3]"},
+		"together": {[]scheduler.Body{begun("r"), end("a", scheduler.Verified, 1), end("b", scheduler.Verified, 2),
+			reopened()}, "[1 2] [1 2]"},
+		"made again": {[]scheduler.Body{begun("r"), end("a", scheduler.Verified, 1), end("b", scheduler.Verified, 2),
+			reopened("a"), end("a", scheduler.Verified, 5), reopened()}, "[2 6] [2 6]"},
+		"never made again": {[]scheduler.Body{begun("r"), end("a", scheduler.Verified, 1), reopened("a")}, "[] []"},
+		"in two runs": {[]scheduler.Body{begun("r"), end("a", scheduler.Pending, 1), begun("s"),
+			end("a", scheduler.Completed, 2)}, "[2] [2]"},
+		"after it is whole": {[]scheduler.Body{begun("r"), end("a", scheduler.Verified, 1), reopened(),
+			end("a", scheduler.Verified, 4), reopened("b")}, "[1 4] [1 4]"},
 	} {
 		var events []scheduler.Event
 		for _, b := range c.bodies {
@@ -129,7 +137,8 @@ func TestShort(t *testing.T) {
 		"the chain":    {`{"wallClock":"59s"}`, "[short-time]"},
 		"all of them":  {`{"usd":0.01,"iterations":1,"wallClock":"1s"}`, "[short-iterations short-budget short-time]"},
 	} {
-		p := roomtest.Plan(t, ".", `{"budget":`+c.budget+`,"tasks":[{"id":"a","subject":"a","estimate":{"usd":0.1,"seconds":30}},{"id":"b","subject":"b","blockedBy":["a"],"estimate":{"usd":0.1,"seconds":30}},{"id":"c","subject":"c","estimate":{"usd":0.1,"seconds":30}}]}`)
+		p := roomtest.Plan(t, ".", `{"budget":`+c.budget+
+			`,"tasks":[{"id":"a","subject":"a","estimate":{"usd":0.1,"seconds":30}},{"id":"b","subject":"b","blockedBy":["a"],"estimate":{"usd":0.1,"seconds":30}},{"id":"c","subject":"c","estimate":{"usd":0.1,"seconds":30}}]}`)
 		var codes []string
 		for _, d := range Short(p, Limits(p)) {
 			codes = append(codes, d.Code)
@@ -158,7 +167,8 @@ func TestSimulate(t *testing.T) {
 			}
 			tasks = append(tasks, text+"}")
 		}
-		p := roomtest.Plan(t, ".", fmt.Sprintf(`{"parallel":%d,"tasks":[%s]}`, rapid.IntRange(1, 5).Draw(rt, "parallel"), strings.Join(tasks, ",")))
+		p := roomtest.Plan(t, ".", fmt.Sprintf(`{"parallel":%d,"tasks":[%s]}`, rapid.IntRange(1, 5).Draw(rt, "parallel"),
+			strings.Join(tasks, ",")))
 		m, err := Simulate(p)
 		if err != nil || m == nil {
 			rt.Fatalf("%v, %v", m, err)
@@ -166,7 +176,8 @@ func TestSimulate(t *testing.T) {
 		if much := 1e-6 * max(1, m.Least); m.Least <= 0 || m.Waves < m.Least-much || m.Eager < m.Least-much {
 			rt.Fatalf("%+v", m)
 		}
-		if s := m.String(); !strings.HasSuffix(s, "\n") || strings.ContainsAny(strings.TrimPrefix(s, "expected at -j"), "-") || strings.Contains(s, "NaN") {
+		if s := m.String(); !strings.HasSuffix(s, "\n") || strings.ContainsAny(strings.TrimPrefix(s, "expected at -j"),
+			"-") || strings.Contains(s, "NaN") {
 			rt.Fatalf("%q", s)
 		}
 	})

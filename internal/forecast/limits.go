@@ -20,7 +20,8 @@ func Seconds(p *plan.Plan) func(int) float64 {
 
 // Limits returns the limits of a plain `wavex run` of the plan.
 func Limits(p *plan.Plan) budget.Limits {
-	l := budget.Limits{USD: budget.DefaultUSD, Iterations: budget.DefaultIterations(len(p.Tasks)), Wall: p.Budget.WallClock, Wave: p.Budget.Wave}
+	l := budget.Limits{USD: budget.DefaultUSD, Iterations: budget.DefaultIterations(len(p.Tasks)),
+		Wall: p.Budget.WallClock, Wave: p.Budget.Wave}
 	if p.Budget.USD != nil {
 		l.USD, l.NoUSD = *p.Budget.USD, *p.Budget.USD == plan.NoLimit
 	}
@@ -34,7 +35,8 @@ func Limits(p *plan.Plan) budget.Limits {
 func Short(p *plan.Plan, l budget.Limits) []plan.Diagnostic {
 	var out []plan.Diagnostic
 	warn := func(code, format string, args ...any) {
-		out = append(out, plan.Diagnostic{Severity: plan.SeverityWarning, Code: code, Message: fmt.Sprintf(format, args...), File: p.Path, Line: 1, Column: 1})
+		out = append(out, plan.Diagnostic{Severity: plan.SeverityWarning, Code: code, Message: fmt.Sprintf(format, args...),
+			File: p.Path, Line: 1, Column: 1})
 	}
 	if n := len(p.Tasks); !l.NoIterations && n > l.Iterations {
 		warn("short-iterations", "%d tasks need at least %d iterations, and the limit is %d", n, n, l.Iterations)

@@ -110,7 +110,8 @@ func (g Gap) Element(iteration, most string) string {
 		fmt.Fprintf(&b, " line=\"%d\"", g.Line)
 	}
 	b.WriteString(">\n")
-	for _, part := range []struct{ name, text string }{{"file", g.File}, {"check", g.Check}, {"description", g.Description}, {"evidence", g.Evidence}} {
+	for _, part := range []struct{ name, text string }{{"file", g.File}, {"check", g.Check},
+		{"description", g.Description}, {"evidence", g.Evidence}} {
 		if part.text != "" {
 			fmt.Fprintf(&b, "  <%s>%s</%s>\n", part.name, escape(part.text), part.name)
 		}

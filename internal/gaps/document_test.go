@@ -15,7 +15,8 @@ func TestDocument(t *testing.T) {
 		Checks: []Looked{{"T-001", "go test ./...", true, ""}, {"", "README.md contains \"x\"", false, "it does not"}},
 		Open:   []string{"It is fast."},
 		Own:    []string{"T-001 ! go test ./..."},
-		Gaps: []Gap{{Type: CheckFailure, File: "README.md", Check: `README.md contains "x"`, Description: "it does not", Evidence: "a <b>\n& c"},
+		Gaps: []Gap{{Type: CheckFailure, File: "README.md", Check: `README.md contains "x"`, Description: "it does not",
+			Evidence: "a <b>\n& c"},
 			{Type: Stub, File: "a.go", Line: 7, Task: "T-001", Description: "A is not implemented"}}}
 	want := `---
 status: gaps_found
@@ -67,7 +68,8 @@ True at their task's own time only:
 	if read := Parse(got); !reflect.DeepEqual(read, d.Gaps) {
 		t.Errorf("read back as %+v", read)
 	}
-	if e := d.Gaps[1].Element("2", "20"); !strings.HasPrefix(e, `<gap type="stub" iteration="2/20" task="T-001" line="7">`) {
+	if e := d.Gaps[1].Element("2", "20"); !strings.HasPrefix(e,
+		`<gap type="stub" iteration="2/20" task="T-001" line="7">`) {
 		t.Errorf("the element is %s", e)
 	}
 }
@@ -83,7 +85,8 @@ func TestParseOthers(t *testing.T) {
 <gap><file>c.go</file><description>half done</description></gap>
 <gap></gap>
 </gaps> <gap type="ci_failure">cut off`)
-	want := []Gap{{Type: "orphan", File: "src/a.ts", Description: "never imported"}, {Type: "odd", File: "b.md"}, {File: "c.go", Description: "half done"}}
+	want := []Gap{{Type: "orphan", File: "src/a.ts", Description: "never imported"}, {Type: "odd", File: "b.md"},
+		{File: "c.go", Description: "half done"}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
@@ -93,8 +96,10 @@ func TestGapsSurviveTheDocument(t *testing.T) {
 	t.Parallel()
 	word := rapid.StringMatching("[a-z<>&\"'`\\]/é ]{0,12}x")
 	rapid.Check(t, func(t *rapid.T) {
-		g := Gap{Type: word.Draw(t, "type"), File: word.Draw(t, "file"), Task: word.Draw(t, "task"), Check: word.Draw(t, "check"),
-			Line: rapid.IntRange(0, 99).Draw(t, "line"), Description: word.Draw(t, "description"), Evidence: word.Draw(t, "evidence")}
+		g := Gap{Type: word.Draw(t, "type"), File: word.Draw(t, "file"), Task: word.Draw(t, "task"),
+			Check: word.Draw(t, "check"),
+			Line:  rapid.IntRange(0, 99).Draw(t, "line"), Description: word.Draw(t, "description"),
+			Evidence: word.Draw(t, "evidence")}
 		g.Type, g.Task = oneLine(g.Type), oneLine(g.Task)
 		g.File, g.Check = strings.TrimSpace(g.File), strings.TrimSpace(g.Check)
 		g.Description, g.Evidence = strings.TrimSpace(g.Description), strings.TrimSpace(g.Evidence)

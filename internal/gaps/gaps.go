@@ -92,7 +92,8 @@ func Scan(root fs.FS, files, created []string) []Gap {
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Gap) int {
-		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Type, b.Type), cmp.Compare(a.Description, b.Description))
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Type, b.Type),
+			cmp.Compare(a.Description, b.Description))
 	})
 	return slices.CompactFunc(out, func(a, b Gap) bool { return a.Key() == b.Key() })
 }

@@ -110,7 +110,8 @@ func excuse(e ast.Expr) string {
 			return ""
 		}
 	case *ast.SelectorExpr:
-		if x, ok := fn.X.(*ast.Ident); !ok || x.Name+"."+fn.Sel.Name != "errors.New" && x.Name+"."+fn.Sel.Name != "fmt.Errorf" {
+		if x, ok := fn.X.(*ast.Ident); !ok || x.Name+"."+fn.Sel.Name != "errors.New" && x.Name+"."+
+			fn.Sel.Name != "fmt.Errorf" {
 			return ""
 		}
 	default:

@@ -20,7 +20,8 @@ func Links(root fs.FS, links []Link) []Gap {
 		if here && names(from, l.To) || there && names(to, l.From) {
 			continue
 		}
-		g := Gap{Type: BrokenLink, File: path.Clean(l.From), Description: "it is to be connected with " + l.To + ", and neither names the other"}
+		g := Gap{Type: BrokenLink, File: path.Clean(l.From), Description: "it is to be connected with " + l.To +
+			", and neither names the other"}
 		switch {
 		case !here:
 			g.Description = "it is to be connected with " + l.To + ", and is not there"

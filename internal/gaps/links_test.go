@@ -8,9 +8,11 @@ import (
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	root := fstest.MapFS{
-		"hooks/hooks.json": {Data: []byte(`{"command": "bash hooks/stop.sh"}`)}, "hooks/stop.sh": {Data: []byte("cat STATE.md\n")},
-		"config.md": {Data: []byte("retries: 3\n")}, "execute.md": {Data: []byte("read config.md first\n")},
-		"a.js": {Data: []byte(`import x from "./lib/b"`)}, "lib/b.js": {Data: []byte("export default 1")}, "lonely.md": {Data: []byte("alone\n")},
+		"hooks/hooks.json": {Data: []byte(`{"command": "bash hooks/stop.sh"}`)},
+		"hooks/stop.sh":    {Data: []byte("cat STATE.md\n")},
+		"config.md":        {Data: []byte("retries: 3\n")}, "execute.md": {Data: []byte("read config.md first\n")},
+		"a.js": {Data: []byte(`import x from "./lib/b"`)}, "lib/b.js": {Data: []byte("export default 1")},
+		"lonely.md": {Data: []byte("alone\n")},
 	}
 	for _, c := range []struct {
 		link Link
@@ -26,7 +28,8 @@ func TestLinks(t *testing.T) {
 		{Link{"../out.md", "execute.md", ""}, "it is to be connected with execute.md, and is not there"},
 	} {
 		got := Links(root, []Link{c.link})
-		if c.want == "" && len(got) > 0 || c.want != "" && (len(got) != 1 || got[0].Description != c.want || got[0].Type != BrokenLink) {
+		if c.want == "" && len(got) > 0 || c.want != "" && (len(got) != 1 || got[0].Description != c.want ||
+			got[0].Type != BrokenLink) {
 			t.Errorf("%+v: %+v, want %q", c.link, got, c.want)
 		}
 		if len(got) == 1 && c.link.Why != "" && got[0].Evidence != "asked for: "+c.link.Why {

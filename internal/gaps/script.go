@@ -38,7 +38,8 @@ func (p *project) script(name, text string, isNew bool) []Gap {
 	for _, m := range stubRe().FindAllStringSubmatchIndex(code, -1) {
 		if says := code[m[4]:m[5]]; unfinished(says) {
 			out = append(out, Gap{Type: Stub, File: name, Line: lineOf(code, m[0]),
-				Description: "a function is not implemented: " + says, Evidence: strings.Join(strings.Fields(code[m[0]:m[1]]), " ")})
+				Description: "a function is not implemented: " + says,
+				Evidence:    strings.Join(strings.Fields(code[m[0]:m[1]]), " ")})
 		}
 	}
 	for _, m := range fromRe().FindAllStringSubmatchIndex(code, -1) {
@@ -54,7 +55,8 @@ func (p *project) script(name, text string, isNew bool) []Gap {
 		for _, want := range wanted(code[m[6]:m[7]]) {
 			if known && !names[want] {
 				out = append(out, Gap{Type: MissingExport, File: name, Line: at,
-					Description: fmt.Sprintf("%s exports no %s", target, want), Evidence: strings.Join(strings.Fields(code[m[2]:m[1]]), " ")})
+					Description: fmt.Sprintf("%s exports no %s", target, want),
+					Evidence:    strings.Join(strings.Fields(code[m[2]:m[1]]), " ")})
 			}
 		}
 	}
@@ -91,7 +93,8 @@ func (p *project) follow(name, from string, line int) (target string, gap *Gap) 
 	if p.generated(base) {
 		return "", nil
 	}
-	return "", &Gap{Type: WrongImport, File: name, Line: line, Description: fmt.Sprintf("the import %q leads to no file", from)}
+	return "", &Gap{Type: WrongImport, File: name, Line: line,
+		Description: fmt.Sprintf("the import %q leads to no file", from)}
 }
 
 // resolve returns the file that an import names, with omitted extensions added.
@@ -105,7 +108,8 @@ func (p *project) resolve(base string) string {
 		}
 	}
 	// TypeScript names the file that the compiler makes of it.
-	for js, list := range map[string][]string{".js": {".ts", ".tsx", ".d.ts"}, ".jsx": {".tsx"}, ".mjs": {".mts", ".d.mts"}, ".cjs": {".cts", ".d.cts"}} {
+	for js, list := range map[string][]string{".js": {".ts", ".tsx", ".d.ts"}, ".jsx": {".tsx"},
+		".mjs": {".mts", ".d.mts"}, ".cjs": {".cts", ".d.cts"}} {
 		if stem, ok := strings.CutSuffix(base, js); ok {
 			for _, ts := range list {
 				if p.is(stem+ts) == "file" {
@@ -225,7 +229,8 @@ func mentions(text, stem string) bool {
 			return false
 		}
 		end := i + len(stem)
-		if i > 0 && strings.ContainsRune("/'\"`", rune(rest[i-1])) && end < len(rest) && strings.ContainsRune(".'\"`", rune(rest[end])) {
+		if i > 0 && strings.ContainsRune("/'\"`", rune(rest[i-1])) && end < len(rest) &&
+			strings.ContainsRune(".'\"`", rune(rest[end])) {
 			return true
 		}
 		rest = rest[end:]

@@ -60,7 +60,8 @@ func Remember(ctx context.Context, p *plan.Plan, c scheduler.Config) error {
 
 // Base returns the commit that a project directory is at, or "".
 func Base(ctx context.Context, dir string) string {
-	at, _ := git(ctx, maxNames, dir, nil, "rev-parse", "--verify", "--quiet", "HEAD^{commit}") // an error: no repository, or no commit
+	at, _ := git(ctx, maxNames, dir, nil, "rev-parse", "--verify", "--quiet",
+		"HEAD^{commit}") // an error: no repository, or no commit
 	return strings.TrimSpace(at)
 }
 
@@ -149,7 +150,8 @@ func git(ctx context.Context, most int, dir string, env map[string]string, args 
 	}
 	// Keep git's warnings on standard error out of the answer.
 	said := &bounded{left: 1 << 10}
-	p, err := proc.Start(proc.Spec{Argv: append([]string{"git", "--no-optional-locks", "-c", "core.quotePath=false", "-c", "core.fsmonitor=false"}, args...),
+	p, err := proc.Start(proc.Spec{Argv: append([]string{"git", "--no-optional-locks", "-c", "core.quotePath=false", "-c",
+		"core.fsmonitor=false"}, args...),
 		Dir: dir, Env: proc.Environ(os.Environ(), env), Stderr: said})
 	if err != nil {
 		return "", err

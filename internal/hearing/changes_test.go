@@ -43,17 +43,25 @@ func TestChanges(t *testing.T) {
 		has     []string
 		hasNot  []string
 	}{
-		"changed":           {roomtest.Files{"pkg/a.go": "package other\n"}, []string{"pkg/a.go"}, []string{"-package pkg", "+package other"}, nil},
-		"not declared":      {roomtest.Files{"pkg/a.go": "package other\n"}, []string{"same.go"}, nil, []string{"other", "same"}},
-		"new":               {roomtest.Files{"new.go": "fresh\n"}, []string{"new.go"}, []string{"new file new.go\nfresh"}, nil},
-		"not there":         {nil, []string{"never.go"}, nil, []string{"never"}},
-		"new, name of old":  {roomtest.Files{"pkg/a.go": "package other\n", "a.go": "fresh\n"}, []string{"pkg/a.go", "a.go"}, []string{"new file a.go\nfresh"}, nil},
-		"new, named in old": {roomtest.Files{"pkg/a.go": "// see x/a.go\n", "a.go": "fresh\n"}, []string{"pkg/a.go", "a.go"}, []string{"new file a.go\nfresh"}, nil},
-		"letters":           {roomtest.Files{"é.txt": "fresh\n"}, []string{"é.txt"}, []string{"new file é.txt\nfresh"}, nil},
-		"a pattern":         {roomtest.Files{"[id].tsx": "fresh\n", "i.tsx": "other\n"}, []string{"[id].tsx"}, []string{"new file [id].tsx\nfresh"}, []string{"other"}},
-		"magic":             {roomtest.Files{":(top)x": "fresh\n"}, []string{":(top)x"}, []string{"new file :(top)x\nfresh"}, nil},
-		"line ends":         {roomtest.Files{".gitattributes": "* text=auto\n", "pkg/a.go": "package pkg\r\nx\r\n"}, []string{"pkg/a.go"}, []string{"+x"}, []string{"warning"}},
-		"binary":            {roomtest.Files{"blob": "a\x00secret"}, []string{"blob"}, nil, []string{"secret"}},
+		"changed": {roomtest.Files{"pkg/a.go": "package other\n"}, []string{"pkg/a.go"},
+			[]string{"-package pkg", "+package other"}, nil},
+		"not declared": {roomtest.Files{"pkg/a.go": "package other\n"}, []string{"same.go"}, nil,
+			[]string{"other", "same"}},
+		"new": {roomtest.Files{"new.go": "fresh\n"}, []string{"new.go"}, []string{"new file new.go\nfresh"},
+			nil},
+		"not there": {nil, []string{"never.go"}, nil, []string{"never"}},
+		"new, name of old": {roomtest.Files{"pkg/a.go": "package other\n", "a.go": "fresh\n"}, []string{"pkg/a.go", "a.go"},
+			[]string{"new file a.go\nfresh"}, nil},
+		"new, named in old": {roomtest.Files{"pkg/a.go": "// see x/a.go\n", "a.go": "fresh\n"}, []string{"pkg/a.go", "a.go"},
+			[]string{"new file a.go\nfresh"}, nil},
+		"letters": {roomtest.Files{"é.txt": "fresh\n"}, []string{"é.txt"}, []string{"new file é.txt\nfresh"}, nil},
+		"a pattern": {roomtest.Files{"[id].tsx": "fresh\n", "i.tsx": "other\n"}, []string{"[id].tsx"},
+			[]string{"new file [id].tsx\nfresh"}, []string{"other"}},
+		"magic": {roomtest.Files{":(top)x": "fresh\n"}, []string{":(top)x"}, []string{"new file :(top)x\nfresh"},
+			nil},
+		"line ends": {roomtest.Files{".gitattributes": "* text=auto\n", "pkg/a.go": "package pkg\r\nx\r\n"},
+			[]string{"pkg/a.go"}, []string{"+x"}, []string{"warning"}},
+		"binary": {roomtest.Files{"blob": "a\x00secret"}, []string{"blob"}, nil, []string{"secret"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -121,7 +129,8 @@ func TestChangesAreBounded(t *testing.T) {
 func TestDiffTellsFailures(t *testing.T) {
 	t.Parallel()
 	dir := roomtest.Repo(t, roomtest.Files{"a": "a"})
-	if text, err := (since{dir: dir, base: "no-such-commit"}).diff(t.Context(), "--"); err == nil || !strings.Contains(err.Error(), "no-such-commit") {
+	if text, err := (since{dir: dir, base: "no-such-commit"}).diff(t.Context(), "--"); err == nil ||
+		!strings.Contains(err.Error(), "no-such-commit") {
 		t.Errorf("%q, %v", text, err)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -137,19 +146,22 @@ const onePlan = `{"tasks":[{"id":"a","subject":"do a","files":[{"path":"a.go"}]}
 // whole has all changes, with paths of the project, without wavex's own files.
 func TestWhole(t *testing.T) {
 	t.Parallel()
-	top := roomtest.Repo(t, roomtest.Files{"sub/old.go": "old\n", "sub/plan.json": "{}\n", "other/x": "x\n", "sub/.gitignore": "out/\n"})
+	top := roomtest.Repo(t, roomtest.Files{"sub/old.go": "old\n", "sub/plan.json": "{}\n", "other/x": "x\n",
+		"sub/.gitignore": "out/\n"})
 	dir := filepath.Join(top, "sub")
 	h, _ := heard(t, dir, onePlan, nil)
 	for _, config := range []string{"diff.noprefix", "diff.mnemonicPrefix"} { // popular settings of users
 		roomtest.Git(t, top, "config", config, "true")
 	}
-	roomtest.Files{"old.go": "other\n", "plan.json": `{"name":"mine"}`, "é new.go": "fresh\n", ".loop/state.json": "own", ".loop.bak-1/x": "own",
-		"../other/x": "elsewhere", "out/made": "built\n", "doc.md": " diff --git a/none b/none\n"}.Write(t, dir)
+	roomtest.Files{"old.go": "other\n", "plan.json": `{"name":"mine"}`, "é new.go": "fresh\n", ".loop/state.json": "own",
+		".loop.bak-1/x": "own",
+		"../other/x":    "elsewhere", "out/made": "built\n", "doc.md": " diff --git a/none b/none\n"}.Write(t, dir)
 	got, changed, err := h.whole(t.Context(), []string{"out/made"})
 	if err != nil || fmt.Sprint(changed) != "[old.go doc.md é new.go]" {
 		t.Errorf("changed %q, %v", changed, err)
 	}
-	for _, want := range []string{"diff --git a/old.go b/old.go\n", "+other", "new file é new.go\nfresh", "new file out/made\nbuilt"} {
+	for _, want := range []string{"diff --git a/old.go b/old.go\n", "+other", "new file é new.go\nfresh",
+		"new file out/made\nbuilt"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not in\n%s", want, got)
 		}
@@ -162,7 +174,8 @@ func TestWhole(t *testing.T) {
 	for i := range mostNew + 5 {
 		roomtest.Files{fmt.Sprintf("many/%03d", i): "m"}.Write(t, dir)
 	}
-	if got, changed, err = h.whole(t.Context(), nil); err != nil || len(changed) > mostNew+1 || !strings.Contains(got, "and further new files") {
+	if got, changed, err = h.whole(t.Context(), nil); err != nil || len(changed) > mostNew+1 ||
+		!strings.Contains(got, "and further new files") {
 		t.Errorf("%d changed, %v", len(changed), err)
 	}
 }
@@ -176,7 +189,8 @@ func TestRemembered(t *testing.T) {
 	roomtest.Must(t, Remember(t.Context(), h.o.Plan, h.o.Config))
 	roomtest.Files{"a.go": "one\ntwo\nthree\n", "its.go": "its\n"}.Write(t, dir)
 	got, changed, err := h.whole(t.Context(), nil)
-	if err != nil || fmt.Sprint(changed) != "[a.go its.go]" || strings.Contains(got, "+two") || !strings.Contains(got, "+three") || strings.Contains(got, "mine") {
+	if err != nil || fmt.Sprint(changed) != "[a.go its.go]" || strings.Contains(got, "+two") ||
+		!strings.Contains(got, "+three") || strings.Contains(got, "mine") {
 		t.Errorf("%q, %v:\n%s", changed, err, got)
 	}
 	// If tasks have trees of their own, or no agent works, nothing is recorded.
@@ -207,7 +221,8 @@ func TestNames(t *testing.T) {
 		for _, n := range want {
 			text += n + "\x00"
 		}
-		if got := names(text + rapid.StringMatching(`[a-z]{0,3}`).Draw(t, "rest")); fmt.Sprintf("%q", got) != fmt.Sprintf("%q", want) {
+		if got := names(text + rapid.StringMatching(`[a-z]{0,3}`).Draw(t, "rest")); fmt.Sprintf("%q",
+			got) != fmt.Sprintf("%q", want) {
 			t.Fatalf("%q is %q", text, got)
 		}
 	})

@@ -42,13 +42,15 @@ type looked struct {
 
 // verification returns a function that verifies the criteria of e and makes its rechecks. The
 // loop's goroutine calls verification; the returned function runs in another goroutine.
-func (h *Hearing) verification(s *scheduler.State, e scheduler.CriteriaStarted) func(ctx context.Context, more func() bool) (scheduler.Verification, error) {
+func (h *Hearing) verification(s *scheduler.State, e scheduler.CriteriaStarted) func(ctx context.Context,
+	more func() bool) (scheduler.Verification, error) {
 	items := make([]item, 0, len(s.Criteria))
 	for _, k := range s.Criteria {
 		if e.Wave > 0 && !slices.Contains(e.Only, k.ID) {
 			continue
 		}
-		it := item{Criterion: scheduler.Criterion{ID: k.ID, Task: k.Task, Text: k.Text, Verification: scheduler.Assumption, Round: e.Round}}
+		it := item{Criterion: scheduler.Criterion{ID: k.ID, Task: k.Task, Text: k.Text, Verification: scheduler.Assumption,
+			Round: e.Round}}
 		if c := s.Condition(k.ID); c != nil {
 			it.check, it.mean = c.Check, c.Verification == scheduler.Measurement
 			it.prose = c.Check == nil && c.Verification != scheduler.Assumption
@@ -115,7 +117,8 @@ func (h *Hearing) run(ctx context.Context, dir string, it *item, made map[looked
 
 // judge asks a judge about the remaining criteria. A ruling that a criterion is met counts only
 // with a quote that is in the file that the ruling names.
-func (h *Hearing) judge(ctx context.Context, e scheduler.CriteriaStarted, dir, request string, files []string, items []item) budget.USD {
+func (h *Hearing) judge(ctx context.Context, e scheduler.CriteriaStarted, dir, request string, files []string,
+	items []item) budget.USD {
 	at := map[string]*item{}
 	c := counsel.JudgeCase{Round: e.Round, Request: request, Files: files, Cap: e.Cap, Dir: dir,
 		LogDir: filepath.Join(h.o.Config.Loop, "runs", h.o.Config.Run, fmt.Sprintf("criteria-%d", e.Round), "judge")}
@@ -167,7 +170,8 @@ func (h *Hearing) judge(ctx context.Context, e scheduler.CriteriaStarted, dir, r
 // request; neither is wavex's own folder.
 func (h *Hearing) evident(file string) bool {
 	at := filepath.Clean(filepath.FromSlash(file))
-	if first, _, _ := strings.Cut(filepath.ToSlash(at), "/"); first == ".git" || first == ".loop" || strings.HasPrefix(first, ".loop.") {
+	if first, _, _ := strings.Cut(filepath.ToSlash(at), "/"); first == ".git" || first == ".loop" ||
+		strings.HasPrefix(first, ".loop.") {
 		return false
 	}
 	rel, err := filepath.Rel(h.o.Config.Dir, planfile.Path(h.o.Plan))
@@ -180,7 +184,8 @@ func standInRulings(dir string, c counsel.JudgeCase) json.RawMessage {
 	file, quote, at := firstLine(dir, c.Files)
 	var rulings []counsel.Ruling
 	for _, s := range c.Statements {
-		r := counsel.Ruling{ID: s.ID, Verdict: "yes", Reason: "a rehearsal: nobody has judged it", File: file, Line: at, Quote: quote}
+		r := counsel.Ruling{ID: s.ID, Verdict: "yes", Reason: "a rehearsal: nobody has judged it", File: file, Line: at,
+			Quote: quote}
 		if quote == "" {
 			r.Verdict = "unknown"
 		}

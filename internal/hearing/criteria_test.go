@@ -34,7 +34,8 @@ func standIn(t *testing.T, out []scheduler.Criterion, id string) scheduler.Crite
 }
 
 // settle runs a verification of criteria.
-func settle(ctx context.Context, h *Hearing, s *scheduler.State, e scheduler.CriteriaStarted) ([]scheduler.Criterion, budget.USD, error) {
+func settle(ctx context.Context, h *Hearing, s *scheduler.State, e scheduler.CriteriaStarted) ([]scheduler.Criterion,
+	budget.USD, error) {
 	v, err := h.verification(s, e)(ctx, func() bool { return true })
 	return v.Criteria, v.Cost, err
 }
@@ -74,7 +75,8 @@ func TestCriteria(t *testing.T) {
 			t.Errorf("%s speaks of %q", id, sum)
 		}
 	}
-	if q := who.got["judge/round-2"]; strings.Contains(q.Prompt, "it is assumed") || strings.Contains(q.Prompt, "it is quick") || !strings.Contains(q.Prompt, "it reads well") ||
+	if q := who.got["judge/round-2"]; strings.Contains(q.Prompt, "it is assumed") ||
+		strings.Contains(q.Prompt, "it is quick") || !strings.Contains(q.Prompt, "it reads well") ||
 		!strings.Contains(q.Prompt, "build it") || q.Dir != dir {
 		t.Errorf("the judge was asked in %s:\n%s", q.Dir, q.Prompt)
 	}
@@ -84,7 +86,8 @@ func TestCriteria(t *testing.T) {
 func TestCriteriaOfAWave(t *testing.T) {
 	t.Parallel()
 	h, s := heard(t, t.TempDir(), judged, &asked{})
-	out, cost, err := settle(t.Context(), h, s, scheduler.CriteriaStarted{Round: 1, Wave: 1, Only: []string{"C-2", "a/C-1"}})
+	out, cost, err := settle(t.Context(), h, s, scheduler.CriteriaStarted{Round: 1, Wave: 1,
+		Only: []string{"C-2", "a/C-1"}})
 	if err != nil || cost != 0 || len(out) != 2 || !standIn(t, out, "C-2").Met || standIn(t, out, "a/C-1").Met {
 		t.Errorf("%+v, %s, %v", out, cost, err)
 	}
@@ -123,23 +126,31 @@ func TestRulings(t *testing.T) {
 		how     string
 		says    string
 	}{
-		"no":          {[]counsel.Ruling{{ID: "C-3", Verdict: "no", Reason: "it does not"}}, false, scheduler.Observation, "it does not"},
-		"unknown":     {[]counsel.Ruling{{ID: "C-3", Verdict: "unknown", Reason: "who can tell"}}, false, scheduler.Assumption, "who can tell"},
-		"no quote":    {[]counsel.Ruling{yes}, false, scheduler.Assumption, "not there"},
-		"a quote":     {[]counsel.Ruling{of("doc.md", "hello there")}, true, scheduler.Observation, "doc.md:0: hello there"},
-		"the plan":    {[]counsel.Ruling{of("plan.json", "it reads well")}, false, scheduler.Assumption, "no part of the work"},
-		"plan, as ./": {[]counsel.Ruling{of("./plan.json", "it reads well")}, false, scheduler.Assumption, "no part of the work"},
-		"a prompt":    {[]counsel.Ruling{of(".loop/runs/r/prompt.md", "it reads well")}, false, scheduler.Assumption, "no part of the work"},
-		"set aside":   {[]counsel.Ruling{of(".loop.bak-1/x.md", "it reads well")}, false, scheduler.Assumption, "no part of the work"},
-		"git's":       {[]counsel.Ruling{of(".git/description", "it reads well")}, false, scheduler.Assumption, "no part of the work"},
-		"says no":     {[]counsel.Ruling{}, false, scheduler.Assumption, "did not rule"},
-		"no answer":   {nil, false, scheduler.Assumption, "nobody is there"},
+		"no": {[]counsel.Ruling{{ID: "C-3", Verdict: "no", Reason: "it does not"}}, false, scheduler.Observation,
+			"it does not"},
+		"unknown": {[]counsel.Ruling{{ID: "C-3", Verdict: "unknown", Reason: "who can tell"}}, false,
+			scheduler.Assumption, "who can tell"},
+		"no quote": {[]counsel.Ruling{yes}, false, scheduler.Assumption, "not there"},
+		"a quote":  {[]counsel.Ruling{of("doc.md", "hello there")}, true, scheduler.Observation, "doc.md:0: hello there"},
+		"the plan": {[]counsel.Ruling{of("plan.json", "it reads well")}, false, scheduler.Assumption,
+			"no part of the work"},
+		"plan, as ./": {[]counsel.Ruling{of("./plan.json", "it reads well")}, false, scheduler.Assumption,
+			"no part of the work"},
+		"a prompt": {[]counsel.Ruling{of(".loop/runs/r/prompt.md", "it reads well")}, false, scheduler.Assumption,
+			"no part of the work"},
+		"set aside": {[]counsel.Ruling{of(".loop.bak-1/x.md", "it reads well")}, false, scheduler.Assumption,
+			"no part of the work"},
+		"git's": {[]counsel.Ruling{of(".git/description", "it reads well")}, false, scheduler.Assumption,
+			"no part of the work"},
+		"says no":   {[]counsel.Ruling{}, false, scheduler.Assumption, "did not rule"},
+		"no answer": {nil, false, scheduler.Assumption, "nobody is there"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			own := "it reads well"
-			roomtest.Files{"doc.md": "hello there\n", "plan.json": own, ".loop/runs/r/prompt.md": own, ".loop.bak-1/x.md": own, ".git/description": own}.Write(t, dir)
+			roomtest.Files{"doc.md": "hello there\n", "plan.json": own, ".loop/runs/r/prompt.md": own, ".loop.bak-1/x.md": own,
+				".git/description": own}.Write(t, dir)
 			who := &asked{}
 			if c.rulings != nil {
 				who.answers = map[string]any{"judge/round-1": map[string]any{"rulings": c.rulings}}
@@ -160,13 +171,15 @@ func TestStandInRulings(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	roomtest.Files{"empty": "", "a.md": "\n# \nsome words\nmore of them\n"}.Write(t, dir)
-	c := counsel.JudgeCase{Files: []string{"none", "empty", "a.md"}, Statements: []counsel.Statement{{ID: "C-1"}, {ID: "C-2"}}}
+	c := counsel.JudgeCase{Files: []string{"none", "empty", "a.md"}, Statements: []counsel.Statement{{ID: "C-1"},
+		{ID: "C-2"}}}
 	var got struct {
 		Structured struct{ Rulings []counsel.Ruling }
 	}
 	roomtest.Must(t, json.Unmarshal(standInRulings(dir, c), &got))
 	r := got.Structured.Rulings
-	if len(r) != 2 || r[1].ID != "C-2" || r[0].Verdict != "yes" || r[0].File != "a.md" || r[0].Line != 3 || !quoted(dir, r[0].File, r[0].Quote) {
+	if len(r) != 2 || r[1].ID != "C-2" || r[0].Verdict != "yes" || r[0].File != "a.md" || r[0].Line != 3 ||
+		!quoted(dir, r[0].File, r[0].Quote) {
 		t.Errorf("%+v", r)
 	}
 	c.Files = c.Files[:2]

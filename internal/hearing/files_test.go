@@ -49,7 +49,8 @@ func TestQuoted(t *testing.T) {
 func TestHead(t *testing.T) {
 	t.Parallel()
 	dir, outside := t.TempDir(), t.TempDir()
-	roomtest.Files{"text": "words", "binary": "a\x00b", "empty": "", "d/x": "x", "big": strings.Repeat("y", maxChanges+1)}.Write(t, dir)
+	roomtest.Files{"text": "words", "binary": "a\x00b", "empty": "", "d/x": "x",
+		"big": strings.Repeat("y", maxChanges+1)}.Write(t, dir)
 	roomtest.Files{"secret": "private"}.Write(t, outside)
 	roomtest.Must(t, os.Symlink(filepath.Join(outside, "secret"), filepath.Join(dir, "out")))
 	roomtest.Must(t, os.Symlink(outside, filepath.Join(dir, "away")))

@@ -33,7 +33,8 @@ func TestPipeForAnAnswer(t *testing.T) {
 	roomtest.Files{".loop/runs/r/reviews/1/x/y": "", ".loop/runs/r/reviews/2/x/prompt.md": "what"}.Write(t, dir)
 	roomtest.Pipe(t, filepath.Join(dir, ".loop/runs/r/reviews/1/x/prompt.md"))
 	roomtest.Pipe(t, filepath.Join(dir, ".loop/runs/r/reviews/2/x/result.json"))
-	got := again{who, h, []int{1, 2}}.Ask(t.Context(), runner.Question{Name: "q", Prompt: "what", LogDir: filepath.Join(dir, "3", "x")})
+	got := again{who, h, []int{1, 2}}.Ask(t.Context(), runner.Question{Name: "q", Prompt: "what",
+		LogDir: filepath.Join(dir, "3", "x")})
 	if string(got.Structured) != `"fresh"` {
 		t.Errorf("%+v", got)
 	}

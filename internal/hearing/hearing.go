@@ -55,7 +55,8 @@ func New(o Options) (*Hearing, error) {
 	}
 	h := &Hearing{o: o, panel: &counsel.Panel{Caller: o.Agent.Caller(o.Who), Experts: roster, Chair: o.Chair}}
 	if o.OverAPI {
-		h.panel.Caller = &counsel.API{BaseURL: os.Getenv("ANTHROPIC_BASE_URL"), Key: os.Getenv("ANTHROPIC_API_KEY"), Model: h.apiModel(), Prices: o.Prices, Secrets: o.Secrets}
+		h.panel.Caller = &counsel.API{BaseURL: os.Getenv("ANTHROPIC_BASE_URL"), Key: os.Getenv("ANTHROPIC_API_KEY"),
+			Model: h.apiModel(), Prices: o.Prices, Secrets: o.Secrets}
 		h.panel.Blind = true
 	}
 	return h, nil

@@ -26,17 +26,20 @@ func TestNew(t *testing.T) {
 	t.Parallel()
 	p := &plan.Plan{Defaults: plan.Settings{Model: "a-model"}}
 	var wrong *refuse.UsageError
-	if _, err := New(Options{Plan: p, Config: scheduler.Config{Loop: t.TempDir(), Blocked: []string{"nobody"}}, Who: &runner.Agent{}}); !errors.As(err, &wrong) {
+	if _, err := New(Options{Plan: p, Config: scheduler.Config{Loop: t.TempDir(), Blocked: []string{"nobody"}},
+		Who: &runner.Agent{}}); !errors.As(err, &wrong) {
 		t.Errorf("an expert whom nobody knows is blocked: %v", err)
 	}
-	o := Options{Plan: p, Config: scheduler.Config{Loop: t.TempDir()}, Who: &runner.Agent{}, Chair: true, Agent: agent.Agent{Name: agent.Claude}}
+	o := Options{Plan: p, Config: scheduler.Config{Loop: t.TempDir()}, Who: &runner.Agent{}, Chair: true,
+		Agent: agent.Agent{Name: agent.Claude}}
 	h, err := New(o)
 	roomtest.Must(t, err)
 	if _, over := h.panel.Caller.(*counsel.API); over || h.panel.Blind || !h.panel.Chair {
 		t.Errorf("the panel is %+v", h.panel)
 	}
 	loop := &scheduler.Loop{}
-	if h.Wire(loop); loop.Panel != nil || loop.Review == nil || loop.Verify == nil || loop.Precheck == nil || loop.Case == nil || loop.Asked == nil || loop.RecoverPanel == nil {
+	if h.Wire(loop); loop.Panel != nil || loop.Review == nil || loop.Verify == nil || loop.Precheck == nil ||
+		loop.Case == nil || loop.Asked == nil || loop.RecoverPanel == nil {
 		t.Error("wired otherwise than without counsel")
 	}
 	o.OverAPI, o.Config.Counsel = true, true
@@ -59,11 +62,14 @@ func TestPanelCase(t *testing.T) {
 	k := &s.Tasks[0]
 	k.Tries, k.SameError, k.Earlier = 2, 2, append(make([]string, 0, 4), "first")
 	k.Advice = &counsel.Verdict{Fix: "second"}
-	k.Last = &runner.Result{Outcome: runner.Wrong, Reason: "red", Detail: "more", Signature: "s", Checks: []verify.Evidence{{Check: "c"}}}
+	k.Last = &runner.Result{Outcome: runner.Wrong, Reason: "red", Detail: "more", Signature: "s",
+		Checks: []verify.Evidence{{Check: "c"}}}
 	c := h.panelCase(s, 0, scheduler.CounselStarted{Task: "a", Attempt: 3, Panel: 2, Cap: 7, Thorough: true})
-	if c.Task != "a" || c.Attempt != 3 || c.Retries != 2 || c.Cap != 7 || !c.Thorough || !c.SameError || c.Reason != "red" || c.Signature != "s" || len(c.Checks) != 1 ||
+	if c.Task != "a" || c.Attempt != 3 || c.Retries != 2 || c.Cap != 7 || !c.Thorough || !c.SameError ||
+		c.Reason != "red" || c.Signature != "s" || len(c.Checks) != 1 ||
 		c.Dir != filepath.Join(dir, "sub") || c.LogDir != filepath.Join(dir, ".loop/runs/r/tasks/a/counsel-2") ||
-		!slices.Equal(c.Files, []string{"a.go", "b.go"}) || !slices.Equal(c.MustNot, []string{"break"}) || len(c.Earlier) != 2 || c.Earlier[0] != "first" || !strings.Contains(c.Earlier[1], "second") {
+		!slices.Equal(c.Files, []string{"a.go", "b.go"}) || !slices.Equal(c.MustNot, []string{"break"}) ||
+		len(c.Earlier) != 2 || c.Earlier[0] != "first" || !strings.Contains(c.Earlier[1], "second") {
 		t.Errorf("%+v", c)
 	}
 	if len(k.Earlier) != 1 || k.Earlier[:2][1] != "" {
@@ -82,7 +88,8 @@ func TestWitness(t *testing.T) {
 	who := &asked{}
 	h, _ := heard(t, dir, onePlan, who)
 	roomtest.Files{"a.go": "new\n"}.Write(t, dir)
-	witness{h.panel, h}.Diagnose(t.Context(), counsel.Case{Task: "a", Outcome: runner.Wrong, Files: []string{"a.go"}, Dir: dir})
+	witness{h.panel, h}.Diagnose(t.Context(), counsel.Case{Task: "a", Outcome: runner.Wrong,
+		Files: []string{"a.go"}, Dir: dir})
 	if len(who.got) < 2 {
 		t.Errorf("%d were asked", len(who.got))
 	}
@@ -102,9 +109,11 @@ func TestWhatWasAsked(t *testing.T) {
 	h.o.Config.Run = "hearing-test-nobody-has-this-mark"
 	const stream = `{"type":"result","subtype":"success","total_cost_usd":0.25,"usage":{"input_tokens":1}}` + "\n"
 	runs := ".loop/runs/" + h.o.Config.Run
-	roomtest.Files{runs + "/reviews/3/x/stream.jsonl": stream, runs + "/criteria-2/judge/stream.jsonl": stream, runs + "/criteria-4/judge/request.json": "{}",
+	roomtest.Files{runs + "/reviews/3/x/stream.jsonl": stream, runs + "/criteria-2/judge/stream.jsonl": stream,
+		runs + "/criteria-4/judge/request.json":    "{}",
 		runs + "/tasks/a/counsel-1/x/stream.jsonl": stream, runs + "/tasks/a/counsel-2/x/request.json": "{}"}.Write(t, dir)
-	for name, want := range map[string]budget.USD{"review-3": 250_000, "criteria-2": 250_000, "criteria-4": 900_000, "review-9": 0, "precheck-a-1": 0} {
+	for name, want := range map[string]budget.USD{"review-3": 250_000, "criteria-2": 250_000, "criteria-4": 900_000,
+		"review-9": 0, "precheck-a-1": 0} {
 		if got := h.asked(t.Context(), name, 900_000); got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}
@@ -132,7 +141,8 @@ func TestPrecheck(t *testing.T) {
 				t.Errorf("%q is not in\n%s", want, q.Prompt)
 			}
 		}
-		if strings.Contains(q.Prompt, "read.me") || q.Dir != filepath.Join(dir, "sub") || filepath.Dir(q.LogDir) != filepath.Join(dir, ".loop/runs/r/precheck-a-2") {
+		if strings.Contains(q.Prompt, "read.me") || q.Dir != filepath.Join(dir, "sub") ||
+			filepath.Dir(q.LogDir) != filepath.Join(dir, ".loop/runs/r/precheck-a-2") {
 			t.Errorf("asked in %s, kept in %s:\n%s", q.Dir, q.LogDir, q.Prompt)
 		}
 	}
@@ -148,7 +158,8 @@ func TestTouched(t *testing.T) {
 		s.Tasks[i].Status = scheduler.Completed
 	}
 	s.Tasks[0].Last = &runner.Result{Touched: []string{"own.go", "../../etc/x", "/etc/passwd"}}
-	for wave, want := range map[int]string{0: "[a.go c.go sub/own.go sub/z.go]", 1: "[a.go sub/own.go sub/z.go]", 2: "[c.go]", 3: "[]"} {
+	for wave, want := range map[int]string{0: "[a.go c.go sub/own.go sub/z.go]", 1: "[a.go sub/own.go sub/z.go]",
+		2: "[c.go]", 3: "[]"} {
 		if got := fmt.Sprint(touched(s, wave)); got != want {
 			t.Errorf("wave %d: %s, want %s", wave, got, want)
 		}
@@ -164,24 +175,29 @@ func TestReviewIsShown(t *testing.T) {
 	roomtest.Files{"a.go": "package a\n", "b.go": "package b\n"}.Write(t, dir)
 	s.Tasks[0].Status, s.Tasks[1].Status = scheduler.Completed, scheduler.Completed
 	s.Reviews = []scheduler.ReviewEnded{{Mode: counsel.Light, Wave: 1, Review: counsel.Review{Findings: []counsel.Finding{
-		{Severity: counsel.Blocker, Text: "claimed before", Expert: "x"}, {Severity: counsel.Suggestion, Text: "a trifle", Expert: "x"}}}}}
+		{Severity: counsel.Blocker, Text: "claimed before", Expert: "x"}, {Severity: counsel.Suggestion, Text: "a trifle",
+			Expert: "x"}}}}}
 	h.review(s, scheduler.ReviewStarted{N: 1, Mode: counsel.Light, Wave: 2})(t.Context())
 	if len(who.got) == 0 {
 		t.Fatal("nobody was asked for a light review")
 	}
 	for name, q := range who.got {
-		if !strings.HasPrefix(name, "review/wave-2/") || filepath.Dir(q.LogDir) != filepath.Join(dir, ".loop/runs/r/reviews/1") ||
-			!strings.Contains(q.Prompt, "second thing") || !strings.Contains(q.Prompt, "package b") || strings.Contains(q.Prompt, "first thing") || strings.Contains(q.Prompt, "third thing") || strings.Contains(q.Prompt, "package a") {
+		if !strings.HasPrefix(name, "review/wave-2/") || filepath.Dir(q.LogDir) != filepath.Join(dir,
+			".loop/runs/r/reviews/1") ||
+			!strings.Contains(q.Prompt, "second thing") || !strings.Contains(q.Prompt, "package b") || strings.Contains(q.Prompt,
+			"first thing") || strings.Contains(q.Prompt, "third thing") || strings.Contains(q.Prompt, "package a") {
 			t.Errorf("%s in %s:\n%s", name, q.LogDir, q.Prompt)
 		}
 	}
 	who.got = nil
 	h.review(s, scheduler.ReviewStarted{N: 2, Mode: counsel.Thorough, Round: 1})(t.Context())
 	for name, q := range who.got {
-		if !strings.HasPrefix(name, "review/round-1/") || strings.Contains(q.Prompt, "third thing") || strings.Contains(q.Prompt, "a trifle") {
+		if !strings.HasPrefix(name, "review/round-1/") || strings.Contains(q.Prompt, "third thing") ||
+			strings.Contains(q.Prompt, "a trifle") {
 			t.Errorf("%s:\n%s", name, q.Prompt)
 		}
-		for _, want := range []string{"first thing", "second thing", "package a", "package b", "C-1: it is good (not met", "build it", "claimed before"} {
+		for _, want := range []string{"first thing", "second thing", "package a", "package b", "C-1: it is good (not met",
+			"build it", "claimed before"} {
 			if !strings.Contains(q.Prompt, want) {
 				t.Errorf("%q is not in\n%s", want, q.Prompt)
 			}
@@ -194,11 +210,13 @@ func TestReviewWithoutADiff(t *testing.T) {
 	t.Parallel()
 	dir := roomtest.Repo(t, roomtest.Files{"a.go": "a\n"})
 	h, s := heard(t, dir, onePlan, &asked{})
-	if got := h.review(s, scheduler.ReviewStarted{N: 1, Mode: counsel.Thorough})(t.Context()); got.Nothing == "" || got.Error != "" {
+	if got := h.review(s, scheduler.ReviewStarted{N: 1, Mode: counsel.Thorough})(t.Context()); got.Nothing == "" ||
+		got.Error != "" {
 		t.Errorf("of nothing: %+v", got)
 	}
 	h.o.Config.Base = "no-such-commit"
-	if got := h.review(s, scheduler.ReviewStarted{N: 1, Mode: counsel.Thorough})(t.Context()); got.Nothing != "" || !strings.Contains(got.Error, "no-such-commit") {
+	if got := h.review(s, scheduler.ReviewStarted{N: 1, Mode: counsel.Thorough})(t.Context()); got.Nothing != "" ||
+		!strings.Contains(got.Error, "no-such-commit") {
 		t.Errorf("of what cannot be told: %+v", got)
 	}
 }
@@ -216,7 +234,8 @@ func TestJudgeOfFindings(t *testing.T) {
 	h, s := heard(t, dir, onePlan, who)
 	judge := &counting{}
 	h.o.Judge = judge
-	if h.review(s, scheduler.ReviewStarted{N: 1, Mode: counsel.Thorough, Round: 1})(t.Context()); judge.n != 0 || len(who.got) == 0 {
+	if h.review(s, scheduler.ReviewStarted{N: 1, Mode: counsel.Thorough, Round: 1})(t.Context()); judge.n != 0 ||
+		len(who.got) == 0 {
 		t.Errorf("asked %d times about a review that failed", judge.n)
 	}
 	who.answers = map[string]any{}
@@ -248,13 +267,16 @@ func TestAgain(t *testing.T) {
 		at + "2/x/prompt.md": "what", at + "2/x/result.json": done("of the second"),
 		at + "1/y/prompt.md": "what", at + "1/y/result.json": `{"outcome":"broken"}`,
 		at + "1/z/prompt.md": "what", at + "1/z/result.json": `{"outc`,
-		at + "1/s/prompt.md": string(h.o.Secrets.Bytes([]byte("what a-very-secret-value-of-mine"))), at + "1/s/result.json": done("without secrets")}.Write(t, dir)
+		at + "1/s/prompt.md":   string(h.o.Secrets.Bytes([]byte("what a-very-secret-value-of-mine"))),
+		at + "1/s/result.json": done("without secrets")}.Write(t, dir)
 	a := again{who, h, []int{9, 1, 2}}
 	for _, c := range []struct{ expert, prompt, want string }{
-		{"x", "what", "of the first"}, {"x", "what else", ""}, {"y", "what", ""}, {"z", "what", ""}, {"nobody", "what", ""}, {"s", "what a-very-secret-value-of-mine", "without secrets"},
+		{"x", "what", "of the first"}, {"x", "what else", ""}, {"y", "what", ""}, {"z", "what", ""}, {"nobody", "what", ""},
+		{"s", "what a-very-secret-value-of-mine", "without secrets"},
 	} {
 		got := a.Ask(t.Context(), runner.Question{Name: "q", Prompt: c.prompt, LogDir: filepath.Join(dir, at, "5", c.expert)})
-		if got.Text != c.want || got.Outcome != runner.Done || c.want != "" && got.Cost != 0 || c.want == "" && string(got.Structured) != `"fresh"` {
+		if got.Text != c.want || got.Outcome != runner.Done || c.want != "" && got.Cost != 0 || c.want == "" &&
+			string(got.Structured) != `"fresh"` {
 			t.Errorf("%s, %q: %+v", c.expert, c.prompt, got)
 		}
 	}

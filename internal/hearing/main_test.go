@@ -46,7 +46,8 @@ func (a *asked) Ask(_ context.Context, q runner.Question) runner.Answer {
 func heard(t *testing.T, dir, text string, who counsel.Caller) (*Hearing, *scheduler.State) {
 	t.Helper()
 	p := roomtest.Plan(t, dir, text)
-	c := scheduler.Config{Run: "r", Dir: dir, Loop: filepath.Join(dir, ".loop"), Base: Base(t.Context(), dir), MaxRetries: 3}
+	c := scheduler.Config{Run: "r", Dir: dir, Loop: filepath.Join(dir, ".loop"), Base: Base(t.Context(), dir),
+		MaxRetries: 3}
 	at, err := site.Open(t.Context(), p, c, func(string) {})
 	roomtest.Must(t, err)
 	t.Cleanup(func() { roomtest.Must(t, at.Close(context.WithoutCancel(t.Context()))) })

@@ -15,10 +15,12 @@ import (
 
 // precheck returns a function that makes a challenge. The loop's goroutine calls precheck; the
 // returned function runs in another goroutine.
-func (h *Hearing) precheck(s *scheduler.State, i int, e scheduler.PrecheckStarted) func(ctx context.Context) counsel.Challenge {
+func (h *Hearing) precheck(s *scheduler.State, i int,
+	e scheduler.PrecheckStarted) func(ctx context.Context) counsel.Challenge {
 	t := &s.Plan.Tasks[i]
 	c := counsel.ChallengeCase{Task: t.ID, Subject: cmp.Or(t.Subject, t.Command), Description: t.Description + t.Prompt,
-		Request: cmp.Or(s.Plan.Request, s.Plan.Name), Aspects: t.Aspects, Cap: e.Cap, Dir: s.Plan.Tasks[i].WorkDir(h.o.Config.Dir),
+		Request: cmp.Or(s.Plan.Request, s.Plan.Name), Aspects: t.Aspects, Cap: e.Cap,
+		Dir:    s.Plan.Tasks[i].WorkDir(h.o.Config.Dir),
 		LogDir: filepath.Join(h.o.Config.Loop, "runs", h.o.Config.Run, fmt.Sprintf("precheck-%s-%d", t.ID, e.N))}
 	for _, f := range t.Files {
 		if f.Writes() {

@@ -39,7 +39,8 @@ func rechecks(s *scheduler.State, e scheduler.CriteriaStarted) []recheck {
 // repeats a failed check alone, since checks of tasks that never ran together may disturb each
 // other. It calls more before each check. known has the evidence that exists already, by check and
 // directory.
-func (h *Hearing) remake(ctx context.Context, dir string, round int, list []recheck, known map[looked]verify.Evidence, more func() bool) []scheduler.Remade {
+func (h *Hearing) remake(ctx context.Context, dir string, round int, list []recheck, known map[looked]verify.Evidence,
+	more func() bool) []scheduler.Remade {
 	out := make([]scheduler.Remade, len(list))
 	look := func(k, slot, nth int) {
 		t := list[k].task
@@ -51,7 +52,8 @@ func (h *Hearing) remake(ctx context.Context, dir string, round int, list []rech
 		defer leave()
 		vars := maps.Clone(env)
 		vars[proc.RunVar], vars["WAVEX_TASK"] = h.o.Config.Run, t.ID
-		vars[proc.AttemptVar] = fmt.Sprintf("%s/recheck-%d/%d.%d", h.o.Config.Run, round, k+1, nth) // a mark of its own, for the sweep of its processes
+		vars[proc.AttemptVar] = fmt.Sprintf("%s/recheck-%d/%d.%d", h.o.Config.Run, round, k+1,
+			nth) // a mark of its own, for the sweep of its processes
 		got, err := verify.Run(ctx, t.WorkDir(dir), proc.Environ(os.Environ(), vars), []plan.Check{list[k].check})
 		out[k] = remade(got[0])
 		out[k].Left = err != nil
@@ -99,5 +101,6 @@ func (h *Hearing) remake(ctx context.Context, dir string, round int, list []rech
 }
 
 func remade(e verify.Evidence) scheduler.Remade {
-	return scheduler.Remade{Passed: e.Passed, Check: e.Check, ExitCode: e.ExitCode, Duration: e.Duration, Reason: e.Reason, Output: e.Output}
+	return scheduler.Remade{Passed: e.Passed, Check: e.Check, ExitCode: e.ExitCode, Duration: e.Duration, Reason: e.Reason,
+		Output: e.Output}
 }

@@ -35,18 +35,21 @@ func TestChecksMadeAgain(t *testing.T) {
 	roomtest.Files{"sub/here": ""}.Write(t, dir)
 	h, s := heard(t, dir, remade7, &asked{})
 	h.o.Config.Parallel = 2
-	v, err := h.verification(s, asks("a/1", "a/2", "b/1", "b/2", "c/1", "c/2", "gone/1", "a/9"))(t.Context(), func() bool { return true })
+	v, err := h.verification(s, asks("a/1", "a/2", "b/1", "b/2", "c/1", "c/2", "gone/1", "a/9"))(t.Context(),
+		func() bool { return true })
 	if err != nil || len(v.Rechecks) != 8 || len(v.Criteria) != 1 || !v.Criteria[0].Met {
 		t.Fatalf("%+v, %v", v, err)
 	}
 	for k, want := range []struct{ left, passed, flaky bool }{
-		{passed: true}, {passed: true}, {passed: true, flaky: true}, {}, {passed: true}, {passed: true}, {left: true}, {left: true},
+		{passed: true}, {passed: true}, {passed: true, flaky: true}, {}, {passed: true}, {passed: true}, {left: true},
+		{left: true},
 	} {
 		if got := v.Rechecks[k]; got.Left != want.left || got.Passed != want.passed || got.Flaky != want.flaky {
 			t.Errorf("check %d: %+v", k+1, got)
 		}
 	}
-	if got := v.Rechecks[3]; got.ExitCode != 7 || got.Reason != "exit code 7" || strings.TrimSpace(got.Output) != "why" || got.Check != "echo why; exit 7" {
+	if got := v.Rechecks[3]; got.ExitCode != 7 || got.Reason != "exit code 7" || strings.TrimSpace(got.Output) != "why" ||
+		got.Check != "echo why; exit 7" {
 		t.Errorf("what failed: %+v", got)
 	}
 	if text, err := os.ReadFile(filepath.Join(dir, "once")); err != nil || string(text) != "made\n" {

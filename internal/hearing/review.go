@@ -29,7 +29,8 @@ func (h *Hearing) reviewDir(n int) string {
 // review returns a function that makes a review. The loop's goroutine calls review; the returned
 // function runs in another goroutine.
 func (h *Hearing) review(s *scheduler.State, e scheduler.ReviewStarted) func(ctx context.Context) counsel.Review {
-	c := counsel.ReviewCase{Mode: e.Mode, Name: fmt.Sprintf("round-%d", e.Round), Request: cmp.Or(s.Plan.Request, s.Plan.Name),
+	c := counsel.ReviewCase{Mode: e.Mode, Name: fmt.Sprintf("round-%d", e.Round), Request: cmp.Or(s.Plan.Request,
+		s.Plan.Name),
 		Cap: e.Cap, Dir: h.o.Config.Dir, LogDir: h.reviewDir(e.N)}
 	if e.Mode == counsel.Light {
 		c.Name = fmt.Sprintf("wave-%d", e.Wave)
@@ -219,10 +220,14 @@ func (h *Hearing) whole(ctx context.Context, files []string) (text string, chang
 	}
 	changed, err1 := before.differ(ctx, own...)
 	diff, err2 := before.diff(ctx, own...)
-	others, err3 := git(ctx, maxNames, dir, before.env, append([]string{"ls-files", "-z", "--others", "--exclude-standard"}, own...)...)
+	others, err3 := git(ctx, maxNames, dir, before.env,
+		append([]string{"ls-files", "-z", "--others", "--exclude-standard"}, own...)...)
 	var b strings.Builder
 	b.WriteString(diff)
-	news := slices.DeleteFunc(names(others), func(f string) bool { return slices.Contains(before.large, f) && !slices.Contains(files, f) })
+	news := slices.DeleteFunc(names(others), func(f string) bool {
+		return slices.Contains(before.large, f) &&
+			!slices.Contains(files, f)
+	})
 	for k, f := range news {
 		if k == mostNew {
 			fmt.Fprintf(&b, "and further new files\n")

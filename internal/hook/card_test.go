@@ -18,7 +18,8 @@ import (
 )
 
 // kept plays a story into a mirror and a journal in a folder, as a run does.
-func kept(t *testing.T, tell func(testing.TB, func(scheduler.Event, *scheduler.State)) *reporttest.Story) (loop string) {
+func kept(t *testing.T, tell func(testing.TB,
+	func(scheduler.Event, *scheduler.State)) *reporttest.Story) (loop string) {
 	t.Helper()
 	loop = filepath.Join(t.TempDir(), ".loop")
 	must(t, os.MkdirAll(loop, 0o755))
@@ -38,20 +39,24 @@ func kept(t *testing.T, tell func(testing.TB, func(scheduler.Event, *scheduler.S
 func TestMirror(t *testing.T) {
 	t.Parallel()
 	loop := kept(t, func(t testing.TB, show func(scheduler.Event, *scheduler.State)) *reporttest.Story {
-		s := reporttest.New(t, "shop", reporttest.Tasks{{ID: "T-1", Subject: "First"}, {ID: "T-2", Subject: "Second"}, {ID: "T-3", Subject: "Third", Blockers: []int{0}}})
+		s := reporttest.New(t, "shop", reporttest.Tasks{{ID: "T-1", Subject: "First"}, {ID: "T-2", Subject: "Second"},
+			{ID: "T-3", Subject: "Third", Blockers: []int{0}}})
 		s.S.Plan.Tasks[1].Description = "What to do.\nVerify: make"
 		s.Show = show
-		s.Tell(scheduler.RunStarted{Config: reporttest.Config(), Plan: "/project/plan.json", Name: "shop", Tasks: 3, Waves: 2, Owner: "s1"})
+		s.Tell(scheduler.RunStarted{Config: reporttest.Config(), Plan: "/project/plan.json", Name: "shop", Tasks: 3, Waves: 2,
+			Owner: "s1"})
 		s.Wave(1).Run("T-1", 0).Run("T-2", 1).After(time.Second)
 		return s.End("T-1", reporttest.Good(10_000), scheduler.Completed, nil)
 	})
 	r, err := Read(loop)
 	must(t, err)
 	c := r.Card
-	if r.Ended != nil || r.Live || c.Run != "r-1" || c.Owner != "s1" || c.Tasks != 3 || c.Completed != 1 || c.Iterations != 1 || c.MaxIter != 25 || c.Name != "shop" {
+	if r.Ended != nil || r.Live || c.Run != "r-1" || c.Owner != "s1" || c.Tasks != 3 || c.Completed != 1 ||
+		c.Iterations != 1 || c.MaxIter != 25 || c.Name != "shop" {
 		t.Errorf("read %+v", r)
 	}
-	if want := []Task{{ID: "T-2", Subject: "Second", Content: "What to do.\nVerify: make", Status: scheduler.InProgress}}; fmt.Sprint(c.Current) != fmt.Sprint(want) {
+	if want := []Task{{ID: "T-2", Subject: "Second", Content: "What to do.\nVerify: make",
+		Status: scheduler.InProgress}}; fmt.Sprint(c.Current) != fmt.Sprint(want) {
 		t.Errorf("current %+v, want %+v", c.Current, want)
 	}
 	if want := "[LOOP RESUME] Active loop detected|Stage: executing|Progress: 1/3 tasks | Wave: 1|Next: T-3 Third"; !inOrder(strings.Join(c.Announce, "|"), want) {
@@ -113,11 +118,15 @@ func TestReadRefuses(t *testing.T) {
 			b[len(b)-20] ^= 1
 			return errors.Join(err, os.WriteFile(path, b, 0o600))
 		},
-		"no card":                   func(loop string) error { return os.Remove(filepath.Join(loop, cardFile)) },
-		"half a card":               func(loop string) error { return os.Truncate(filepath.Join(loop, cardFile), 30) },
-		"a card of another version": func(loop string) error { return os.WriteFile(filepath.Join(loop, cardFile), []byte(`{"v":2}`), 0o600) },
+		"no card":     func(loop string) error { return os.Remove(filepath.Join(loop, cardFile)) },
+		"half a card": func(loop string) error { return os.Truncate(filepath.Join(loop, cardFile), 30) },
+		"a card of another version": func(loop string) error {
+			return os.WriteFile(filepath.Join(loop, cardFile),
+				[]byte(`{"v":2}`), 0o600)
+		},
 		"a card without end": func(loop string) error {
-			return os.WriteFile(filepath.Join(loop, cardFile), []byte(`{"v":1,"run":"`+strings.Repeat("x", 2*maxCard)+`"}`), 0o600)
+			return os.WriteFile(filepath.Join(loop, cardFile), []byte(`{"v":1,"run":"`+strings.Repeat("x", 2*maxCard)+`"}`),
+				0o600)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -157,7 +166,8 @@ func TestBoundedRead(t *testing.T) {
 	loop := kept(t, func(t testing.TB, show func(scheduler.Event, *scheduler.State)) *reporttest.Story {
 		var text strings.Builder
 		for i := range n {
-			fmt.Fprintf(&text, `,{"id":"T-%d","subject":"Change one of many things","prompt":"%s"}`, i, strings.Repeat("do it ", 100))
+			fmt.Fprintf(&text, `,{"id":"T-%d","subject":"Change one of many things","prompt":"%s"}`, i,
+				strings.Repeat("do it ", 100))
 		}
 		p, diags := plan.Parse("plan.json", []byte(`{"tasks":[`+text.String()[1:]+`]}`), plan.Options{})
 		if p == nil {
@@ -175,11 +185,13 @@ func TestBoundedRead(t *testing.T) {
 		c.Limits = budget.Limits{NoUSD: true, NoIterations: true}
 		tell(scheduler.RunStarted{Config: c, Plan: "/project/plan.json", Tasks: n, Waves: 1, Owner: "s1"})
 		start := func(i, slot int) {
-			tell(scheduler.AttemptStarted{Task: p.Tasks[i].ID, Key: p.Key(i), Wave: 1, Attempt: 1, Try: 1, Why: "first", Slot: slot})
+			tell(scheduler.AttemptStarted{Task: p.Tasks[i].ID, Key: p.Key(i), Wave: 1, Attempt: 1, Try: 1, Why: "first",
+				Slot: slot})
 		}
 		for i := range n / 10 {
 			start(i, 0)
-			tell(scheduler.AttemptEnded{Task: p.Tasks[i].ID, Key: p.Key(i), Attempt: 1, Result: reporttest.Good(10_000), Charged: true, Status: scheduler.Completed})
+			tell(scheduler.AttemptEnded{Task: p.Tasks[i].ID, Key: p.Key(i), Attempt: 1, Result: reporttest.Good(10_000),
+				Charged: true, Status: scheduler.Completed})
 		}
 		start(n-1, 0)
 		start(n/10, 1)
@@ -200,7 +212,8 @@ func TestBoundedRead(t *testing.T) {
 		must(t, err)
 		v := Stop(Input{Event: "Stop", Session: "s1"}, r, 3, func() (int, bool) { return Count(Input{Session: "s1"}, r) })
 		least = min(least, time.Since(began))
-		if !v.Hold || !strings.Contains(v.Reason, "[1000/10000] completed") || !strings.Contains(v.Reason, "**Current task**: #T-1000") || !strings.Contains(v.Reason, "**Beside it**: #T-9999") {
+		if !v.Hold || !strings.Contains(v.Reason, "[1000/10000] completed") ||
+			!strings.Contains(v.Reason, "**Current task**: #T-1000") || !strings.Contains(v.Reason, "**Beside it**: #T-9999") {
 			t.Fatalf("held %t: %.500s", v.Hold, v.Reason)
 		}
 	}

@@ -45,7 +45,8 @@ func ReadList(ctx context.Context, in Input, name string, getenv func(string) st
 	if err != nil {
 		return Run{}, err
 	}
-	r := Run{List: l.Name, Card: Card{V: CardVersion, Run: l.Name, Owner: in.Session, Dir: in.Dir, Plan: l.Dir, Name: l.Name}}
+	r := Run{List: l.Name, Card: Card{V: CardVersion, Run: l.Name, Owner: in.Session, Dir: in.Dir, Plan: l.Dir,
+		Name: l.Name}}
 	if cache, err := os.UserCacheDir(); err == nil {
 		r.Loop = filepath.Join(cache, "wavex")
 	}

@@ -22,7 +22,8 @@ func listed(t *testing.T, files map[string]string) func(string) string {
 }
 
 func item(id, status, more string) string {
-	return fmt.Sprintf(`{"id":%q,"subject":"Do %s","description":"What %s is.","status":%q,"blocks":[],"blockedBy":[]%s}`, id, id, id, status, more)
+	return fmt.Sprintf(`{"id":%q,"subject":"Do %s","description":"What %s is.","status":%q,"blocks":[],"blockedBy":[]%s}`,
+		id, id, id, status, more)
 }
 
 func TestList(t *testing.T) {
@@ -34,11 +35,16 @@ func TestList(t *testing.T) {
 		reason string // parts, separated by bars; "": let go
 		why    string
 	}{
-		"the one under way": {map[string]string{".lock": "", "1.json": item("1", "completed", ""), "2.json": item("2", "pending", ""), "3.json": item("3", "in_progress", "")},
-			"**Pipeline**: shop|[1/3] completed|**Open**: pending tasks: Do 3, Do 2|#3 Do 3|What 3 is.|TaskUpdate -> completed", "[1/3] completed, pending tasks: Do 3, Do 2"},
-		"one that can start": {map[string]string{"1.json": strings.Replace(item("1", "pending", ""), `"blockedBy":[]`, `"blockedBy":["2"]`, 1), "2.json": strings.Replace(item("2", "pending", ""), `"blockedBy":[]`, `"blockedBy":["9"]`, 1)},
+		"the one under way": {map[string]string{".lock": "", "1.json": item("1", "completed", ""),
+			"2.json": item("2", "pending", ""), "3.json": item("3", "in_progress", "")},
+			"**Pipeline**: shop|[1/3] completed|**Open**: pending tasks: Do 3, Do 2|#3 Do 3|What 3 is.|TaskUpdate -> completed",
+			"[1/3] completed, pending tasks: Do 3, Do 2"},
+		"one that can start": {map[string]string{"1.json": strings.Replace(item("1", "pending", ""), `"blockedBy":[]`,
+			`"blockedBy":["2"]`, 1), "2.json": strings.Replace(item("2", "pending", ""), `"blockedBy":[]`,
+			`"blockedBy":["9"]`, 1)},
 			"#2 Do 2", "Do 2, Do 1"},
-		"many": {map[string]string{"1.json": item("1", "pending", ""), "2.json": item("2", "pending", ""), "3.json": item("3", "pending", ""), "4.json": item("4", "pending", ""), "5.json": item("5", "pending", "")},
+		"many": {map[string]string{"1.json": item("1", "pending", ""), "2.json": item("2", "pending", ""),
+			"3.json": item("3", "pending", ""), "4.json": item("4", "pending", ""), "5.json": item("5", "pending", "")},
 			"Do 1, Do 2, Do 3 and 2 more", "and 2 more"},
 		"all done":     {map[string]string{"1.json": item("1", "completed", "")}, "", "every task of list shop is completed"},
 		"empty":        {map[string]string{".lock": ""}, "", "every task"},

@@ -145,7 +145,8 @@ func (m *Mirror) card(seq int64, s *scheduler.State) Card {
 	l := s.Ledger.Limits()
 	c := Card{V: CardVersion, Run: s.Config.Run, Owner: m.owner, Dir: s.Config.Dir, Plan: m.plan, Name: s.Plan.Name,
 		Context: m.context, Seq: seq, Tasks: len(s.Tasks), Completed: s.Counts.Completed, Current: m.current(s),
-		Iterations: s.Ledger.Charged(), Same: s.Same, MaxSame: s.Config.SameUnmet, Stop: s.Stop, Ended: s.Ended, Announce: m.words.Lines(s)}
+		Iterations: s.Ledger.Charged(), Same: s.Same, MaxSame: s.Config.SameUnmet, Stop: s.Stop, Ended: s.Ended,
+		Announce: m.words.Lines(s)}
 	if !l.NoIterations {
 		c.MaxIter = l.Iterations
 	}

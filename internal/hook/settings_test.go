@@ -54,10 +54,13 @@ func TestInstall(t *testing.T) {
 `},
 		"on one line": {`{"b":1.50,"a":"<\u00fc>"}`, `{"b":1.50,"a":"<\u00fc>","hooks":` + oursAlone[len(`{"hooks":`):]},
 		"beside others": {`{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"x"}]}],"PreToolUse":[]},"z":{}}`,
-			`{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"x"}]},{"hooks":[` + oursStop + `]}],"PreToolUse":[],"SessionStart":[{"hooks":[` + oursStart + `]}]},"z":{}}`},
+			`{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"x"}]},{"hooks":[` + oursStop +
+				`]}],"PreToolUse":[],"SessionStart":[{"hooks":[` + oursStart + `]}]},"z":{}}`},
 		"there already": {oursAlone, oursAlone},
-		"there under another path, with the user's timeout": {strings.ReplaceAll(strings.ReplaceAll(oursAlone, `"wavex"`, `"C:\\old\\wavex.exe"`), "10", "3"), strings.ReplaceAll(oursAlone, "10", "3")},
-		"there twice": {`{"hooks":{"Stop":[{"matcher":"","hooks":[` + oursStop + `,` + oursStop + `]},{"hooks":[` + oursStop + `]}],"SessionStart":[{"hooks":[` + oursStart + `]}]}}`,
+		"there under another path, with the user's timeout": {strings.ReplaceAll(strings.ReplaceAll(oursAlone, `"wavex"`,
+			`"C:\\old\\wavex.exe"`), "10", "3"), strings.ReplaceAll(oursAlone, "10", "3")},
+		"there twice": {`{"hooks":{"Stop":[{"matcher":"","hooks":[` + oursStop + `,` + oursStop + `]},{"hooks":[` + oursStop +
+			`]}],"SessionStart":[{"hooks":[` + oursStart + `]}]}}`,
 			`{"hooks":{"Stop":[{"matcher":"","hooks":[` + oursStop + `]}],"SessionStart":[{"hooks":[` + oursStart + `]}]}}`},
 		"as a line for a shell": {`{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"\"/a b/wavex\" hook stop"}]}],"SessionStart":[{"hooks":[` + oursStart + `]}]}}`,
 			`{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"wavex","args":["hook","stop"]}]}],"SessionStart":[{"hooks":[` + oursStart + `]}]}}`},
@@ -91,7 +94,8 @@ func TestInstallKeepsForm(t *testing.T) {
 			must(t, err)
 			s := string(got)
 			if !strings.Contains(s, c.has) || strings.HasPrefix(s, "\ufeff") != strings.HasPrefix(c.text, "\ufeff") ||
-				strings.HasSuffix(s, "\n") != strings.HasSuffix(c.text, "\n") || strings.Count(s, "\r\n") != 0 && strings.Count(s, "\r\n") != strings.Count(s, "\n") {
+				strings.HasSuffix(s, "\n") != strings.HasSuffix(c.text, "\n") || strings.Count(s, "\r\n") != 0 &&
+				strings.Count(s, "\r\n") != strings.Count(s, "\n") {
 				t.Errorf("got %q", s)
 			}
 			if name == "a form of its own" {
@@ -109,7 +113,8 @@ func TestUninstall(t *testing.T) {
 	for text, want := range map[string]string{
 		oursAlone: `{}`,
 		`{"a":1}`: `{"a":1}`,
-		`{"hooks":{"Stop":[{"hooks":[{"command":"x"},` + oursStop + `]}],"Other":[]}}`:                       `{"hooks":{"Stop":[{"hooks":[{"command":"x"}]}],"Other":[]}}`,
+		`{"hooks":{"Stop":[{"hooks":[{"command":"x"},` + oursStop +
+			`]}],"Other":[]}}`: `{"hooks":{"Stop":[{"hooks":[{"command":"x"}]}],"Other":[]}}`,
 		`{"hooks":{"Stop":[{"hooks":[{"command":"wavex hook stop-it"},{"command":"notwavex hook stop"}]}]}}`: `{"hooks":{"Stop":[{"hooks":[{"command":"wavex hook stop-it"},{"command":"notwavex hook stop"}]}]}}`,
 	} {
 		if got, err := Uninstall([]byte(text)); err != nil || string(got) != want {
@@ -133,7 +138,8 @@ func TestSettingsRefused(t *testing.T) {
 		strings.Repeat("[", 100_000):       "not valid JSON",
 		"\x00":                             "1:1: not valid JSON",
 	} {
-		for _, change := range []func([]byte) ([]byte, error){Uninstall, func(b []byte) ([]byte, error) { return Install(b, "wavex") }} {
+		for _, change := range []func([]byte) ([]byte, error){Uninstall,
+			func(b []byte) ([]byte, error) { return Install(b, "wavex") }} {
 			if got, err := change([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%.60q: %.100q, error %v, want %q", text, got, err, want)
 			}
@@ -154,7 +160,8 @@ func TestInstallProperties(t *testing.T) {
 				for range rapid.IntRange(0, 2).Draw(t, "handlers") {
 					hs = append(hs, map[string]any{"type": "command", "command": others.Draw(t, "command")})
 				}
-				out = append(out, map[string]any{"matcher": rapid.SampledFrom([]string{"", "Bash"}).Draw(t, "matcher"), "hooks": hs})
+				out = append(out, map[string]any{"matcher": rapid.SampledFrom([]string{"", "Bash"}).Draw(t, "matcher"),
+					"hooks": hs})
 			}
 			return out
 		}
@@ -201,7 +208,9 @@ func same(t interface{ Fatal(...any) }, a, b []byte) bool {
 }
 
 func FuzzSettings(f *testing.F) {
-	for _, s := range []string{"", "{}", oursAlone, "\ufeff{\r\n}\r\n", `{"hooks":{"Stop":[1,[],{"hooks":{}},{"hooks":[null,{"args":[1],"command":2}]}]}}`, `{"a":1}{`, `{"hooks":{"Stop":null}}`} {
+	for _, s := range []string{"", "{}", oursAlone, "\ufeff{\r\n}\r\n",
+		`{"hooks":{"Stop":[1,[],{"hooks":{}},{"hooks":[null,{"args":[1],"command":2}]}]}}`, `{"a":1}{`,
+		`{"hooks":{"Stop":null}}`} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {

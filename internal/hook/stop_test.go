@@ -11,9 +11,10 @@ import (
 
 // held returns a run that was cut off, and the session that owns it.
 func held() (Input, Run) {
-	return Input{Event: "Stop", Session: "s1", Dir: "/p"}, Run{Loop: "/p/.loop", Card: Card{V: CardVersion, Run: "r", Owner: "s1", Dir: "/p",
-		Name: "develop", Tasks: 5, Completed: 2, Iterations: 2, MaxIter: 10, MaxSame: 5,
-		Current: []Task{{ID: "3", Subject: "Implement user login", Content: "Add the form.\nVerify: make test"}}}}
+	return Input{Event: "Stop", Session: "s1", Dir: "/p"},
+		Run{Loop: "/p/.loop", Card: Card{V: CardVersion, Run: "r", Owner: "s1", Dir: "/p",
+			Name: "develop", Tasks: 5, Completed: 2, Iterations: 2, MaxIter: 10, MaxSame: 5,
+			Current: []Task{{ID: "3", Subject: "Implement user login", Content: "Add the form.\nVerify: make test"}}}}
 }
 
 // The order of the decisions: each row is decided by one rule only.
@@ -27,12 +28,14 @@ func TestStop(t *testing.T) {
 		held   bool
 		why    string
 	}{
-		"cut off":                         {held: true, limit: 3, why: "[2/5] completed"},
-		"another hook":                    {change: func(in *Input, _ *Run) { in.Event = "SubagentStop" }, why: "not a Stop hook"},
-		"no event named":                  {change: func(in *Input, _ *Run) { in.Event = "" }, held: true, limit: 3},
-		"no run":                          {change: func(_ *Input, r *Run) { r.Card = Card{} }, why: "no loop"},
-		"another session":                 {change: func(in *Input, _ *Run) { in.Session = "s2" }, why: "not this session's"},
-		"no session":                      {change: func(in *Input, r *Run) { in.Session, r.Card.Owner = "", "" }, why: "not this session's"},
+		"cut off": {held: true, limit: 3, why: "[2/5] completed"},
+		"another hook": {change: func(in *Input, _ *Run) { in.Event = "SubagentStop" },
+			why: "not a Stop hook"},
+		"no event named":  {change: func(in *Input, _ *Run) { in.Event = "" }, held: true, limit: 3},
+		"no run":          {change: func(_ *Input, r *Run) { r.Card = Card{} }, why: "no loop"},
+		"another session": {change: func(in *Input, _ *Run) { in.Session = "s2" }, why: "not this session's"},
+		"no session": {change: func(in *Input, r *Run) { in.Session, r.Card.Owner = "", "" },
+			why: "not this session's"},
 		"started from a shell":            {change: func(_ *Input, r *Run) { r.Card.Owner = "" }, why: "not this session's"},
 		"complete":                        {change: ended("complete"), why: "the run is complete"},
 		"cancelled":                       {change: ended("cancelled"), why: "the run is cancelled"},
@@ -44,22 +47,29 @@ func TestStop(t *testing.T) {
 		"a breaker tripped before a kill": {change: stopping("paused"), why: "the run stops: b"},
 		"a signal before a kill":          {change: stopping("interrupted"), held: true, limit: 3},
 		"the circuit is open":             {change: func(_ *Input, r *Run) { r.Card.Same = 5 }, why: "circuit breaker"},
-		"the circuit is off":              {change: func(_ *Input, r *Run) { r.Card.Same, r.Card.MaxSame = 9, 0 }, held: true, limit: 3},
-		"iterations spent":                {change: func(_ *Input, r *Run) { r.Card.Iterations = 10 }, why: "iterations"},
-		"no limit of iterations":          {change: func(_ *Input, r *Run) { r.Card.Iterations, r.Card.MaxIter = 99, 0 }, held: true, limit: 3},
-		"spent, but at work":              {change: func(_ *Input, r *Run) { r.Card.Iterations, r.Live = 10, true }, held: true, limit: 3},
-		"at work in the background":       {change: background1("cd x && /opt/wavex run plan.json", "running", true), why: "in the background"},
-		"on Windows":                      {change: background1(`"C:\bin\wavex.exe" resume`, "running", true), why: "in the background"},
-		"it was in the background":        {change: background1("wavex run plan.json", "running", false), held: true, limit: 3},
-		"ended in the background":         {change: background1("wavex run plan.json", "completed", true), held: true, limit: 3},
-		"other work in the background":    {change: background1("tail -f wavex.log", "running", true), held: true, limit: 3},
-		"held twice":                      {streak: 2, limit: 3, held: true},
-		"held three times":                {streak: 3, limit: 3, why: "held often enough"},
-		"at once, as LEDGER S0-54":        {streak: 1, limit: 1, why: "held often enough"},
-		"first, as LEDGER S0-54":          {streak: 0, limit: 1, held: true},
-		"a limit of none":                 {streak: 1, limit: -7, why: "held often enough"},
-		"never more than the CLI allows":  {streak: 8, limit: 100, why: "held often enough"},
-		"it cannot be counted":            {lost: true, limit: 3, why: "cannot be counted"},
+		"the circuit is off": {change: func(_ *Input, r *Run) { r.Card.Same, r.Card.MaxSame = 9, 0 },
+			held: true, limit: 3},
+		"iterations spent": {change: func(_ *Input, r *Run) { r.Card.Iterations = 10 }, why: "iterations"},
+		"no limit of iterations": {change: func(_ *Input, r *Run) { r.Card.Iterations, r.Card.MaxIter = 99, 0 },
+			held: true, limit: 3},
+		"spent, but at work": {change: func(_ *Input, r *Run) { r.Card.Iterations, r.Live = 10, true },
+			held: true, limit: 3},
+		"at work in the background": {change: background1("cd x && /opt/wavex run plan.json", "running", true),
+			why: "in the background"},
+		"on Windows": {change: background1(`"C:\bin\wavex.exe" resume`, "running", true),
+			why: "in the background"},
+		"it was in the background": {change: background1("wavex run plan.json", "running", false),
+			held: true, limit: 3},
+		"ended in the background": {change: background1("wavex run plan.json", "completed", true),
+			held: true, limit: 3},
+		"other work in the background":   {change: background1("tail -f wavex.log", "running", true), held: true, limit: 3},
+		"held twice":                     {streak: 2, limit: 3, held: true},
+		"held three times":               {streak: 3, limit: 3, why: "held often enough"},
+		"at once, as LEDGER S0-54":       {streak: 1, limit: 1, why: "held often enough"},
+		"first, as LEDGER S0-54":         {streak: 0, limit: 1, held: true},
+		"a limit of none":                {streak: 1, limit: -7, why: "held often enough"},
+		"never more than the CLI allows": {streak: 8, limit: 100, why: "held often enough"},
+		"it cannot be counted":           {lost: true, limit: 3, why: "cannot be counted"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -55,7 +55,8 @@ func title(t Task) string {
 func requirements(in Input, r Run) []string {
 	c := &r.Card
 	if r.List != "" {
-		return []string{"Complete the task.", "TaskUpdate -> completed.", "If intervention occurs, record it in _context.md, where the loop has one."}
+		return []string{"Complete the task.", "TaskUpdate -> completed.",
+			"If intervention occurs, record it in _context.md, where the loop has one."}
 	}
 	where := ""
 	if filepath.Clean(in.Dir) != filepath.Clean(c.Dir) {

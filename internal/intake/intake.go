@@ -100,7 +100,8 @@ func (r *Intake) Close() { r.journal.Close() }
 // wire makes the machine of the stages.
 func (r *Intake) wire(past []scheduler.Event) *stage.Machine {
 	o := r.o
-	who := &runner.Agent{Name: o.Agent.Name, Argv: o.Agent.Argv, Prices: o.Prices, Secrets: o.Secrets, Run: r.mark(), Env: os.Environ(),
+	who := &runner.Agent{Name: o.Agent.Name, Argv: o.Agent.Argv, Prices: o.Prices, Secrets: o.Secrets, Run: r.mark(),
+		Env: os.Environ(),
 		CLI: o.Agent.CLI, Rehearsal: o.Agent.Rehearses(), Extra: o.Agent.Env(o.Loop, o.ID)}
 	ask := o.Agent.Caller(who)
 	m := &stage.Machine{
@@ -151,8 +152,9 @@ func (r *Intake) project(e scheduler.Event) {
 	}
 	s, err := r.machine.Standing()
 	if err == nil && s.Stage != "executing" {
-		err = loopdir.WriteStage(r.o.Loop, r.o.Secrets.Bytes, loopdir.Stage{Name: s.Stage, Request: s.Opened.Request, Plan: s.Opened.Config.Plan,
-			Run: s.Opened.Run, Scored: s.Origin, Started: s.Since, Updated: s.At, Seq: s.Seq, Spent: s.Spent.Float()})
+		err = loopdir.WriteStage(r.o.Loop, r.o.Secrets.Bytes, loopdir.Stage{Name: s.Stage, Request: s.Opened.Request,
+			Plan: s.Opened.Config.Plan,
+			Run:  s.Opened.Run, Scored: s.Origin, Started: s.Since, Updated: s.At, Seq: s.Seq, Spent: s.Spent.Float()})
 	}
 	if err != nil {
 		r.o.Say("warning: " + err.Error())

@@ -30,10 +30,13 @@ const precise = "Add a function Sum(a, b int) int to sum.go of this Go module, w
 func asked(dir, text string) (o Options, said *[]string, told *[]scheduler.Event) {
 	said, told = new([]string), new([]scheduler.Event)
 	id := record.NewID(time.Now()) // processes with the mark of this request are ended
-	return Options{Dir: dir, Loop: filepath.Join(dir, ".loop"), ID: id, New: true, Text: text, Agent: agent.Agent{Name: agent.Rehearsal},
-		Config:  scheduler.RequestConfig{Agent: agent.Rehearsal, Plan: filepath.Join(dir, "plan.json"), Offline: true, Limits: budget.Limits{NoUSD: true, NoIterations: true}},
-		Secrets: secret.New([]string{"API_KEY=a-very-secret-value-5"}), Say: func(text string) { *said = append(*said, text) },
-		View: func(e scheduler.Event) { *told = append(*told, e) }}, said, told
+	return Options{Dir: dir, Loop: filepath.Join(dir, ".loop"), ID: id, New: true, Text: text,
+		Agent: agent.Agent{Name: agent.Rehearsal},
+		Config: scheduler.RequestConfig{Agent: agent.Rehearsal, Plan: filepath.Join(dir, "plan.json"), Offline: true,
+			Limits: budget.Limits{NoUSD: true, NoIterations: true}},
+		Secrets: secret.New([]string{"API_KEY=a-very-secret-value-5"}),
+		Say:     func(text string) { *said = append(*said, text) },
+		View:    func(e scheduler.Event) { *told = append(*told, e) }}, said, told
 }
 
 // A request is on record from the start, without secrets. Each event is shown after it was
@@ -75,7 +78,8 @@ func TestRequest(t *testing.T) {
 	if strings.Contains(all, "very-secret") || !strings.Contains(all, "[redacted: API_KEY]") || len(*said) == 0 {
 		t.Errorf("%s", all)
 	}
-	if text, err := os.ReadFile(filepath.Join(o.Loop, "workflow-state.json")); err != nil || !strings.Contains(string(text), "Add a function") {
+	if text, err := os.ReadFile(filepath.Join(o.Loop, "workflow-state.json")); err != nil ||
+		!strings.Contains(string(text), "Add a function") {
 		t.Errorf("%s, %v", text, err)
 	}
 	o.New, o.Seen, *told = false, len(events), nil
@@ -145,8 +149,10 @@ func TestLooks(t *testing.T) {
 		check plan.Check
 		want  bool
 	}{
-		{plan.Check{File: "doc.md"}, true}, {plan.Check{File: "doc.md", Contains: "hello"}, true}, {plan.Check{File: "doc.md", Contains: "bye"}, false}, {plan.Check{File: "none"}, false},
-		{plan.Check{File: "doc.md", Matches: "h.*o"}, true}, {plan.Check{Run: "touch made"}, false}, {plan.Check{File: "pipe", Contains: "x"}, false},
+		{plan.Check{File: "doc.md"}, true}, {plan.Check{File: "doc.md", Contains: "hello"}, true},
+		{plan.Check{File: "doc.md", Contains: "bye"}, false}, {plan.Check{File: "none"}, false},
+		{plan.Check{File: "doc.md", Matches: "h.*o"}, true}, {plan.Check{Run: "touch made"}, false},
+		{plan.Check{File: "pipe", Contains: "x"}, false},
 	} {
 		if got := looks(t.Context(), dir, c.check); got != c.want {
 			t.Errorf("%+v: %v", c.check, got)
@@ -170,7 +176,9 @@ func TestPlanBudget(t *testing.T) {
 		limits budget.Limits
 		want   string
 	}{
-		"none given": {false, budget.Limits{USD: 3 * budget.Dollar}, "<nil>"}, "given": {true, budget.Limits{USD: 3 * budget.Dollar}, "map[usd:3]"}, "no limit": {true, budget.Limits{NoUSD: true}, "map[usd:none]"},
+		"none given": {false, budget.Limits{USD: 3 * budget.Dollar}, "<nil>"},
+		"given":      {true, budget.Limits{USD: 3 * budget.Dollar}, "map[usd:3]"},
+		"no limit":   {true, budget.Limits{NoUSD: true}, "map[usd:none]"},
 	} {
 		o, _, _ := asked(t.TempDir(), precise)
 		o.BudgetGiven, o.Config.Limits = c.given, c.limits

@@ -25,7 +25,8 @@ func verdictOf(request string) string {
 	for _, dim := range intent.Dimensions {
 		marks += fmt.Sprint(s.Of(dim).Points)
 	}
-	return fmt.Sprintf("%s=%d fit %d %s (spec %s, fit %s) | %s by %s | %s by %s | %s", marks, d.Spec, d.Fit, d.Shape, d.BySpec, d.ByFit,
+	return fmt.Sprintf("%s=%d fit %d %s (spec %s, fit %s) | %s by %s | %s by %s | %s", marks, d.Spec, d.Fit, d.Shape,
+		d.BySpec, d.ByFit,
 		k.Workflow, k.By, u.Class, u.By, strings.Join(append(phases, "tasks"), "+"))
 }
 

@@ -53,7 +53,8 @@ func TestProposalsAreClear(t *testing.T) {
 
 func TestSpecBoundaries(t *testing.T) {
 	t.Parallel()
-	for spec, want := range map[int]intent.Shape{0: intent.Blocked, 4: intent.Blocked, 5: intent.Colleague, 7: intent.Colleague, 8: intent.Tool, 10: intent.Tool} {
+	for spec, want := range map[int]intent.Shape{0: intent.Blocked, 4: intent.Blocked, 5: intent.Colleague,
+		7: intent.Colleague, 8: intent.Tool, 10: intent.Tool} {
 		if got := intent.ShapeOfSpec(spec); got != want {
 			t.Errorf("spec %d is %s, want %s", spec, got, want)
 		}
@@ -62,7 +63,8 @@ func TestSpecBoundaries(t *testing.T) {
 
 func TestFitBoundaries(t *testing.T) {
 	t.Parallel()
-	for fit, want := range map[int]intent.Shape{0: intent.Blocked, 24: intent.Blocked, 25: intent.Colleague, 29: intent.Colleague,
+	for fit, want := range map[int]intent.Shape{0: intent.Blocked, 24: intent.Blocked, 25: intent.Colleague,
+		29: intent.Colleague,
 		30: intent.ToolReview, 39: intent.ToolReview, 40: intent.Tool, 75: intent.Tool} {
 		if got := intent.ShapeOfFit(fit); got != want {
 			t.Errorf("fit %d is %s, want %s", fit, got, want)
@@ -98,7 +100,8 @@ func TestDecide(t *testing.T) {
 	} {
 		d := intent.Decide(scored(c.points...), c.familiarity)
 		if d.Fit != c.fit || d.Shape != c.shape || d.BySpec != c.bySpec || d.ByFit != c.byFit {
-			t.Errorf("%v with familiarity %d: %+v, want fit %d, %s (spec %s, fit %s)", c.points, c.familiarity, d, c.fit, c.shape, c.bySpec, c.byFit)
+			t.Errorf("%v with familiarity %d: %+v, want fit %d, %s (spec %s, fit %s)", c.points, c.familiarity, d, c.fit,
+				c.shape, c.bySpec, c.byFit)
 		}
 	}
 }
@@ -145,7 +148,8 @@ func TestScoreCheck(t *testing.T) {
 			t.Errorf("%d points pass", bad)
 		}
 	}
-	if got, want := scored(2, 1, 0, 0, 1).String(), "4/10 (outcome 2, scope 1, constraints 0, success 0, done 1)"; got != want {
+	if got, want := scored(2, 1, 0, 0, 1).String(),
+		"4/10 (outcome 2, scope 1, constraints 0, success 0, done 1)"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -218,7 +222,8 @@ func TestPreflight(t *testing.T) {
 	if len(points) != 8 || !intent.Passed(points) {
 		t.Fatalf("%d points: %+v", len(points), points)
 	}
-	if got, want := intent.Announcement(good), "[LOOP] Starting | Shape: tool (8/10) | Workflow: B | Steps: 4 | Budget: $25"; got != want {
+	if got, want := intent.Announcement(good),
+		"[LOOP] Starting | Shape: tool (8/10) | Workflow: B | Steps: 4 | Budget: $25"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	for name, spoil := range map[string]func(*intent.Facts){
@@ -277,8 +282,10 @@ func TestPhasesOf(t *testing.T) {
 		tasks  int
 		want   string
 	}{
-		{nil, 0, "[]"}, {nil, 5, "[]"}, {nil, 6, "[requirements]"}, {[]intent.Phase{plan}, 5, "[plan]"}, {[]intent.Phase{plan}, 6, "[plan requirements]"},
-		{[]intent.Phase{plan, design}, 25, "[plan requirements design]"}, {[]intent.Phase{plan, req, design}, 25, "[plan requirements design]"},
+		{nil, 0, "[]"}, {nil, 5, "[]"}, {nil, 6, "[requirements]"}, {[]intent.Phase{plan}, 5, "[plan]"},
+		{[]intent.Phase{plan}, 6, "[plan requirements]"},
+		{[]intent.Phase{plan, design}, 25, "[plan requirements design]"}, {[]intent.Phase{plan, req, design}, 25,
+			"[plan requirements design]"},
 	} {
 		if got := fmt.Sprint(intent.PhasesOf(c.phases, c.tasks)); got != c.want {
 			t.Errorf("%v and %d tasks: %s, want %s", c.phases, c.tasks, got, c.want)

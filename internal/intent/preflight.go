@@ -85,5 +85,6 @@ func Announcement(f Facts) string {
 	if f.Kind != nil {
 		workflow = string(f.Kind.Workflow)
 	}
-	return fmt.Sprintf("[LOOP] Starting | Shape: %s | Workflow: %s | Steps: %d | Budget: %s", shape, workflow, f.Tasks, f.Budget)
+	return fmt.Sprintf("[LOOP] Starting | Shape: %s | Workflow: %s | Steps: %d | Budget: %s", shape, workflow,
+		f.Tasks, f.Budget)
 }

@@ -25,7 +25,8 @@ func locks(path string, pid int) (holds, known bool) {
 			continue
 		}
 		// The device is not compared: some file systems show a different one here.
-		if by, err := strconv.Atoi(f[4]); err == nil && by > 0 && strings.HasSuffix(f[5], ":"+strconv.FormatUint(st.Ino, 10)) {
+		if by, err := strconv.Atoi(f[4]); err == nil && by > 0 &&
+			strings.HasSuffix(f[5], ":"+strconv.FormatUint(st.Ino, 10)) {
 			holds, known = holds || by == pid, true
 		}
 	}

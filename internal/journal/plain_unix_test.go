@@ -49,7 +49,8 @@ func TestWhatIsNoFile(t *testing.T) {
 			roomtest.Must(t, os.Remove(filepath.Join(dir, "holder.json")))
 			lay(t, filepath.Join(dir, "holder.json"))
 			var held *journal.LockedError
-			if _, err := journal.TryLock(dir, journal.Holder{PID: 2}); !errors.As(err, &held) || held.Holder.PID != 0 || !journal.Held(dir) {
+			if _, err := journal.TryLock(dir, journal.Holder{PID: 2}); !errors.As(err, &held) || held.Holder.PID != 0 ||
+				!journal.Held(dir) {
 				t.Errorf("%v", err)
 			}
 			roomtest.Must(t, l.Unlock())

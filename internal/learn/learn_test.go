@@ -17,7 +17,8 @@ func TestAddAndLoad(t *testing.T) {
 	if list, bad, err := Load(path); list != nil || bad != 0 || err != nil {
 		t.Fatalf("a file that is not there: %v, %d, %v", list, bad, err)
 	}
-	first := Learning{Kind: Failure, Context: "writing sum.go", Failure: "the tests failed", Cause: "a wrong operator", Time: day(1)}
+	first := Learning{Kind: Failure, Context: "writing sum.go", Failure: "the tests failed", Cause: "a wrong operator",
+		Time: day(1)}
 	again := first
 	again.Time = day(9)
 	for _, l := range []Learning{first, {Kind: "odd", Context: "x\ny", Time: day(2)}, again} {
@@ -153,10 +154,12 @@ func TestWords(t *testing.T) {
 func TestProposals(t *testing.T) {
 	t.Parallel()
 	got := FromTurns([]Turn{
-		{Run: "r", Task: "T-1", Subject: "Write Sum", Failure: "go test failed", Cause: "a*b", Fix: "write a+b", Time: day(1)},
+		{Run: "r", Task: "T-1", Subject: "Write Sum", Failure: "go test failed", Cause: "a*b", Fix: "write a+b",
+			Time: day(1)},
 		{Task: "T-2", Subject: "nothing helped", Failure: "x"},
 	})
-	if len(got) != 1 || got[0].Kind != Failure || got[0].Prevention != "write a+b" || got[0].Task != "T-1" || got[0].ID == "" {
+	if len(got) != 1 || got[0].Kind != Failure || got[0].Prevention != "write a+b" || got[0].Task != "T-1" ||
+		got[0].ID == "" {
 		t.Errorf("%+v", got)
 	}
 	ctx := `# Conversation Context

@@ -41,7 +41,8 @@ func Recall(list []Learning, query string, now time.Time) []Hit {
 	having := map[string]int{}
 	for i, l := range list {
 		docs[i] = map[string]int{}
-		all := words(strings.Join(append([]string{l.Context, l.Failure, l.Cause, l.Prevention, l.Signature}, l.Files...), " "))
+		all := words(strings.Join(append([]string{l.Context, l.Failure, l.Cause, l.Prevention, l.Signature}, l.Files...),
+			" "))
 		for _, w := range all {
 			docs[i][w]++
 		}

@@ -151,7 +151,8 @@ func concerns(b scheduler.Body) (ids []string, known bool) {
 		return []string{b.Task}, true
 	case scheduler.CounselSkipped:
 		return []string{b.Task}, true
-	case scheduler.WaveStarted, scheduler.WaveWarmed, scheduler.SpareStarted, scheduler.SpareEnded, scheduler.Notice, scheduler.Draining,
+	case scheduler.WaveStarted, scheduler.WaveWarmed, scheduler.SpareStarted, scheduler.SpareEnded, scheduler.Notice,
+		scheduler.Draining,
 		scheduler.RunEnded:
 		return nil, true
 	}

@@ -83,8 +83,10 @@ func TestKeepsWhatOthersWrote(t *testing.T) {
 	if err := json.Unmarshal([]byte(files[WorkflowFile]), &w); err != nil {
 		t.Fatal(err)
 	}
-	for key, want := range map[string]string{"x-first": "[1,2]", "stage": `"executing"`, "spec_score": "7", "fit_score": "35",
-		"shape_chosen": `"tool"`, "recall_surfaced": `["auth edge cases"]`, "reviews": "{}", "version": "1", "last": "1e400"} {
+	for key, want := range map[string]string{"x-first": "[1,2]", "stage": `"executing"`, "spec_score": "7",
+		"fit_score":    "35",
+		"shape_chosen": `"tool"`, "recall_surfaced": `["auth edge cases"]`, "reviews": "{}", "version": "1",
+		"last": "1e400"} {
 		var got bytes.Buffer
 		if err := json.Compact(&got, w[key]); err != nil || got.String() != want {
 			t.Errorf("%s is %s, want %s", key, got.String(), want)
@@ -192,7 +194,8 @@ func TestIgnoreAndTidy(t *testing.T) {
 func TestKeepHoldsEveryKey(t *testing.T) {
 	t.Parallel()
 	object := rapid.Custom(func(t *rapid.T) map[string]any {
-		return rapid.MapOf(rapid.StringMatching(`[a-e]|"\\|é`), rapid.OneOf(rapid.Just[any](nil), rapid.Just[any](true), rapid.Just[any](map[string]any{"z": 1.0}))).Draw(t, "object")
+		return rapid.MapOf(rapid.StringMatching(`[a-e]|"\\|é`), rapid.OneOf(rapid.Just[any](nil), rapid.Just[any](true),
+			rapid.Just[any](map[string]any{"z": 1.0}))).Draw(t, "object")
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		old, ours := object.Draw(t, "old"), object.Draw(t, "ours")
@@ -228,7 +231,8 @@ func TestKeepHoldsEveryKey(t *testing.T) {
 // The shared part is enough for the next merge, given the same keys of wavex with other values.
 func TestRestIsEnough(t *testing.T) {
 	t.Parallel()
-	value := rapid.OneOf(rapid.Just[any](nil), rapid.Just[any]("x"), rapid.Just[any](7.0), rapid.Just[any]([]any{}), rapid.Just[any](map[string]any{"z": 1.0}), rapid.Just[any](map[string]any{"y": nil}))
+	value := rapid.OneOf(rapid.Just[any](nil), rapid.Just[any]("x"), rapid.Just[any](7.0), rapid.Just[any]([]any{}),
+		rapid.Just[any](map[string]any{"z": 1.0}), rapid.Just[any](map[string]any{"y": nil}))
 	free := open{"a": number, "b": texts}
 	rapid.Check(t, func(t *rapid.T) {
 		old := rapid.MapOf(rapid.StringMatching(`[a-f]`), value).Draw(t, "old")

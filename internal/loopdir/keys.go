@@ -23,7 +23,8 @@ var errNoObject = errors.New("not a JSON object")
 
 // lenient are options to read everything that encoding/json reads, since other programs may write
 // repeated keys and invalid UTF-8, and to write indented text.
-var lenient = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true), jsontext.PreserveRawStrings(true), jsontext.WithIndent("  ")}
+var lenient = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true),
+	jsontext.PreserveRawStrings(true), jsontext.WithIndent("  ")}
 
 // members reads the members of an object in order. Of a repeated key the last value counts.
 func members(text []byte) ([]member, error) {

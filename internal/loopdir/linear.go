@@ -70,7 +70,8 @@ func (b *book) linear(old []byte) ([]byte, error) {
 }
 
 func (b *book) linearOver(old []byte) (text, rest []byte, err error) {
-	w := linear{Spec: b.task(), Criteria: []string{}, ExitSignal: b.exit, Steps: b.steps, Completed: []string{}, Remaining: []string{},
+	w := linear{Spec: b.task(), Criteria: []string{}, ExitSignal: b.exit, Steps: b.steps, Completed: []string{},
+		Remaining: []string{},
 		Iteration: b.iterations, State: b.status(), Breaker: breaker{b.same, strings.Join(b.unmet, "; ")}}
 	used := map[string]bool{}
 	for _, c := range b.criteria {

@@ -18,7 +18,8 @@ const listed = 500
 func (b *book) progress() []byte {
 	var out strings.Builder
 	fmt.Fprintf(&out, "# Loop Progress: %s\n\n", safe.Line(b.task()))
-	fmt.Fprintf(&out, "**Status:** %s | Iteration %d | Cost: %s\n", b.where(), b.iterations, report.Paid(b.spent, b.limits, b.notional))
+	fmt.Fprintf(&out, "**Status:** %s | Iteration %d | Cost: %s\n", b.where(), b.iterations, report.Paid(b.spent, b.limits,
+		b.notional))
 	if b.ended != nil {
 		fmt.Fprintf(&out, "**Ended:** %s%s\n", b.ended.Status, because(b.ended.Reason))
 	} else if b.stop != nil {

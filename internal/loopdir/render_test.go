@@ -20,7 +20,8 @@ var update = flag.Bool("update", false, "write the golden files")
 
 // stories has runs of every kind; each calls show after every event.
 var stories = map[string]func(testing.TB, func(scheduler.Event, *scheduler.State)) *reporttest.Story{
-	"mixed": reporttest.Mixed, "complete": reporttest.Complete, "paused": reporttest.Paused, "hostile": reporttest.Hostile, "reviewed": reporttest.Reviewed,
+	"mixed": reporttest.Mixed, "complete": reporttest.Complete, "paused": reporttest.Paused, "hostile": reporttest.Hostile,
+	"reviewed": reporttest.Reviewed,
 }
 
 func valid(t *testing.T, s *jsonschema.Schema, text []byte) {
@@ -61,7 +62,8 @@ func TestEveryEvent(t *testing.T) {
 				}
 				valid(t, linear, l)
 				invariant(t, l)
-				if p := string(kept.progress()); strings.Contains(p, "<loop-complete>") || strings.ContainsAny(p, "\x1b\x00\u202e") {
+				if p := string(kept.progress()); strings.Contains(p, "<loop-complete>") ||
+					strings.ContainsAny(p, "\x1b\x00\u202e") {
 					t.Errorf("PROGRESS.md has what an agent smuggled in:\n%q", p)
 				}
 			})
@@ -145,7 +147,8 @@ func TestProgressExample(t *testing.T) {
 		{"5", "Implement validateUser", []int{2}}, {"R-001", "Close the gap", []int{4}}})
 	good := reporttest.Good(1_000_000)
 	s.Begin(reporttest.Config()).Wave(1).Run("1", 0).Run("2", 1)
-	s.After(time.Second).End("1", good, scheduler.Completed, nil).End("2", reporttest.Good(1_500_000), scheduler.Completed, nil)
+	s.After(time.Second).End("1", good, scheduler.Completed, nil).End("2", reporttest.Good(1_500_000),
+		scheduler.Completed, nil)
 	s.Wave(2).Run("3", 0)
 	want := `# Loop Progress: Add validation to auth
 
@@ -176,8 +179,10 @@ func TestProgressExample(t *testing.T) {
 // Steps have different texts, for any subjects of the tasks.
 func TestStepsDiffer(t *testing.T) {
 	t.Parallel()
-	s := reporttest.New(t, "", reporttest.Tasks{{"a", "Test", nil}, {"b", "Test", nil}, {"c", "b: Test", nil}, {"d", "", nil}})
-	s.Begin(reporttest.Config()).Wave(1).Run("b", 0).End("b", runner.Result{Outcome: runner.Done}, scheduler.Completed, nil)
+	s := reporttest.New(t, "", reporttest.Tasks{{"a", "Test", nil}, {"b", "Test", nil}, {"c", "b: Test", nil},
+		{"d", "", nil}})
+	s.Begin(reporttest.Config()).Wave(1).Run("b", 0).End("b", runner.Result{Outcome: runner.Done},
+		scheduler.Completed, nil)
 	b := bookOf(s.S, s.Events)
 	want := []string{"a: Test", "b: Test", "b: Test (2)", "d"}
 	if got := b.steps; !reflect.DeepEqual(got, want) {

@@ -44,7 +44,8 @@ func reviewsOf(s *scheduler.State) reviews {
 		}
 	}
 	if r := s.Thorough(); r != nil {
-		out = append(out, review{"thorough", thoroughReview{r.Passed, r.Blockers, r.Review.Score, len(r.Review.Findings), r.Round}})
+		out = append(out, review{"thorough", thoroughReview{r.Passed, r.Blockers, r.Review.Score,
+			len(r.Review.Findings), r.Round}})
 	}
 	return out
 }

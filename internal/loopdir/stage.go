@@ -27,8 +27,9 @@ type Stage struct {
 // lock of dir. clean removes secrets; nil for none.
 func WriteStage(dir string, clean func([]byte) []byte, s Stage) error {
 	return store{dir: dir, clean: clean}.replace(WorkflowFile, func(old []byte) (text, rest []byte, err error) {
-		w := workflow{Version: 1, Stage: s.Name, Task: s.Request, Started: s.Started.UTC(), Updated: s.Updated.UTC(), Recall: []string{},
-			Wavex: extension{Run: s.Run, Plan: s.Plan, Seq: s.Seq, Status: "planning", CostUSD: s.Spent, Tasks: []taskState{}}}
+		w := workflow{Version: 1, Stage: s.Name, Task: s.Request, Started: s.Started.UTC(), Updated: s.Updated.UTC(),
+			Recall: []string{},
+			Wavex:  extension{Run: s.Run, Plan: s.Plan, Seq: s.Seq, Status: "planning", CostUSD: s.Spent, Tasks: []taskState{}}}
 		if f := s.Scored; f != nil {
 			w.SpecScore, w.FitScore, w.Recall = &f.SpecScore, &f.FitScore, append(w.Recall, f.Recall...)
 			if f.Shape != "blocked" {

@@ -129,7 +129,8 @@ func number(v json.RawMessage) bool {
 
 func shape(v json.RawMessage) bool {
 	var s string
-	return json.Unmarshal(v, &s) == nil && slices.Contains([]string{"colleague", "tool-review", "tool-with-review", "tool"}, s)
+	return json.Unmarshal(v, &s) == nil && slices.Contains([]string{"colleague", "tool-review",
+		"tool-with-review", "tool"}, s)
 }
 
 func texts(v json.RawMessage) bool {

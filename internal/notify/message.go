@@ -85,7 +85,8 @@ func (m Message) Text() string {
 	}
 	c := m.Tasks
 	all := c.Completed + c.Failed + c.Blocked + c.Pending
-	fmt.Fprintf(&b, "\n%d of %d tasks completed, %d failed, %d blocked | $%.2f | %d iterations", c.Completed, all, c.Failed, c.Blocked, m.CostUSD, m.Iterations)
+	fmt.Fprintf(&b, "\n%d of %d tasks completed, %d failed, %d blocked | $%.2f | %d iterations", c.Completed, all,
+		c.Failed, c.Blocked, m.CostUSD, m.Iterations)
 	if m.Reason != "" && m.Status != "complete" {
 		fmt.Fprintf(&b, "\n%s", safe.Line(m.Reason))
 	}

@@ -109,7 +109,8 @@ func New(ctx context.Context, plan string, hooks []Hook, o Options) *Sender {
 func (s *Sender) client() *retryablehttp.Client {
 	c := retryablehttp.NewClient()
 	c.Logger = nil // the default writes to stderr
-	c.RetryMax, c.RetryWaitMin, c.RetryWaitMax = cmp.Or(s.opts.Retries, 3), cmp.Or(s.opts.Wait, 500*time.Millisecond), 5*time.Second
+	c.RetryMax, c.RetryWaitMin, c.RetryWaitMax = cmp.Or(s.opts.Retries, 3), cmp.Or(s.opts.Wait, 500*time.Millisecond),
+		5*time.Second
 	c.HTTPClient.Timeout = cmp.Or(s.opts.Timeout, 5*time.Second)
 	c.ErrorHandler = retryablehttp.PassthroughErrorHandler // the default handler quotes the address
 	return c

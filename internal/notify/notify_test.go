@@ -25,7 +25,8 @@ var at = time.Date(2026, 11, 21, 6, 30, 0, 0, time.UTC)
 // state returns the state of a run that a breaker paused.
 func state(t *testing.T) (*scheduler.State, []scheduler.Event) {
 	t.Helper()
-	p, diags := plan.Parse("plan.json", []byte(`{"version":1,"tasks":[{"id":"A","subject":"a","verify":["true"]}]}`), plan.Options{})
+	p, diags := plan.Parse("plan.json", []byte(`{"version":1,"tasks":[{"id":"A","subject":"a","verify":["true"]}]}`),
+		plan.Options{})
 	if p == nil {
 		t.Fatal(diags)
 	}
@@ -76,7 +77,8 @@ func TestDelivers(t *testing.T) {
 		came <- got{q.Header, string(b)}
 	}))
 	defer srv.Close()
-	if err := send(t, Options{Secret: "s3cret", Wait: time.Millisecond}, Hook{URL: srv.URL + "/path?token=x"}); err != nil {
+	if err := send(t, Options{Secret: "s3cret", Wait: time.Millisecond},
+		Hook{URL: srv.URL + "/path?token=x"}); err != nil {
 		t.Fatal(err)
 	}
 	close(came)
@@ -86,7 +88,8 @@ func TestDelivers(t *testing.T) {
 		if err := json.Unmarshal([]byte(g.body), &m); err != nil {
 			t.Fatal(err)
 		}
-		if want := Sign("s3cret", []byte(g.body)); g.header.Get("X-Wavex-Signature") != want || g.header.Get("X-Wavex-Event") != m.Event ||
+		if want := Sign("s3cret", []byte(g.body)); g.header.Get("X-Wavex-Signature") != want ||
+			g.header.Get("X-Wavex-Event") != m.Event ||
 			g.header.Get("X-Wavex-Delivery") == "" || g.header.Get("Content-Type") != "application/json" {
 			t.Errorf("headers: %v", g.header)
 		}
@@ -95,10 +98,12 @@ func TestDelivers(t *testing.T) {
 	if len(all) != 2 || tries.Load() != 4 {
 		t.Fatalf("%d messages in %d tries", len(all), tries.Load())
 	}
-	if m := all[0]; m.Event != "breaker" || m.Breaker != "same-error" || m.Run != "R-1" || m.Plan != "demo" || m.ExitCode != 4 {
+	if m := all[0]; m.Event != "breaker" || m.Breaker != "same-error" || m.Run != "R-1" || m.Plan != "demo" ||
+		m.ExitCode != 4 {
 		t.Errorf("%+v", m)
 	}
-	if m := all[1]; m.Event != "run_paused" || m.Status != "paused" || m.CostUSD != 1.25 || m.Tasks.Pending != 1 || !m.Time.Equal(at) {
+	if m := all[1]; m.Event != "run_paused" || m.Status != "paused" || m.CostUSD != 1.25 || m.Tasks.Pending != 1 ||
+		!m.Time.Equal(at) {
 		t.Errorf("%+v", m)
 	}
 }
@@ -107,7 +112,8 @@ func TestDelivers(t *testing.T) {
 // existing code.
 func TestSignature(t *testing.T) {
 	t.Parallel()
-	if got := Sign("It's a Secret to Everybody", []byte("Hello, World!")); got != "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17" {
+	if got := Sign("It's a Secret to Everybody",
+		[]byte("Hello, World!")); got != "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17" {
 		t.Error(got)
 	}
 }
@@ -172,8 +178,10 @@ func TestRefused(t *testing.T) {
 	closed := httptest.NewServer(http.NotFoundHandler())
 	closed.Close()
 	defer srv.Close()
-	err := send(t, Options{Retries: 1, Wait: time.Millisecond}, Hook{URL: srv.URL + "/hidden"}, Hook{URL: closed.URL + "/hidden"})
-	if err == nil || !strings.Contains(err.Error(), "404") || !strings.Contains(err.Error(), "refused") || strings.Contains(err.Error(), "hidden") {
+	err := send(t, Options{Retries: 1, Wait: time.Millisecond}, Hook{URL: srv.URL + "/hidden"},
+		Hook{URL: closed.URL + "/hidden"})
+	if err == nil || !strings.Contains(err.Error(), "404") || !strings.Contains(err.Error(), "refused") ||
+		strings.Contains(err.Error(), "hidden") {
 		t.Error(err)
 	}
 }
@@ -211,7 +219,8 @@ func TestParseHook(t *testing.T) {
 			t.Errorf("%s: %+v %v", in, got, err)
 		}
 	}
-	for _, in := range []string{"", "example.org", "ftp://x/y", "https://", "slack=", "http://[::1", "teams=https://x/secret"} {
+	for _, in := range []string{"", "example.org", "ftp://x/y", "https://", "slack=", "http://[::1",
+		"teams=https://x/secret"} {
 		if _, err := ParseHook(in); err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%q: %v", in, err)
 		}

@@ -33,9 +33,11 @@ func TestDocs(t *testing.T) {
 		}
 	}
 	d := newDecoder(Options{}, "")
-	for _, names := range [][]string{d.planShape.names(), d.limitShape.names(), d.taskShape.names(), d.checkShape.names(), d.fileShape.names(), d.condShape.names(), d.guessShape.names(), d.waveShape.names(), d.linkShape.names()} {
+	for _, names := range [][]string{d.planShape.names(), d.limitShape.names(), d.taskShape.names(), d.checkShape.names(),
+		d.fileShape.names(), d.condShape.names(), d.guessShape.names(), d.waveShape.names(), d.linkShape.names()} {
 		for _, name := range names {
-			if !strings.Contains(doc, "`"+name+"`") && !strings.Contains(doc, "."+name+"`") && !strings.Contains(doc, `"`+name+`"`) && !strings.Contains(doc, "{"+name) && !strings.Contains(doc, name+"}") {
+			if !strings.Contains(doc, "`"+name+"`") && !strings.Contains(doc, "."+name+"`") &&
+				!strings.Contains(doc, `"`+name+`"`) && !strings.Contains(doc, "{"+name) && !strings.Contains(doc, name+"}") {
 				t.Errorf("docs/plan.md does not name the field %s", name)
 			}
 		}

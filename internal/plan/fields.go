@@ -19,7 +19,8 @@ func planFields() []field[Plan] {
 		{"$schema", func(d *decoder, _ *Plan, t source.Token) { d.str(t) }},
 		{"version", func(d *decoder, p *Plan, t source.Token) {
 			if (t.Kind != source.KindNumber && t.Kind != source.KindString) || t.Text != "1" {
-				d.errorf(t.At, CodeUnsupportedVersion, "this wavex reads plans of version %d; write %d, or update wavex", Version, Version)
+				d.errorf(t.At, CodeUnsupportedVersion, "this wavex reads plans of version %d; write %d, or update wavex",
+					Version, Version)
 				d.src.Skip(t)
 			}
 		}},
@@ -95,7 +96,8 @@ func taskFields() []field[Task] {
 			d.idAt = t.At
 			if task.ID, ok = d.id(t); ok {
 				if why := unfit(task.ID); why != "" {
-					d.errorf(t.At, CodeBadID, "task id %s %s; ids name folders: use letters, digits, - and _", source.Quote(task.ID), why)
+					d.errorf(t.At, CodeBadID, "task id %s %s; ids name folders: use letters, digits, - and _",
+						source.Quote(task.ID), why)
 				}
 			}
 		}},
@@ -176,7 +178,8 @@ func (d *decoder) readTask(i int, t source.Token) {
 	had := func(name string) bool { return d.taskShape.had(set, name) }
 	switch {
 	case !had("subject") && !had("prompt") && !had("command"):
-		d.errorf(t.At, CodeNoWork, "task %s has neither subject nor prompt nor command; say what to do", source.Quote(task.ID))
+		d.errorf(t.At, CodeNoWork, "task %s has neither subject nor prompt nor command; say what to do",
+			source.Quote(task.ID))
 	case had("command") && had("prompt"):
 		d.errorf(t.At, CodeConflict, "task %s has both command and prompt; a command runs without an agent, so keep one, or split the task", source.Quote(task.ID))
 	}
@@ -214,11 +217,13 @@ func (d *decoder) register(i int, at source.Place) {
 	first := d.plan.Tasks[other]
 	switch {
 	case first.ID == id:
-		d.errorf(at, CodeDuplicateID, "duplicate task id %s, first used in line %d; rename one", source.Quote(id), first.Pos.Line)
+		d.errorf(at, CodeDuplicateID, "duplicate task id %s, first used in line %d; rename one", source.Quote(id),
+			first.Pos.Line)
 	case strings.EqualFold(first.ID, id):
 		d.errorf(at, CodeDuplicateID, "task id %s differs from %s in line %d by case alone, which is one folder on macOS and Windows; rename one", source.Quote(id), source.Quote(first.ID), first.Pos.Line)
 	default:
-		d.errorf(at, CodeDuplicateID, "task ids %s and %s (line %d) are the same number; rename one", source.Quote(id), source.Quote(first.ID), first.Pos.Line)
+		d.errorf(at, CodeDuplicateID, "task ids %s and %s (line %d) are the same number; rename one", source.Quote(id),
+			source.Quote(first.ID), first.Pos.Line)
 	}
 }
 

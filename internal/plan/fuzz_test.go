@@ -17,9 +17,12 @@ func fuzz(f *testing.F, name, seed string) {
 		f.Fatal(err)
 	}
 	f.Add(full)
-	for _, s := range []string{"", "{}", "[]", "null", tasks(ok), tasks(ok, `{"id":"b","command":"x","blockedBy":["a","c",1]}`),
-		task(`"blockedBy":["a"],"rehearse":{"a":[1,{}]},"metadata":{"x":1e9}`), "tasks:\n- {id: 1, subject: x}\n- id: 2\n  <<: *a\n", "a: &a [*a, *a]\n", "- - - &x *x",
-		"tasks: &t\n- &a {id: 1, subject: x, verify: !!str 1}\n- <<: [*a]\n  id: 0x2\n", "? [a]\n: b\n", "--- a\n--- b\n", "a: |\n  b\n c: >-\n", "\ufeff{\"tasks\":1,}", "\"\xff\"", "%YAML 1.2\n---\n", "a: .inf\nb: .nan\nc: ~\nd: 1_0\n"} {
+	for _, s := range []string{"", "{}", "[]", "null", tasks(ok),
+		tasks(ok, `{"id":"b","command":"x","blockedBy":["a","c",1]}`),
+		task(`"blockedBy":["a"],"rehearse":{"a":[1,{}]},"metadata":{"x":1e9}`),
+		"tasks:\n- {id: 1, subject: x}\n- id: 2\n  <<: *a\n", "a: &a [*a, *a]\n", "- - - &x *x",
+		"tasks: &t\n- &a {id: 1, subject: x, verify: !!str 1}\n- <<: [*a]\n  id: 0x2\n", "? [a]\n: b\n", "--- a\n--- b\n",
+		"a: |\n  b\n c: >-\n", "\ufeff{\"tasks\":1,}", "\"\xff\"", "%YAML 1.2\n---\n", "a: .inf\nb: .nan\nc: ~\nd: 1_0\n"} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -28,7 +31,8 @@ func fuzz(f *testing.F, name, seed string) {
 			t.Fatalf("plan is nil: %v, but %v", p == nil, ds)
 		}
 		for _, d := range ds {
-			if d.Severity == "" || d.Code == "" || d.Message == "" || d.File != name || d.Line < 0 || (d.Line > 0) != (d.Column > 0) {
+			if d.Severity == "" || d.Code == "" || d.Message == "" || d.File != name || d.Line < 0 ||
+				(d.Line > 0) != (d.Column > 0) {
 				t.Fatalf("incomplete: %#v", d)
 			}
 		}

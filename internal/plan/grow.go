@@ -65,7 +65,8 @@ func (p *Plan) With(wave int, tasks ...json.RawMessage) (*Plan, error) {
 		for _, name := range names {
 			b, ok := q.Lookup(name)
 			if !ok || b >= at {
-				return nil, fmt.Errorf("adding tasks: task %s is blocked by %s, which is not before it", source.Quote(q.Tasks[at].ID), source.Quote(name))
+				return nil, fmt.Errorf("adding tasks: task %s is blocked by %s, which is not before it",
+					source.Quote(q.Tasks[at].ID), source.Quote(name))
 			}
 			edges.Edge(at, b)
 		}

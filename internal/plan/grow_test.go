@@ -13,7 +13,8 @@ func TestPlansGrow(t *testing.T) {
 		t.Fatal(diags)
 	}
 	before := []string{p.Key(0), p.Key(1)}
-	q, err := p.With(3, json.RawMessage(`{"id":"R-001","subject":"mend it","verify":["true"]}`), json.RawMessage(`{"id":"R-002","subject":"and that","aspects":["security"]}`))
+	q, err := p.With(3, json.RawMessage(`{"id":"R-001","subject":"mend it","verify":["true"]}`),
+		json.RawMessage(`{"id":"R-002","subject":"and that","aspects":["security"]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +35,8 @@ func TestPlansGrow(t *testing.T) {
 	if err != nil || again.Tasks[4].ID != "R-003" || again.Graph.Len() != 5 {
 		t.Errorf("a second time: %v", err)
 	}
-	for _, bad := range []string{`{"id":"a","subject":"taken"}`, `{"id":"R-1"}`, `{"id":"R-1","subject":"x","blockedBy":["z"]}`, `{`, `7`} {
+	for _, bad := range []string{`{"id":"a","subject":"taken"}`, `{"id":"R-1"}`,
+		`{"id":"R-1","subject":"x","blockedBy":["z"]}`, `{`, `7`} {
 		if _, err := p.With(3, json.RawMessage(bad)); err == nil {
 			t.Errorf("accepted %s", bad)
 		}
@@ -58,7 +60,9 @@ func TestPlansMadeByHandHaveTheirKeys(t *testing.T) {
 // A task that joins with its blockers equals the task of a plan file with both.
 func TestWithBlockers(t *testing.T) {
 	t.Parallel()
-	a, b, c := `{"id":"1","subject":"a","verify":["true"]}`, `{"id":"2","subject":"b","blockedBy":["1"],"verify":["true"]}`, `{"id":"3","subject":"c","blockedBy":["2","01"],"verify":["true"]}`
+	a, b, c := `{"id":"1","subject":"a","verify":["true"]}`,
+		`{"id":"2","subject":"b","blockedBy":["1"],"verify":["true"]}`,
+		`{"id":"3","subject":"c","blockedBy":["2","01"],"verify":["true"]}`
 	whole, _ := Parse("p.json", []byte(`{"tasks":[`+a+`,`+b+`,`+c+`]}`), Options{})
 	p, _ := Parse("p.json", []byte(`{"tasks":[`+a+`]}`), Options{})
 	q, err := p.With(2, json.RawMessage(b), json.RawMessage(c))
@@ -73,7 +77,8 @@ func TestWithBlockers(t *testing.T) {
 	if wave, total := q.Waves(); total != 3 || !slices.Equal(wave, []int{1, 2, 3}) {
 		t.Errorf("waves %v of %d", wave, total)
 	}
-	for _, bad := range []string{`{"id":"2","subject":"b","blockedBy":["9"]}`, `{"id":"2","subject":"b","blockedBy":["2"]}`, `{"id":"2","subject":"b","blockedBy":"1"}`} {
+	for _, bad := range []string{`{"id":"2","subject":"b","blockedBy":["9"]}`,
+		`{"id":"2","subject":"b","blockedBy":["2"]}`, `{"id":"2","subject":"b","blockedBy":"1"}`} {
 		if _, err := p.With(2, json.RawMessage(bad)); err == nil {
 			t.Errorf("%s joined", bad)
 		}

@@ -135,7 +135,8 @@ func unfit(id string) string {
 	case "CON", "PRN", "AUX", "NUL":
 		return "is a reserved name on Windows"
 	}
-	if len(base) == 4 && (strings.HasPrefix(base, "COM") || strings.HasPrefix(base, "LPT")) && base[3] >= '0' && base[3] <= '9' {
+	if len(base) == 4 && (strings.HasPrefix(base, "COM") || strings.HasPrefix(base, "LPT")) && base[3] >= '0' &&
+		base[3] <= '9' {
 		return "is a reserved name on Windows"
 	}
 	return ""

@@ -125,7 +125,8 @@ func (h *hasher) task(p *Plan, i int, sums []digest) digest {
 		h.check(*c.Check)
 	}
 	s := p.Settings(i)
-	for _, v := range []string{s.Model, s.FallbackModel, s.PermissionMode, s.Agent, s.AppendSystemPrompt, s.MCPConfig, s.SettingSources, s.Dir} {
+	for _, v := range []string{s.Model, s.FallbackModel, s.PermissionMode, s.Agent, s.AppendSystemPrompt, s.MCPConfig,
+		s.SettingSources, s.Dir} {
 		h.text(v)
 	}
 	h.texts(s.AllowedTools)

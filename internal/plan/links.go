@@ -50,7 +50,8 @@ func (d *decoder) blocker(r reference, t source.Token) {
 
 func (d *decoder) edge(task, blocker int32, r reference, at source.Place) {
 	if d.named.twice(task, blocker) {
-		d.report(at, SeverityWarning, CodeDuplicateBlocker, r.path(), "%s is already among the blockers of this task; once is enough", source.Quote(d.plan.Tasks[blocker].ID))
+		d.report(at, SeverityWarning, CodeDuplicateBlocker, r.path(),
+			"%s is already among the blockers of this task; once is enough", source.Quote(d.plan.Tasks[blocker].ID))
 		return
 	}
 	d.edges.Edge(int(task), int(blocker))
@@ -103,9 +104,11 @@ func (d *decoder) link() {
 		case !ok && d.errors >= maxReports:
 			d.errors++ // only counted; guessing is expensive
 		case !ok:
-			d.report(r.at, SeverityError, CodeUnknownTask, r.path(), "unknown task %s in %s%s", source.Quote(r.id), blockerNames()[r.name], d.hintID(r.id))
+			d.report(r.at, SeverityError, CodeUnknownTask, r.path(), "unknown task %s in %s%s", source.Quote(r.id),
+				blockerNames()[r.name], d.hintID(r.id))
 		case i == r.task:
-			d.report(r.at, SeverityError, CodeSelfEdge, r.path(), "task %s is blocked by itself; remove the entry", source.Quote(d.plan.Tasks[i].ID))
+			d.report(r.at, SeverityError, CodeSelfEdge, r.path(), "task %s is blocked by itself; remove the entry",
+				source.Quote(d.plan.Tasks[i].ID))
 		default:
 			d.edge(r.task, i, r, r.at)
 		}

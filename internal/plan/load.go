@@ -87,7 +87,8 @@ func ReadFile(path string) (src string, digest [sha256.Size]byte, err error) {
 		b.Grow(int(info.Size()))
 	}
 	sum := sha256.New()
-	n, err := io.CopyBuffer(io.MultiWriter(&b, sum), struct{ io.Reader }{io.LimitReader(f, maxFile+1)}, make([]byte, 1<<18))
+	n, err := io.CopyBuffer(io.MultiWriter(&b, sum), struct{ io.Reader }{io.LimitReader(f, maxFile+1)},
+		make([]byte, 1<<18))
 	if err != nil {
 		return "", digest, err
 	}
@@ -112,7 +113,8 @@ func parse(name, src string, digest [sha256.Size]byte, opts Options) (*Plan, []D
 
 // Read reads a plan from the tokens of the file name with the text src. The tokens may be the
 // output of an importer, with its reports in found.
-func Read(name, src string, from source.Tokens, found Reports, digest [sha256.Size]byte, opts Options) (*Plan, []Diagnostic) {
+func Read(name, src string, from source.Tokens, found Reports, digest [sha256.Size]byte, opts Options) (*Plan,
+	[]Diagnostic) {
 	d := newDecoder(opts, src)
 	d.src, d.Reports = from, found
 	d.read()
@@ -250,7 +252,8 @@ func readPrompt(dir, name string) prompt {
 	info, err := os.Stat(file)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return prompt{wrong: fmt.Sprintf("does not exist (looked for %s); paths count from the plan's folder", filepath.ToSlash(file))}
+		return prompt{wrong: fmt.Sprintf("does not exist (looked for %s); paths count from the plan's folder",
+			filepath.ToSlash(file))}
 	case err != nil:
 		return prompt{wrong: err.Error()}
 	case !info.Mode().IsRegular():

@@ -35,24 +35,34 @@ func TestFull(t *testing.T) {
 	want := &Plan{
 		Version: 1, Name: "Full", Request: "Everything a plan can say.", Parallel: 3, Schedule: "eager",
 		Budget: Limits{USD: &usd, Iterations: &unlimited, WallClock: 2 * time.Hour, Wave: 3_000_000},
-		Defaults: Settings{Model: "sonnet", FallbackModel: "haiku", PermissionMode: "acceptEdits", AllowedTools: []string{"Bash(go test:*)"},
-			DisallowedTools: []string{"WebSearch"}, Timeout: 30 * time.Minute, IdleTimeout: 90 * time.Second, MaxRetries: &two, RetrySession: "fresh", MaxTurns: 40,
-			Agent: "builder", AppendSystemPrompt: "Be brief.", MCPConfig: "mcp.json", SettingSources: "user,project", Dir: "sub/dir"},
-		Criteria:  []Condition{{Text: "It builds."}, {Text: "It is fast.", Check: &Check{Run: "make bench", Timeout: time.Minute}, Verification: "measurement"}},
+		Defaults: Settings{Model: "sonnet", FallbackModel: "haiku", PermissionMode: "acceptEdits",
+			AllowedTools:    []string{"Bash(go test:*)"},
+			DisallowedTools: []string{"WebSearch"}, Timeout: 30 * time.Minute, IdleTimeout: 90 * time.Second, MaxRetries: &two,
+			RetrySession: "fresh", MaxTurns: 40,
+			Agent: "builder", AppendSystemPrompt: "Be brief.", MCPConfig: "mcp.json", SettingSources: "user,project",
+			Dir: "sub/dir"},
+		Criteria: []Condition{{Text: "It builds."},
+			{Text: "It is fast.", Check: &Check{Run: "make bench", Timeout: time.Minute}, Verification: "measurement"}},
 		Links:     []Link{{"a.go", "b.go", "A calls B."}},
 		MustNot:   []Condition{{Text: "No new dependency.", Check: &Check{Run: "git diff --exit-code go.mod"}}},
 		Isolation: "worktree", Share: []string{"node_modules", "copy:.env"}, Setup: "npm ci",
 		ProtectPaths: []string{"go.mod", "testdata/*.golden"}, ProtectBranches: []string{"release/*"},
 		Rehearse: json.RawMessage(`{"speed": 10}`),
 		Tasks: []Task{
-			{ID: "T-001", Subject: "Write the parser", Description: "Write it.\nVerify: `go vet ./...`", ActiveForm: "Writing the parser",
-				Files: []File{{Path: "a.go"}, {Path: "b.go", Action: "create or modify"}}, Verify: []Check{{Run: "go vet ./..."}},
-				Criteria: []Condition{{Text: "Errors have lines."}}, Aspects: []string{"parsing", "errors"}, Exclusive: []string{"database"}, Reversibility: "2B",
+			{ID: "T-001", Subject: "Write the parser", Description: "Write it.\nVerify: `go vet ./...`",
+				ActiveForm: "Writing the parser",
+				Files:      []File{{Path: "a.go"}, {Path: "b.go", Action: "create or modify"}},
+				Verify:     []Check{{Run: "go vet ./..."}},
+				Criteria:   []Condition{{Text: "Errors have lines."}}, Aspects: []string{"parsing", "errors"},
+				Exclusive: []string{"database"}, Reversibility: "2B",
 				BudgetUSD: 1_500_000, Estimate: Estimate{Seconds: 120, USD: 400_000},
-				Metadata: map[string]json.RawMessage{"wave": json.RawMessage("1"), "loopId": json.RawMessage(`"x"`), "deep": json.RawMessage(`{"a": [1, null, true, "é"]}`)},
+				Metadata: map[string]json.RawMessage{"wave": json.RawMessage("1"), "loopId": json.RawMessage(`"x"`),
+					"deep": json.RawMessage(`{"a": [1, null, true, "é"]}`)},
 				Rehearse: json.RawMessage(`{"duration": "1s"}`)},
-			{ID: "2", Prompt: "@literal", Reversibility: "1", Verify: []Check{{Run: "go test ./..."}, {File: "a.go"}, {File: "a.go", Contains: "func"}, {File: "a.go", Matches: "^package"}, {Run: "! make slow", NoRecheck: true}},
-				Settings: &Settings{Model: "opus", AllowedTools: []string{}, MaxRetries: &zero, MCPConfig: "none", Timeout: 90 * time.Minute}},
+			{ID: "2", Prompt: "@literal", Reversibility: "1", Verify: []Check{{Run: "go test ./..."}, {File: "a.go"},
+				{File: "a.go", Contains: "func"}, {File: "a.go", Matches: "^package"}, {Run: "! make slow", NoRecheck: true}},
+				Settings: &Settings{Model: "opus", AllowedTools: []string{}, MaxRetries: &zero, MCPConfig: "none",
+					Timeout: 90 * time.Minute}},
 			{ID: "007", Command: "make", Reversibility: "2A", Verify: []Check{{Run: "test -f out"}}},
 			{ID: "docs", Subject: "Write the docs", Reversibility: "2A", Verify: []Check{{Run: "test -s README.md"}},
 				Settings: &Settings{SettingSources: "user", MCPConfig: MCPInherit}},
@@ -156,7 +166,8 @@ func TestSettings(t *testing.T) {
 	t.Parallel()
 	p := load(t, "testdata/full.json")
 	s := p.Settings(1)
-	if s.Model != "opus" || s.FallbackModel != "haiku" || *s.MaxRetries != 0 || s.Timeout != 90*time.Minute || s.MCPConfig != "" || s.Dir != "sub/dir" {
+	if s.Model != "opus" || s.FallbackModel != "haiku" || *s.MaxRetries != 0 || s.Timeout != 90*time.Minute ||
+		s.MCPConfig != "" || s.Dir != "sub/dir" {
 		t.Errorf("got %+v", s)
 	}
 	if s.AllowedTools == nil || len(s.AllowedTools) != 0 || len(s.DisallowedTools) != 1 {
@@ -191,12 +202,15 @@ func TestLoadFiles(t *testing.T) {
 	write("do.md", "\ufeffDo it well.\n")
 	write("empty.md", " \n")
 	write("latin.md", "\xff")
-	p, ds, err := Load(write("plan.json", tasks(`{"id":1,"prompt":"@do.md","verify":"x"}`, `{"id":2,"prompt":"@./do.md","verify":"x"}`)))
+	p, ds, err := Load(write("plan.json", tasks(`{"id":1,"prompt":"@do.md","verify":"x"}`,
+		`{"id":2,"prompt":"@./do.md","verify":"x"}`)))
 	if err != nil || p == nil || p.Tasks[0].Prompt != "Do it well.\n" || p.Tasks[1].Prompt != p.Tasks[0].Prompt {
 		t.Errorf("got %v %v", ds, err)
 	}
-	_, ds, err = Load(write("bad.json", tasks(`{"id":1,"prompt":"@none.md","verify":"x"}`, `{"id":2,"prompt":"@empty.md","verify":"x"}`,
-		`{"id":3,"prompt":"@latin.md","verify":"x"}`, `{"id":4,"prompt":"@.","verify":"x"}`, `{"id":5,"prompt":"@","verify":"x"}`)))
+	_, ds, err = Load(write("bad.json", tasks(`{"id":1,"prompt":"@none.md","verify":"x"}`,
+		`{"id":2,"prompt":"@empty.md","verify":"x"}`,
+		`{"id":3,"prompt":"@latin.md","verify":"x"}`, `{"id":4,"prompt":"@.","verify":"x"}`,
+		`{"id":5,"prompt":"@","verify":"x"}`)))
 	if err != nil || len(ds) != 5 {
 		t.Fatalf("got %v %v", ds, err)
 	}

@@ -33,11 +33,15 @@ func TestMistakes(t *testing.T) {
 		want []string // "line:column severity code path: part of the message"
 	}{
 		{"good", tasks(ok), nil},
-		{"isolation", whole(`"isolation":"own","share":["copy:/a","../b"],"protect":["[a","branch:[","branch:"],"setup":" "`), []string{
-			`bad-value isolation: "own" is not allowed here; use "auto", "shared" or "worktree"`, `bad-path share[0]: "/a" is absolute`, `bad-path share[1]: "../b" leaves the directory`,
-			`bad-pattern protect[0]: "[a" is no pattern`, `bad-pattern protect[1]: "[" is no pattern`, `bad-value protect[2]: must not be empty`, `bad-value setup: must not be empty`}},
+		{"isolation", whole(`"isolation":"own","share":["copy:/a","../b"],"protect":["[a","branch:[","branch:"],"setup":" "`),
+			[]string{
+				`bad-value isolation: "own" is not allowed here; use "auto", "shared" or "worktree"`,
+				`bad-path share[0]: "/a" is absolute`, `bad-path share[1]: "../b" leaves the directory`,
+				`bad-pattern protect[0]: "[a" is no pattern`, `bad-pattern protect[1]: "[" is no pattern`,
+				`bad-value protect[2]: must not be empty`, `bad-value setup: must not be empty`}},
 		{"bom", "\ufeff" + tasks(ok), nil},
-		{"crlf", "{\r\n\"tasks\":\r\n[" + ok + "],\r\n\"x\":1}", []string{`4:1 error unknown-field x: unknown field "x" in the plan`}},
+		{"crlf", "{\r\n\"tasks\":\r\n[" + ok + "],\r\n\"x\":1}",
+			[]string{`4:1 error unknown-field x: unknown field "x" in the plan`}},
 		{"empty file", " \n", []string{"1:1 error empty-plan : the file is empty"}},
 		{"no tasks", `{}`, []string{"1:1 error empty-plan : no tasks"}},
 		{"zero tasks", tasks(), []string{"1:1 error empty-plan : no tasks"}},
@@ -46,7 +50,8 @@ func TestMistakes(t *testing.T) {
 		{"cut off", `{"tasks":[`, []string{"1:11 error syntax : ends in the middle"}},
 		{"comment", "{\n  // hello\n  \"tasks\":[]}", []string{"2:3 error syntax : JSON has no comments"}},
 		{"hash comment", "{\n  # hello\n  \"tasks\":[]}", []string{"2:3 error syntax : JSON has no comments"}},
-		{"comment behind", tasks(ok) + "// x", []string{fmt.Sprintf("1:%d error syntax : JSON has no comments", len(tasks(ok))+1)}},
+		{"comment behind", tasks(ok) + "// x", []string{fmt.Sprintf("1:%d error syntax : JSON has no comments",
+			len(tasks(ok))+1)}},
 		{"trailing comma", `{"tasks":[` + ok + `,]}`, []string{"1:52 error syntax : a comma before the closing bracket"}},
 		{"single quotes", `{'tasks':[]}`, []string{"1:2 error syntax : double quotes"}},
 		{"two plans", tasks(ok) + "\n{}", []string{"2:1 error syntax : something follows the plan"}},
@@ -66,8 +71,10 @@ func TestMistakes(t *testing.T) {
 		{"mismatch", `{"tasks":[}`, []string{"1:11 error syntax"}},
 		{"deep", `{"rehearse":` + deep + `}`, []string{"1:212 error too-deep : nested more than 200"}},
 		{"unknown field", task(`"promt":"x"`), []string{`1:51 error unknown-field tasks[0].promt: did you mean "prompt"?`}},
-		{"unknown field by case", task(`"BLOCKEDBY":[]`), []string{`error unknown-field tasks[0].BLOCKEDBY: did you mean "blockedBy"?`}},
-		{"odd field", task(`"":1,"a b":2`), []string{`tasks[0][""]: unknown field ""`, `tasks[0]["a b"]: unknown field "a b"`}},
+		{"unknown field by case", task(`"BLOCKEDBY":[]`),
+			[]string{`error unknown-field tasks[0].BLOCKEDBY: did you mean "blockedBy"?`}},
+		{"odd field", task(`"":1,"a b":2`), []string{`tasks[0][""]: unknown field ""`,
+			`tasks[0]["a b"]: unknown field "a b"`}},
 		{"twice", task(`"subject":"B"`), []string{`1:51 error duplicate-field tasks[0].subject: field "subject" is given twice`}},
 		{"wrong types", task(`"command":1,"files":true,"criteria":"x","aspects":{},"estimate":[],"metadata":3`), []string{
 			"1:61 error wrong-type tasks[0].command: expected a string, found a number; put it in quotes",
@@ -79,72 +86,111 @@ func TestMistakes(t *testing.T) {
 		}},
 		{"null", task(`"model":null`), []string{"wrong-type tasks[0].model: found null; leave the field out"}},
 		{"task is a string", tasks(`"x"`), []string{"1:11 error wrong-type tasks[0]: expected an object, found a string"}},
-		{"version", `{"version":2,"tasks":[` + ok + `]}`, []string{"1:12 error unsupported-version version: reads plans of version 1"}},
-		{"no id", tasks(`{"subject":"x","verify":"true"}`), []string{`1:11 error missing-field tasks[0]: needs an id, like "T-001"`}},
-		{"no work", tasks(`{"id":1,"description":"x. Verify: true"}`), []string{"1:11 error no-work tasks[0]: neither subject nor prompt nor command"}},
-		{"command and prompt", tasks(`{"id":1,"command":"x","prompt":"y","verify":"true"}`), []string{"conflict tasks[0]: both command and prompt"}},
+		{"version", `{"version":2,"tasks":[` + ok + `]}`,
+			[]string{"1:12 error unsupported-version version: reads plans of version 1"}},
+		{"no id", tasks(`{"subject":"x","verify":"true"}`),
+			[]string{`1:11 error missing-field tasks[0]: needs an id, like "T-001"`}},
+		{"no work", tasks(`{"id":1,"description":"x. Verify: true"}`),
+			[]string{"1:11 error no-work tasks[0]: neither subject nor prompt nor command"}},
+		{"command and prompt", tasks(`{"id":1,"command":"x","prompt":"y","verify":"true"}`),
+			[]string{"conflict tasks[0]: both command and prompt"}},
 		{"two lines", task(`"activeForm":"a\nb"`), []string{"bad-value tasks[0].activeForm: must be a single line"}},
 		{"empty words", tasks(`{"id":1,"subject":" ","model":"","verify":[""]}`), []string{
-			"bad-value tasks[0].subject: must not be empty", "bad-value tasks[0].model: must not be empty", "bad-value tasks[0].verify[0]: must not be empty"}},
+			"bad-value tasks[0].subject: must not be empty", "bad-value tasks[0].model: must not be empty",
+			"bad-value tasks[0].verify[0]: must not be empty"}},
 		{"durations", task(`"timeout":"10 minutes","idleTimeout":-1,"verify2":0`), []string{
 			`bad-duration tasks[0].timeout: "10 minutes" is not a duration; write it like 90s, 10m`,
 			"bad-duration tasks[0].idleTimeout: -1 is negative", "unknown-field"}},
-		{"zero duration", task(`"timeout":0,"idleTimeout":1e300`), []string{"bad-duration tasks[0].timeout: must be positive", "bad-duration tasks[0].idleTimeout: out of range"}},
+		{"zero duration", task(`"timeout":0,"idleTimeout":1e300`), []string{"bad-duration tasks[0].timeout: must be positive",
+			"bad-duration tasks[0].idleTimeout: out of range"}},
 		{"numbers", task(`"maxRetries":-1,"maxTurns":0,"budgetUSD":0,"estimate":{"seconds":-2,"usd":1e99}`), []string{
 			"bad-number tasks[0].maxRetries: -1 is negative", "bad-number tasks[0].maxTurns: at least 1",
-			"bad-number tasks[0].budgetUSD: more than 0", "bad-number tasks[0].estimate.seconds: -2 is negative", "bad-number tasks[0].estimate.usd: too large"}},
-		{"fractions", `{"parallel":1.5,"budget":{"iterations":2.5,"usd":"cheap","wallClock":"x"},"tasks":[` + ok + `]}`, []string{
+			"bad-number tasks[0].budgetUSD: more than 0", "bad-number tasks[0].estimate.seconds: -2 is negative",
+			"bad-number tasks[0].estimate.usd: too large"}},
+		{"fractions", `{"parallel":1.5,"budget":{"iterations":2.5,"usd":"cheap","wallClock":"x"},"tasks":[` + ok +
+			`]}`, []string{
 			"bad-number parallel: not a whole number", "bad-number budget.iterations: not a whole number",
 			`bad-number budget.usd: "cheap" is not an amount`, "bad-duration budget.wallClock: not a duration"}},
-		{"iterations", `{"budget":{"iterations":"many"},"tasks":[` + ok + `]}`, []string{`wrong-type budget.iterations: expected a number or "unlimited"`}},
+		{"iterations", `{"budget":{"iterations":"many"},"tasks":[` + ok + `]}`,
+			[]string{`wrong-type budget.iterations: expected a number or "unlimited"`}},
 		{"enums", `{"schedule":"fast","defaults":{"permissionMode":"yolo","settingSources":"user,all"},"criteria":[{"text":"x","verification":"hope"}],"tasks":[` +
 			`{"id":"a","subject":"A","verify":"true","reversibility":"3","files":[{"path":"a","action":"burn"}]}]}`, []string{
-			`bad-value schedule: use "waves" or "eager"`, "bad-value defaults.permissionMode", "bad-value defaults.settingSources",
-			`bad-value criteria[0].verification: use "execution output"`, "bad-value tasks[0].reversibility", `bad-value tasks[0].files[0].action: use "create"`}},
-		{"ids", tasks(`{"id":"a/b","subject":"A","verify":"x"}`, `{"id":".x","subject":"A","verify":"x"}`, `{"id":"aux.txt","subject":"A","verify":"x"}`,
-			`{"id":"`+strings.Repeat("x", 101)+`","subject":"A","verify":"x"}`, `{"id":"","subject":"A","verify":"x"}`, `{"id":1.5,"subject":"A","verify":"x"}`,
-			`{"id":"x ","subject":"A","verify":"x"}`, `{"id":"a\tb","subject":"A","verify":"x"}`, `{"id":"COM1","subject":"A","verify":"x"}`, `{"id":true,"subject":"A","verify":"x"}`), []string{
-			"1:17 error bad-id tasks[0].id: contains '/'", `bad-id tasks[1].id: begins with "."`, "bad-id tasks[2].id: reserved name on Windows",
+			`bad-value schedule: use "waves" or "eager"`, "bad-value defaults.permissionMode",
+			"bad-value defaults.settingSources",
+			`bad-value criteria[0].verification: use "execution output"`, "bad-value tasks[0].reversibility",
+			`bad-value tasks[0].files[0].action: use "create"`}},
+		{"ids", tasks(`{"id":"a/b","subject":"A","verify":"x"}`, `{"id":".x","subject":"A","verify":"x"}`,
+			`{"id":"aux.txt","subject":"A","verify":"x"}`,
+			`{"id":"`+strings.Repeat("x", 101)+`","subject":"A","verify":"x"}`, `{"id":"","subject":"A","verify":"x"}`,
+			`{"id":1.5,"subject":"A","verify":"x"}`,
+			`{"id":"x ","subject":"A","verify":"x"}`, `{"id":"a\tb","subject":"A","verify":"x"}`,
+			`{"id":"COM1","subject":"A","verify":"x"}`, `{"id":true,"subject":"A","verify":"x"}`), []string{
+			"1:17 error bad-id tasks[0].id: contains '/'", `bad-id tasks[1].id: begins with "."`,
+			"bad-id tasks[2].id: reserved name on Windows",
 			"bad-id tasks[3].id: longer than 100 bytes", "bad-id tasks[4].id: is empty", "bad-id tasks[5].id: 1.5 is no task id",
-			"bad-id tasks[6].id: ends in", `bad-id tasks[7].id: contains '\t'`, "bad-id tasks[8].id: reserved", "wrong-type tasks[9].id: expected a task id"}},
+			"bad-id tasks[6].id: ends in", `bad-id tasks[7].id: contains '\t'`, "bad-id tasks[8].id: reserved",
+			"wrong-type tasks[9].id: expected a task id"}},
 		{"same id", tasks(ok, ok), []string{`1:58 error duplicate-id tasks[1]: duplicate task id "a", first used in line 1`}},
 		{"same number", tasks(`{"id":"T-001","subject":"A","verify":"x"}`, `{"id":1,"subject":"A","verify":"x"}`), []string{
 			`duplicate-id tasks[1]: "1" and "T-001" (line 1) are the same number`}},
-		{"same but for case", tasks(`{"id":"Ab","subject":"A","verify":"x"}`, `{"id":"aB","subject":"A","verify":"x"}`), []string{"duplicate-id tasks[1]: by case alone"}},
-		{"unknown task", tasks(`{"id":"T-003","subject":"A","verify":"x"}`, `{"id":4,"subject":"A","verify":"x","blockedBy":["T-3","T-03x",99999999]}`), []string{
+		{"same but for case", tasks(`{"id":"Ab","subject":"A","verify":"x"}`, `{"id":"aB","subject":"A","verify":"x"}`),
+			[]string{"duplicate-id tasks[1]: by case alone"}},
+		{"unknown task", tasks(`{"id":"T-003","subject":"A","verify":"x"}`,
+			`{"id":4,"subject":"A","verify":"x","blockedBy":["T-3","T-03x",99999999]}`), []string{
 			`1:107 error unknown-task tasks[1].blockedBy[1]: unknown task "T-03x" in blockedBy; did you mean "T-003"?`,
 			`unknown-task tasks[1].blockedBy[2]: unknown task "99999999" in blockedBy; add that task`}},
-		{"unknown by case", tasks(`{"id":"build","subject":"A","verify":"x"}`, `{"id":"test","subject":"A","verify":"x","depends_on":"Build"}`), []string{
+		{"unknown by case", tasks(`{"id":"build","subject":"A","verify":"x"}`,
+			`{"id":"test","subject":"A","verify":"x","depends_on":"Build"}`), []string{
 			`unknown-task tasks[1].depends_on: unknown task "Build" in depends_on; did you mean "build"?`}},
-		{"nothing near", tasks(`{"id":"a","subject":"A","verify":"true","blockedBy":["5"]}`), []string{`unknown task "5" in blockedBy; add that task, or remove the entry`}},
+		{"nothing near", tasks(`{"id":"a","subject":"A","verify":"true","blockedBy":["5"]}`),
+			[]string{`unknown task "5" in blockedBy; add that task, or remove the entry`}},
 		{"blockers of a wrong type", task(`"blockedBy":[[]],"depends":{}`), []string{
-			"wrong-type tasks[0].blockedBy[0]: expected a task id", "wrong-type tasks[0].depends: expected a list of task ids", "mixed-aliases"}},
+			"wrong-type tasks[0].blockedBy[0]: expected a task id", "wrong-type tasks[0].depends: expected a list of task ids",
+			"mixed-aliases"}},
 		{"self", task(`"blockedBy":["a"]`), []string{`1:64 error self-edge tasks[0].blockedBy[0]: "a" is blocked by itself`}},
-		{"blocker twice", tasks(ok, `{"id":"b","subject":"B","verify":"x","blockedBy":["a","a"]}`), []string{"1:106 warning duplicate-blocker tasks[1].blockedBy[1]: once is enough"}},
-		{"two names", tasks(ok, `{"id":"b","subject":"B","verify":"x","blockedBy":["a"],"depends":[]}`), []string{"warning mixed-aliases tasks[1]: more than one name"}},
+		{"blocker twice", tasks(ok, `{"id":"b","subject":"B","verify":"x","blockedBy":["a","a"]}`),
+			[]string{"1:106 warning duplicate-blocker tasks[1].blockedBy[1]: once is enough"}},
+		{"two names", tasks(ok, `{"id":"b","subject":"B","verify":"x","blockedBy":["a"],"depends":[]}`),
+			[]string{"warning mixed-aliases tasks[1]: more than one name"}},
 		{"two cycles", "{\"tasks\":[\n" + strings.Join([]string{
-			`{"id":"T-001","subject":"A","verify":"x","blockedBy":["T-002"]}`, `{"id":"T-002","subject":"A","verify":"x","blockedBy":["T-001"]}`,
-			`{"id":"c","subject":"A","verify":"x","blockedBy":["d","T-001"]}`, `{"id":"d","subject":"A","verify":"x","blockedBy":["e"]}`, `{"id":"e","subject":"A","verify":"x","blockedBy":["c"]}`}, ",\n") + "]}", []string{
+			`{"id":"T-001","subject":"A","verify":"x","blockedBy":["T-002"]}`,
+			`{"id":"T-002","subject":"A","verify":"x","blockedBy":["T-001"]}`,
+			`{"id":"c","subject":"A","verify":"x","blockedBy":["d","T-001"]}`,
+			`{"id":"d","subject":"A","verify":"x","blockedBy":["e"]}`,
+			`{"id":"e","subject":"A","verify":"x","blockedBy":["c"]}`}, ",\n") + "]}", []string{
 			"2:1 error cycle tasks[0]: cycle: T-001 -> T-002 -> T-001; each waits for the next",
 			"4:1 error cycle tasks[2]: cycle: c -> d -> e -> c;"}},
 		{"paths", task(`"dir":"../x","files":["/etc/passwd","a/../../b",{"path":"C:\\x"},"c:/x"],"criteria":[{"text":"t","check":{"file":"~/x"}}]`), []string{
-			"bad-path tasks[0].dir: leaves the directory", `bad-path tasks[0].files[0]: "/etc/passwd" is absolute`, "bad-path tasks[0].files[1]: leaves",
-			"bad-path tasks[0].files[2].path: backslash", "bad-path tasks[0].files[3]: absolute", "bad-path tasks[0].criteria[0].check.file: absolute"}},
-		{"file without path", task(`"files":[{"action":"read"},3]`), []string{"missing-field tasks[0].files[0]: needs path", "wrong-type tasks[0].files[1]"}},
+			"bad-path tasks[0].dir: leaves the directory", `bad-path tasks[0].files[0]: "/etc/passwd" is absolute`,
+			"bad-path tasks[0].files[1]: leaves",
+			"bad-path tasks[0].files[2].path: backslash", "bad-path tasks[0].files[3]: absolute",
+			"bad-path tasks[0].criteria[0].check.file: absolute"}},
+		{"file without path", task(`"files":[{"action":"read"},3]`), []string{"missing-field tasks[0].files[0]: needs path",
+			"wrong-type tasks[0].files[1]"}},
 		{"checks", tasks(`{"id":1,"subject":"A","verify":[{"run":"x","contains":"y"},{"run":"x","file":"y"},{"file":"x","contains":"a","matches":"b"},{"contains":"x"},` +
 			`{"file":"x","timeout":"1m"},{},{"file":"x","matches":"("},{"file":"x","contains":""},7]}`), []string{
-			"conflict tasks[0].verify[0]: a command or a file", "conflict tasks[0].verify[1]: a command or a file", "conflict tasks[0].verify[2]: exclude each other",
-			"missing-field tasks[0].verify[3]: needs run or file", "conflict tasks[0].verify[4]: timeout belongs to run", "missing-field tasks[0].verify[5]",
-			"bad-pattern tasks[0].verify[6].matches: missing closing )", "bad-value tasks[0].verify[7].contains: must not be empty", "wrong-type tasks[0].verify[8]: expected a command or a check object"}},
+			"conflict tasks[0].verify[0]: a command or a file", "conflict tasks[0].verify[1]: a command or a file",
+			"conflict tasks[0].verify[2]: exclude each other",
+			"missing-field tasks[0].verify[3]: needs run or file", "conflict tasks[0].verify[4]: timeout belongs to run",
+			"missing-field tasks[0].verify[5]",
+			"bad-pattern tasks[0].verify[6].matches: missing closing )",
+			"bad-value tasks[0].verify[7].contains: must not be empty",
+			"wrong-type tasks[0].verify[8]: expected a command or a check object"}},
 		{"criteria", `{"mustNot":[{"verify":"x"},{"text":"x","verify":"a","check":"b"},4],"tasks":[` + ok + `]}`, []string{
-			"missing-field mustNot[0]: needs text", "conflict mustNot[1].check: the same field", "wrong-type mustNot[2]: a string or an object"}},
-		{"recheck of a criterion", task(`"criteria":[{"text":"a","check":{"run":"x","recheck":false}}]`), []string{"conflict tasks[0].criteria[0].check: belongs to the checks of a task's verify"}},
+			"missing-field mustNot[0]: needs text", "conflict mustNot[1].check: the same field",
+			"wrong-type mustNot[2]: a string or an object"}},
+		{"recheck of a criterion", task(`"criteria":[{"text":"a","check":{"run":"x","recheck":false}}]`),
+			[]string{"conflict tasks[0].criteria[0].check: belongs to the checks of a task's verify"}},
 		{"mcp twice", task(`"mcp":"inherit","mcpConfig":"x.json"`), []string{"conflict tasks[0].mcpConfig: the same field"}},
-		{"prompt file", tasks(`{"id":1,"prompt":"@no.md","verify":"x"}`), []string{`1:28 error missing-file tasks[0].prompt: "no.md": the plan has no directory`}},
-		{"no check", tasks(`{"id":1,"subject":"A"}`, `{"id":2,"subject":"A","verify":[]}`, `{"id":3,"command":"make"}`), []string{
-			`1:11 warning no-check tasks[0]: task "1" has no check`, "warning no-check tasks[1]"}},
-		{"files of one wave", tasks(`{"id":1,"subject":"A","verify":"x","files":["f.go","g.go"]}`, `{"id":2,"subject":"A","verify":"x","files":["./f.go",{"path":"r","action":"read"}]}`,
-			`{"id":3,"subject":"A","verify":"x","blockedBy":1,"files":["f.go"]}`, `{"id":4,"subject":"A","verify":"x","files":["f.go",{"path":"r","action":"read"}]}`), []string{
+		{"prompt file", tasks(`{"id":1,"prompt":"@no.md","verify":"x"}`),
+			[]string{`1:28 error missing-file tasks[0].prompt: "no.md": the plan has no directory`}},
+		{"no check", tasks(`{"id":1,"subject":"A"}`, `{"id":2,"subject":"A","verify":[]}`, `{"id":3,"command":"make"}`),
+			[]string{
+				`1:11 warning no-check tasks[0]: task "1" has no check`, "warning no-check tasks[1]"}},
+		{"files of one wave", tasks(`{"id":1,"subject":"A","verify":"x","files":["f.go","g.go"]}`,
+			`{"id":2,"subject":"A","verify":"x","files":["./f.go",{"path":"r","action":"read"}]}`,
+			`{"id":3,"subject":"A","verify":"x","blockedBy":1,"files":["f.go"]}`,
+			`{"id":4,"subject":"A","verify":"x","files":["f.go",{"path":"r","action":"read"}]}`), []string{
 			`warning file-overlap tasks[1].files: tasks 1, 2 and 4 of wave 1 declare "f.go" and will run one after the other`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -173,7 +219,8 @@ func TestMistakes(t *testing.T) {
 
 func TestDiagnosticString(t *testing.T) {
 	t.Parallel()
-	_, ds := Parse("plan.json", []byte(tasks(`{"id":"T-003","subject":"A","verify":"x"}`, `{"id":4,"subject":"A","verify":"x","blockedBy":["T-03x"]}`)), Options{})
+	_, ds := Parse("plan.json", []byte(tasks(`{"id":"T-003","subject":"A","verify":"x"}`,
+		`{"id":4,"subject":"A","verify":"x","blockedBy":["T-03x"]}`)), Options{})
 	const want = `plan.json:1:101: error: unknown task "T-03x" in blockedBy; did you mean "T-003"? [unknown-task]`
 	if len(ds) != 1 || ds[0].String() != want {
 		t.Errorf("got  %v\nwant %s", ds, want)

@@ -69,7 +69,8 @@ func (p *Plan) Outline(w io.Writer) error {
 	b := bufio.NewWriterSize(w, 64<<10)
 	to := json.NewEncoder(b)
 	to.SetEscapeHTML(false)
-	if err := to.Encode(outlineHead{outlineVersion, p.Path, p.Digest, p.Name, p.Request, p.Schedule, &p.Defaults, p.Criteria, p.MustNot, p.Declared, len(p.Tasks)}); err != nil {
+	if err := to.Encode(outlineHead{outlineVersion, p.Path, p.Digest, p.Name, p.Request, p.Schedule, &p.Defaults,
+		p.Criteria, p.MustNot, p.Declared, len(p.Tasks)}); err != nil {
 		return err
 	}
 	sums := p.sums()
@@ -79,8 +80,10 @@ func (p *Plan) Outline(w io.Writer) error {
 		if i < len(p.floor) {
 			floor = p.floor[i]
 		}
-		if err := to.Encode(outlineTask{t.ID, hex.EncodeToString(sums[i][:]), t.Subject, t.ActiveForm, t.Command, t.Wave, floor, p.Graph.Blockers(i),
-			t.Files, t.Verify, t.Criteria, t.Aspects, t.Exclusive, t.Reversibility, t.Settings, t.Pos.Line, t.Pos.Column}); err != nil {
+		if err := to.Encode(outlineTask{t.ID, hex.EncodeToString(sums[i][:]), t.Subject, t.ActiveForm, t.Command, t.Wave,
+			floor, p.Graph.Blockers(i),
+			t.Files, t.Verify, t.Criteria, t.Aspects, t.Exclusive, t.Reversibility, t.Settings, t.Pos.Line,
+			t.Pos.Column}); err != nil {
 			return err
 		}
 	}
@@ -157,7 +160,9 @@ func (p *Plan) outlined(t outlineTask, all int, edges *dag.Builder) error {
 		p.floor[i] = t.Floor
 	}
 	p.given = append(p.given, key)
-	p.Tasks = append(p.Tasks, Task{ID: t.ID, Subject: t.Subject, ActiveForm: t.ActiveForm, Command: t.Command, Wave: t.Wave, Files: t.Files, Verify: t.Verify,
-		Criteria: t.Criteria, Aspects: t.Aspects, Exclusive: t.Exclusive, Reversibility: t.Reversibility, Settings: t.Settings, Pos: Pos{Line: t.Line, Column: t.Column}})
+	p.Tasks = append(p.Tasks, Task{ID: t.ID, Subject: t.Subject, ActiveForm: t.ActiveForm, Command: t.Command,
+		Wave: t.Wave, Files: t.Files, Verify: t.Verify,
+		Criteria: t.Criteria, Aspects: t.Aspects, Exclusive: t.Exclusive, Reversibility: t.Reversibility,
+		Settings: t.Settings, Pos: Pos{Line: t.Line, Column: t.Column}})
 	return nil
 }

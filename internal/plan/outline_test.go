@@ -74,7 +74,8 @@ func TestOutlineTellsWhatThePlanDoes(t *testing.T) {
 		}
 		q := again(t, p)
 		outlinedAs(t, p, q)
-		if q.Path != p.Path || q.Digest != p.Digest || q.Name != p.Name || q.Request != p.Request || len(q.Criteria) != len(p.Criteria) ||
+		if q.Path != p.Path || q.Digest != p.Digest || q.Name != p.Name || q.Request != p.Request ||
+			len(q.Criteria) != len(p.Criteria) ||
 			!reflect.DeepEqual(q.MustNot, p.MustNot) || !reflect.DeepEqual(q.Defaults, p.Defaults) {
 			t.Errorf("%s: %+v became %+v", name, p, q)
 		}
@@ -132,7 +133,8 @@ func FuzzOutline(f *testing.F) {
 	}
 	f.Add(b.Bytes())
 	head, key := `{"outline":1,"tasks":1}`, strings.Repeat("0f", 32)
-	for _, s := range []string{"", "{}", `{"outline":2,"tasks":1}`, head, head + `{"id":"a","key":"0f"}`, head + `{"id":"a","key":"` + key + `0f"}`, head + `{"id":"a","key":"` + key + `","blockers":[0]}`,
+	for _, s := range []string{"", "{}", `{"outline":2,"tasks":1}`, head, head + `{"id":"a","key":"0f"}`,
+		head + `{"id":"a","key":"` + key + `0f"}`, head + `{"id":"a","key":"` + key + `","blockers":[0]}`,
 		head + `{"id":"a","key":"` + key + `","blockers":[-1]}`, head + `{"id":"a","key":"` + key + `","floor":7}`} {
 		f.Add([]byte(s))
 	}

@@ -56,7 +56,8 @@ func write(t *rapid.T, list []draft, label string) []byte {
 		f["id"] = fmt.Sprintf("T-%03d", i+1)
 		var blockers []any
 		for _, b := range list[i].blockers {
-			blockers = append(blockers, []any{b + 1, fmt.Sprint(b + 1), fmt.Sprintf("T%02d", b+1), fmt.Sprintf("t-%d", b+1)}[r.IntN(4)])
+			blockers = append(blockers, []any{b + 1, fmt.Sprint(b + 1), fmt.Sprintf("T%02d", b+1),
+				fmt.Sprintf("t-%d", b+1)}[r.IntN(4)])
 		}
 		r.Shuffle(len(blockers), func(a, b int) { blockers[a], blockers[b] = blockers[b], blockers[a] })
 		if len(blockers) > 0 {
@@ -140,11 +141,16 @@ func TestKeysSeeEveryPartOfTheWork(t *testing.T) {
 	}
 	const base = `"subject":"A","verify":"x"`
 	seen := map[string]string{key(base): base}
-	for _, more := range []string{`"subject":"AB","verify":"x"`, `"prompt":"A","verify":"x"`, `"command":"A","verify":"x"`, `"subject":"A","verify":"y"`,
-		`"subject":"A","verify":{"file":"x"}`, `"subject":"A","verify":{"file":"x","contains":"y"}`, `"subject":"A","verify":{"file":"x","matches":"y"}`,
-		base + `,"description":"d"`, base + `,"files":["x"]`, base + `,"files":[{"path":"x","action":"read"}]`, base + `,"criteria":["x"]`,
-		base + `,"criteria":[{"text":"x","check":"y"}]`, base + `,"criteria":[{"text":"x","verification":"observation"}]`, base + `,"model":"m"`, base + `,"fallbackModel":"m"`,
-		base + `,"permissionMode":"plan"`, base + `,"allowedTools":["m"]`, base + `,"disallowedTools":["m"]`, base + `,"agent":"m"`, base + `,"appendSystemPrompt":"m"`,
+	for _, more := range []string{`"subject":"AB","verify":"x"`, `"prompt":"A","verify":"x"`, `"command":"A","verify":"x"`,
+		`"subject":"A","verify":"y"`,
+		`"subject":"A","verify":{"file":"x"}`, `"subject":"A","verify":{"file":"x","contains":"y"}`,
+		`"subject":"A","verify":{"file":"x","matches":"y"}`,
+		base + `,"description":"d"`, base + `,"files":["x"]`, base + `,"files":[{"path":"x","action":"read"}]`,
+		base + `,"criteria":["x"]`,
+		base + `,"criteria":[{"text":"x","check":"y"}]`, base + `,"criteria":[{"text":"x","verification":"observation"}]`,
+		base + `,"model":"m"`, base + `,"fallbackModel":"m"`,
+		base + `,"permissionMode":"plan"`, base + `,"allowedTools":["m"]`, base + `,"disallowedTools":["m"]`,
+		base + `,"agent":"m"`, base + `,"appendSystemPrompt":"m"`,
 		base + `,"mcp":"m"`, base + `,"settingSources":"user"`, base + `,"dir":"m"`, base + `,"blockedBy":"b"`} {
 		k := key(more)
 		if old, taken := seen[k]; taken {
@@ -152,7 +158,8 @@ func TestKeysSeeEveryPartOfTheWork(t *testing.T) {
 		}
 		seen[k] = more
 	}
-	for _, less := range []string{`"timeout":1`, `"maxRetries":1`, `"maxTurns":1`, `"metadata":{}`, `"rehearse":1`, `"estimate":{}`, `"budgetUSD":1`, `"activeForm":"x"`, `"mcp":"none"`} {
+	for _, less := range []string{`"timeout":1`, `"maxRetries":1`, `"maxTurns":1`, `"metadata":{}`, `"rehearse":1`,
+		`"estimate":{}`, `"budgetUSD":1`, `"activeForm":"x"`, `"mcp":"none"`} {
 		if key(base+`,`+less) != key(base) {
 			t.Errorf("%s must not change the key", less)
 		}

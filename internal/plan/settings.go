@@ -33,7 +33,10 @@ func settingsFields() []field[Settings] {
 				s.MaxRetries = &n
 			}
 		}},
-		{"retrySession", func(d *decoder, s *Settings, t source.Token) { d.enum(&s.RetrySession, t, "auto", "same", "fresh") }},
+		{"retrySession", func(d *decoder, s *Settings, t source.Token) {
+			d.enum(&s.RetrySession, t, "auto", "same",
+				"fresh")
+		}},
 		{"maxTurns", func(d *decoder, s *Settings, t source.Token) {
 			if n, ok := d.count(t, 1); ok {
 				s.MaxTurns = n
@@ -68,7 +71,8 @@ func sourcesField(d *decoder, s *Settings, t source.Token) {
 		switch list[i] {
 		case "user", "project", "local":
 		default:
-			d.errorf(at, CodeBadValue, `%s is not a settings source; use "user", "project" and "local", separated by commas`, source.Quote(list[i]))
+			d.errorf(at, CodeBadValue, `%s is not a settings source; use "user", "project" and "local", separated by commas`,
+				source.Quote(list[i]))
 			return
 		}
 	}

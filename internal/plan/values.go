@@ -161,14 +161,16 @@ func (d *decoder) duration(dst *time.Duration, t source.Token) {
 	case source.KindNumber:
 		f, err := strconv.ParseFloat(t.Text, 64)
 		if err != nil || math.IsNaN(f) || math.Abs(f) > maxDuration.Seconds() {
-			d.errorf(t.At, CodeBadDuration, "%s seconds is out of range; the most is %d (a year)", t.Text, int(maxDuration.Seconds()))
+			d.errorf(t.At, CodeBadDuration, "%s seconds is out of range; the most is %d (a year)", t.Text,
+				int(maxDuration.Seconds()))
 			return
 		}
 		v = time.Duration(math.Round(f * float64(time.Second)))
 	case source.KindString:
 		var err error
 		if v, err = time.ParseDuration(strings.TrimSpace(t.Text)); err != nil {
-			d.errorf(t.At, CodeBadDuration, "%s is not a duration; write it like 90s, 10m or 1h30m, or as a number of seconds", source.Quote(t.Text))
+			d.errorf(t.At, CodeBadDuration, "%s is not a duration; write it like 90s, 10m or 1h30m, or as a number of seconds",
+				source.Quote(t.Text))
 			return
 		}
 	default:

@@ -24,11 +24,14 @@ func TestDeclaredWaves(t *testing.T) {
 		want  string // code and part of the message
 	}{
 		{"none", []string{task("a", ""), task("b", `,"blockedBy":["a"]`)}, []int{1, 2}, 1, ""},
-		{"floor", []string{task("a", `,"wave":1`), task("b", `,"wave":3,"blockedBy":["a"]`), task("c", `,"blockedBy":["b"]`)}, []int{1, 3, 4}, 2, ""},
-		{"barriers", []string{task("a", `,"wave":1`), task("b", `,"wave":1`), task("c", `,"wave":2`), task("d", `,"wave":4`), task("e", "")}, []int{1, 1, 2, 4, 1}, 3, ""},
+		{"floor", []string{task("a", `,"wave":1`), task("b", `,"wave":3,"blockedBy":["a"]`), task("c", `,"blockedBy":["b"]`)},
+			[]int{1, 3, 4}, 2, ""},
+		{"barriers", []string{task("a", `,"wave":1`), task("b", `,"wave":1`), task("c", `,"wave":2`), task("d", `,"wave":4`),
+			task("e", "")}, []int{1, 1, 2, 4, 1}, 3, ""},
 		{"same wave", []string{task("a", `,"wave":2`), task("b", `,"wave":2,"blockedBy":["a"]`)}, nil, 0,
 			`wave-order: task "b" is declared for wave 2, but its blocker "a" runs in wave 2`},
-		{"undeclared chain", []string{task("a", ""), task("b", `,"blockedBy":["a"]`), task("c", `,"wave":2,"blockedBy":["a","b"]`)}, nil, 0,
+		{"undeclared chain", []string{task("a", ""), task("b", `,"blockedBy":["a"]`),
+			task("c", `,"wave":2,"blockedBy":["a","b"]`)}, nil, 0,
 			`wave-order: task "c" is declared for wave 2, but its blocker "b" runs in wave 2`},
 		{"zero", []string{task("a", `,"wave":0`)}, nil, 0, "bad-number: at least 1"},
 		{"high", []string{task("a", `,"wave":100001`)}, nil, 0, "bad-number: the most is 100000"},
@@ -56,7 +59,8 @@ func TestDeclaredWaves(t *testing.T) {
 func TestSequentialWaves(t *testing.T) {
 	t.Parallel()
 	plan := func(waves string) (*Plan, []Diagnostic) {
-		return Parse("plan.json", []byte(`{"waves":[`+waves+`],"tasks":[{"id":"a","subject":"x","verify":"x","files":["f"],"wave":2},{"id":"b","subject":"x","verify":"x","files":["f"],"wave":2}]}`), Options{})
+		return Parse("plan.json", []byte(`{"waves":[`+waves+
+			`],"tasks":[{"id":"a","subject":"x","verify":"x","files":["f"],"wave":2},{"id":"b","subject":"x","verify":"x","files":["f"],"wave":2}]}`), Options{})
 	}
 	p, ds := plan(`{"wave":2,"parallel":false,"title":"Two"},{"wave":3,"parallel":true},{"wave":4}`)
 	if p == nil || len(ds) != 0 { // no warning about the shared file is needed
@@ -69,7 +73,8 @@ func TestSequentialWaves(t *testing.T) {
 		t.Errorf("got %v", ds)
 	}
 	for waves, want := range map[string]string{
-		`{"wave":2},{"wave":2}`: "described twice", `{"parallel":false}`: "needs its number", `{"wave":1,"parallel":"no"}`: "expected true or false", `3`: "expected an object",
+		`{"wave":2},{"wave":2}`: "described twice", `{"parallel":false}`: "needs its number",
+		`{"wave":1,"parallel":"no"}`: "expected true or false", `3`: "expected an object",
 	} {
 		if p, ds := plan(waves); p != nil || !strings.Contains(fmt.Sprint(ds), want) {
 			t.Errorf("%s: %v", waves, ds)
@@ -129,7 +134,8 @@ func TestBarriersAreBounded(t *testing.T) {
 	for i := range 6000 {
 		list = append(list, fmt.Sprintf(`{"id":%d,"subject":"x","verify":"x","wave":%d}`, i, 1+i/3000))
 	}
-	if p, ds := Parse("p.json", []byte(tasks(list...)), Options{}); p != nil || len(ds) != 1 || ds[0].Code != CodeTooLarge {
+	if p, ds := Parse("p.json", []byte(tasks(list...)), Options{}); p != nil || len(ds) != 1 ||
+		ds[0].Code != CodeTooLarge {
 		t.Errorf("got %v", ds)
 	}
 }

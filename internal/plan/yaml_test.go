@@ -22,10 +22,13 @@ func TestYAMLMistakes(t *testing.T) {
 	}{
 		{"good", good, nil},
 		{"empty", "# nothing\n", []string{"1:1 empty-plan : the file is empty"}},
-		{"columns are bytes", "tasks: [{id: é, subject: x, nope: 1, verify: x}]\n", []string{"1:30 unknown-field tasks[0].nope: unknown field"}},
+		{"columns are bytes", "tasks: [{id: é, subject: x, nope: 1, verify: x}]\n",
+			[]string{"1:30 unknown-field tasks[0].nope: unknown field"}},
 		{"block", "tasks:\n  - id: a\n    subject: 3\n    verify:\n    - run: x\n      file: y\n", []string{
-			"3:14 wrong-type tasks[0].subject: found a number; put it in quotes", "5:7 conflict tasks[0].verify[0]: a command or a file"}},
-		{"literal", "tasks:\n  - id: a\n    subject: |\n      one\n      two\n    verify: x\n", []string{"3:14 bad-value tasks[0].subject: single line"}},
+			"3:14 wrong-type tasks[0].subject: found a number; put it in quotes",
+			"5:7 conflict tasks[0].verify[0]: a command or a file"}},
+		{"literal", "tasks:\n  - id: a\n    subject: |\n      one\n      two\n    verify: x\n",
+			[]string{"3:14 bad-value tasks[0].subject: single line"}},
 		{"twice", "name: a\nname: b\n" + good, []string{"2:1 duplicate-field name: given twice"}},
 		{"null", "name:\n" + good, []string{"null; leave the field out"}},
 		{"tab", "tasks:\n\t- id: 1\n", []string{"2:1 syntax : not valid YAML: a tab begins the line; indent with spaces"}},
@@ -91,7 +94,8 @@ tasks:
 	if two.Subject != one.Subject || two.Settings.Agent != "a" || len(two.Metadata) != 1 {
 		t.Errorf("got %+v", two)
 	}
-	for name, want := range map[string]string{"hex": "255", "zeros": "100", "big": "1000", "f": "1.5", "s": `"1"`, "no": "null", "inf": "null", "3": `"x"`} {
+	for name, want := range map[string]string{"hex": "255", "zeros": "100", "big": "1000", "f": "1.5", "s": `"1"`,
+		"no": "null", "inf": "null", "3": `"x"`} {
 		if got := string(one.Metadata[name]); got != want {
 			t.Errorf("metadata %s: %s, want %s", name, got, want)
 		}

@@ -21,8 +21,10 @@ const good = `{"tasks":[{"id":"a","subject":"do a","verify":["true"]}]}`
 func TestLoad(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	roomtest.Files{"plan.json": good, "bom.json": "\ufeff" + good, "plan.yaml": "tasks:\n- id: a\n  subject: do é\n", "wrong.json": `{"tasks":[{"id":"a"},{"id":"a","subject":"x"}]}`, "binary.json": "\x00\xff\x00", "empty.json": "",
-		"block.json": `{"tasks":[{"id":"a","subject":"a","rehearse":{"outcome":"no such"}}]}`, "folder/plan.json": good, "list/.highwatermark": "1", "list/1.json": `{"id":"1","subject":"do 1","description":"","status":"pending","blocks":[],"blockedBy":[]}`,
+	roomtest.Files{"plan.json": good, "bom.json": "\ufeff" + good, "plan.yaml": "tasks:\n- id: a\n  subject: do é\n",
+		"wrong.json": `{"tasks":[{"id":"a"},{"id":"a","subject":"x"}]}`, "binary.json": "\x00\xff\x00", "empty.json": "",
+		"block.json": `{"tasks":[{"id":"a","subject":"a","rehearse":{"outcome":"no such"}}]}`, "folder/plan.json": good,
+		"list/.highwatermark": "1", "list/1.json": `{"id":"1","subject":"do 1","description":"","status":"pending","blocks":[],"blockedBy":[]}`,
 		"none/.highwatermark": "0"}.Write(t, dir)
 	roomtest.Must(t, os.WriteFile(filepath.Join(dir, "huge.json"), nil, 0o600))
 	roomtest.Must(t, os.Truncate(filepath.Join(dir, "huge.json"), 1<<31)) // sparse
@@ -32,9 +34,12 @@ func TestLoad(t *testing.T) {
 		usage string // of the error
 		code  string // among the diagnostics without a plan
 	}{
-		"plan.json": {1, "", ""}, "bom.json": {1, "", ""}, "plan.yaml": {1, "", ""}, "link.json": {1, "", ""}, "list": {1, "", ""},
-		"wrong.json": {0, "", "duplicate"}, "binary.json": {0, "", "encoding"}, "empty.json": {0, "", "empty-plan"}, "block.json": {0, "", "rehearse"},
-		"folder": {0, "directory", ""}, "gone.json": {0, "there is no plan", ""}, "huge.json": {0, "large", ""}, "a\nb\x00.json": {0, "invalid", ""},
+		"plan.json": {1, "", ""}, "bom.json": {1, "", ""}, "plan.yaml": {1, "", ""}, "link.json": {1, "", ""},
+		"list":       {1, "", ""},
+		"wrong.json": {0, "", "duplicate"}, "binary.json": {0, "", "encoding"}, "empty.json": {0, "", "empty-plan"},
+		"block.json": {0, "", "rehearse"},
+		"folder":     {0, "directory", ""}, "gone.json": {0, "there is no plan", ""}, "huge.json": {0, "large", ""},
+		"a\nb\x00.json": {0, "invalid", ""},
 	} {
 		p, diags, err := Load(filepath.Join(dir, name), "")
 		var usage *refuse.UsageError
@@ -42,19 +47,22 @@ func TestLoad(t *testing.T) {
 			if n = len(p.Tasks); n != c.tasks || err != nil {
 				t.Errorf("%s: %d tasks, %v", name, n, err)
 			}
-		} else if c.tasks > 0 || c.usage != "" && (!errors.As(err, &usage) || !strings.Contains(err.Error(), c.usage)) || c.code != "" && (err != nil || !strings.Contains(codes(diags), c.code)) {
+		} else if c.tasks > 0 || c.usage != "" && (!errors.As(err, &usage) || !strings.Contains(err.Error(), c.usage)) ||
+			c.code != "" && (err != nil || !strings.Contains(codes(diags), c.code)) {
 			t.Errorf("%s: %s, %v", name, codes(diags), err)
 		}
 		q, err := Read(filepath.Join(dir, name), "")
 		var wrong *refuse.PlanError
-		if (q != nil) != (c.tasks > 0) || (err == nil) != (c.tasks > 0) || c.code != "" && !errors.As(err, &wrong) || c.usage != "" && !errors.As(err, &usage) {
+		if (q != nil) != (c.tasks > 0) || (err == nil) != (c.tasks > 0) || c.code != "" && !errors.As(err, &wrong) ||
+			c.usage != "" && !errors.As(err, &usage) {
 			t.Errorf("reading %s: %v, %v", name, q, err)
 		}
 	}
 	if _, _, err := Load("-", ""); err == nil || !strings.Contains(err.Error(), "/dev/stdin") {
 		t.Errorf("a dash: %v", err)
 	}
-	for name, want := range map[string]bool{"list": true, "none": true, "folder": false, "plan.json": false, "gone": false, "": false} {
+	for name, want := range map[string]bool{"list": true, "none": true, "folder": false, "plan.json": false, "gone": false,
+		"": false} {
 		if got := IsList(filepath.Join(dir, name)); got != want {
 			t.Errorf("%s is a list: %v", name, got)
 		}
@@ -77,7 +85,8 @@ func TestKept(t *testing.T) {
 	for at, to := range map[string]string{"link": "plan.json", "piped": "pipe", "null": os.DevNull} {
 		roomtest.Must(t, os.Symlink(to, filepath.Join(dir, at)))
 	}
-	piped := map[string]bool{"plan.json": true, "link": true, "gone": true, ".": true, "pipe": false, "piped": false, "null": false}
+	piped := map[string]bool{"plan.json": true, "link": true, "gone": true, ".": true, "pipe": false, "piped": false,
+		"null": false}
 	if _, err := os.Lstat(filepath.Join(dir, "pipe")); err != nil { // this system has no named pipes
 		piped["pipe"], piped["piped"], piped["null"] = true, true, true
 	}

@@ -37,7 +37,8 @@ var allowed = []string{
 	"PYENV_*", "PYTHON*", "VIRTUAL_ENV", "CONDA_*", "PIPX_*", "PIP_*", "UV_*", "POETRY_HOME",
 	"NVM_*", "FNM_*", "VOLTA_HOME", "PNPM_HOME", "BUN_INSTALL", "DENO_DIR", "COREPACK_*", "npm_config_*", "NPM_CONFIG_*",
 	"YARN_*", "RBENV_*", "GEM_HOME", "GEM_PATH", "BUNDLE_*", "RUBY*", "ASDF_*", "MISE_*", "NIX_*",
-	"DOTNET_*", "NUGET_*", "COMPOSER_HOME", "MIX_*", "HEX_HOME", "HOMEBREW_PREFIX", "HOMEBREW_CELLAR", "HOMEBREW_REPOSITORY",
+	"DOTNET_*", "NUGET_*", "COMPOSER_HOME", "MIX_*", "HEX_HOME", "HOMEBREW_PREFIX", "HOMEBREW_CELLAR",
+	"HOMEBREW_REPOSITORY",
 	"PLAYWRIGHT_BROWSERS_PATH", "PUPPETEER_*", "CHROME_BIN",
 
 	// Containers, and git except for the names of a repository (GIT_DIR and GIT_INDEX_FILE of a
@@ -47,7 +48,8 @@ var allowed = []string{
 	"GIT_CONFIG_NOSYSTEM", "GIT_TERMINAL_PROMPT", "GIT_EXEC_PATH", "GNUPGHOME",
 
 	// Windows cannot start programs without these.
-	"SystemRoot", "SystemDrive", "windir", "ComSpec", "PATHEXT", "OS", "APPDATA", "LOCALAPPDATA", "ProgramData", "ALLUSERSPROFILE",
+	"SystemRoot", "SystemDrive", "windir", "ComSpec", "PATHEXT", "OS", "APPDATA", "LOCALAPPDATA", "ProgramData",
+	"ALLUSERSPROFILE",
 	"ProgramFiles*", "CommonProgram*", "USERPROFILE", "USERNAME", "USERDOMAIN", "HOMEDRIVE", "HOMEPATH", "PUBLIC",
 	"COMPUTERNAME", "NUMBER_OF_PROCESSORS", "PROCESSOR_*", "PSModulePath", "MSYS*", "MINGW*",
 }

@@ -401,7 +401,8 @@ func TestParseStat(t *testing.T) {
 			t.Errorf("command %q: %+v %v", comm, got, ok)
 		}
 	}
-	for _, bad := range []string{"", "1 (sh) S 2", "\x00" + strings.Repeat(" 0", 19), "1 (sh) S x 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 4711"} {
+	for _, bad := range []string{"", "1 (sh) S 2", "\x00" + strings.Repeat(" 0", 19),
+		"1 (sh) S x 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 4711"} {
 		if got, ok := parseStat(1, []byte(bad)); ok {
 			t.Errorf("%q: %+v", bad, got)
 		}
@@ -411,7 +412,8 @@ func TestParseStat(t *testing.T) {
 func FuzzParseStat(f *testing.F) {
 	f.Add([]byte("1 (sh) S 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 4711 21\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if st, ok := parseStat(7, b); ok && (st.pid != 7 || st.state == 0 || !bytes.ContainsRune(b, rune(st.state)) && st.state < 0x80) {
+		if st, ok := parseStat(7, b); ok && (st.pid != 7 || st.state == 0 || !bytes.ContainsRune(b, rune(st.state)) &&
+			st.state < 0x80) {
 			t.Errorf("%q: %+v", b, st)
 		}
 	})

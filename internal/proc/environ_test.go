@@ -13,19 +13,26 @@ func TestEnviron(t *testing.T) {
 	t.Parallel()
 	parent := []string{
 		"PATH=/first", "PATH=/bin", "HOME=/h", "LC_ALL=C", "http_proxy=p", "HTTPS_PROXY=q", "npm_config_registry=r",
-		"ANTHROPIC_API_KEY=key", "CLAUDE_CODE_USE_BEDROCK=1", "AWS_PROFILE=a", "GOPATH=/g", "DOCKER_HOST=d", "NODE_EXTRA_CA_CERTS=c",
-		"CLAUDE_CODE_OAUTH_TOKEN=o", "IS_SANDBOX=1", "DISABLE_TELEMETRY=1", "SSH_AUTH_SOCK=s", "=C:=weird", "nonsense", "EMPTY",
+		"ANTHROPIC_API_KEY=key", "CLAUDE_CODE_USE_BEDROCK=1", "AWS_PROFILE=a", "GOPATH=/g", "DOCKER_HOST=d",
+		"NODE_EXTRA_CA_CERTS=c",
+		"CLAUDE_CODE_OAUTH_TOKEN=o", "IS_SANDBOX=1", "DISABLE_TELEMETRY=1", "SSH_AUTH_SOCK=s", "=C:=weird",
+		"nonsense", "EMPTY",
 		// Foreign secrets, and variables that would redirect or disturb a child.
-		"GITHUB_TOKEN=x", "DATABASE_URL=x", "STRIPE_SECRET_KEY=x", "OPENAI_API_KEY=x", "npm_package_name=x", "npm_lifecycle_event=x",
-		"MAKEFLAGS=x", "GIT_DIR=x", "GIT_INDEX_FILE=x", "LD_PRELOAD=x", "BASH_ENV=x", "ENV=x", "path=x", "Path=x", "PWD=x", "SUDO_COMMAND=x",
+		"GITHUB_TOKEN=x", "DATABASE_URL=x", "STRIPE_SECRET_KEY=x", "OPENAI_API_KEY=x", "npm_package_name=x",
+		"npm_lifecycle_event=x",
+		"MAKEFLAGS=x", "GIT_DIR=x", "GIT_INDEX_FILE=x", "LD_PRELOAD=x", "BASH_ENV=x", "ENV=x", "path=x", "Path=x", "PWD=x",
+		"SUDO_COMMAND=x",
 		// Marks of nesting.
 		"CLAUDECODE=1", "CLAUDE_CODE_ENTRYPOINT=cli", "CLAUDE_CODE_SSE_PORT=1", "CLAUDE_CODE_SESSION_ID=x",
-		"CLAUDE_CODE_SESSION_ACCESS_TOKEN=x", "CLAUDE_CODE_TASK_LIST_ID=x", "CLAUDE_CODE_REMOTE=1", "CLAUDE_CODE_CHILD_SESSION=1",
+		"CLAUDE_CODE_SESSION_ACCESS_TOKEN=x", "CLAUDE_CODE_TASK_LIST_ID=x", "CLAUDE_CODE_REMOTE=1",
+		"CLAUDE_CODE_CHILD_SESSION=1",
 		"CLAUDE_ENV_FILE=x", "CLAUDE_PROJECT_DIR=x", "CLAUDE_SESSION_ID=x", "WAVEX_RUN=x", "WAVEX_ATTEMPT=x",
 	}
 	base := []string{
-		"ANTHROPIC_API_KEY=key", "AWS_PROFILE=a", "CLAUDE_CODE_OAUTH_TOKEN=o", "CLAUDE_CODE_USE_BEDROCK=1", "DISABLE_TELEMETRY=1",
-		"DOCKER_HOST=d", "GOPATH=/g", "HOME=/h", "HTTPS_PROXY=q", "IS_SANDBOX=1", "LC_ALL=C", "NODE_EXTRA_CA_CERTS=c", "PATH=/bin",
+		"ANTHROPIC_API_KEY=key", "AWS_PROFILE=a", "CLAUDE_CODE_OAUTH_TOKEN=o", "CLAUDE_CODE_USE_BEDROCK=1",
+		"DISABLE_TELEMETRY=1",
+		"DOCKER_HOST=d", "GOPATH=/g", "HOME=/h", "HTTPS_PROXY=q", "IS_SANDBOX=1", "LC_ALL=C", "NODE_EXTRA_CA_CERTS=c",
+		"PATH=/bin",
 		"SSH_AUTH_SOCK=s", "http_proxy=p", "npm_config_registry=r",
 	}
 	with := func(more ...string) []string {
@@ -43,20 +50,23 @@ func TestEnviron(t *testing.T) {
 		{"what is passed by name", []string{"DATABASE_URL", "STRIPE_*"}, nil, with("DATABASE_URL=x", "STRIPE_SECRET_KEY=x")},
 		{"not even then", []string{"CLAUDECODE", "CLAUDE_CODE_*", "WAVEX_*"}, nil, base},
 		{"what is added wins", nil, map[string]string{"WAVEX_RUN": "r", "CLAUDE_CODE_TASK_LIST_ID": "l", "IS_SANDBOX": ""},
-			slices.DeleteFunc(with("WAVEX_RUN=r", "CLAUDE_CODE_TASK_LIST_ID=l", "IS_SANDBOX="), func(s string) bool { return s == "IS_SANDBOX=1" })},
+			slices.DeleteFunc(with("WAVEX_RUN=r", "CLAUDE_CODE_TASK_LIST_ID=l", "IS_SANDBOX="),
+				func(s string) bool { return s == "IS_SANDBOX=1" })},
 	} {
 		if got := inherit(parent, c.pass, false).With(c.add); !slices.Equal(got, c.want) {
 			t.Errorf("%s:\n got %q\nwant %q", c.name, got, c.want)
 		}
 	}
-	if got := Environ(parent, nil); !slices.Contains(got, "ANTHROPIC_API_KEY=key") || slices.Contains(got, "GITHUB_TOKEN=x") {
+	if got := Environ(parent, nil); !slices.Contains(got, "ANTHROPIC_API_KEY=key") ||
+		slices.Contains(got, "GITHUB_TOKEN=x") {
 		t.Errorf("Environ: %q", got)
 	}
 }
 
 func TestEnvironFolds(t *testing.T) {
 	t.Parallel()
-	got := inherit([]string{"Path=C:\\bin", "SYSTEMROOT=C:\\W", "ClaudeCode=1", "secret=x"}, []string{"claudecode"}, true).With(map[string]string{"PATH": "D:"})
+	got := inherit([]string{"Path=C:\\bin", "SYSTEMROOT=C:\\W", "ClaudeCode=1", "secret=x"}, []string{"claudecode"},
+		true).With(map[string]string{"PATH": "D:"})
 	if want := []string{"PATH=D:", "SYSTEMROOT=C:\\W"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -73,7 +83,8 @@ func TestNothingElsePasses(t *testing.T) {
 			parent = append(parent, n+"=v")
 		}
 		stem := rapid.SampledFrom(slices.Concat(allowed, never)).Draw(t, "stem")
-		parent = append(parent, fmt.Sprintf("%s=v", strings.ReplaceAll(stem, "*", "X")), "X"+strings.TrimSuffix(stem, "*")+"=v")
+		parent = append(parent, fmt.Sprintf("%s=v", strings.ReplaceAll(stem, "*", "X")),
+			"X"+strings.TrimSuffix(stem, "*")+"=v")
 		add := map[string]string{name.Draw(t, "added"): "a"}
 		seen := map[string]bool{}
 		for _, kv := range inherit(parent, nil, false).With(add) {

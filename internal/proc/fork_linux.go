@@ -39,7 +39,8 @@ func fork(c *exec.Cmd) (pid int, err error) {
 	for _, f := range c.ExtraFiles {
 		files = append(files, f.Fd())
 	}
-	pid, err = syscall.ForkExec(c.Path, c.Args, &syscall.ProcAttr{Dir: c.Dir, Env: c.Env, Files: files, Sys: c.SysProcAttr})
+	pid, err = syscall.ForkExec(c.Path, c.Args, &syscall.ProcAttr{Dir: c.Dir, Env: c.Env, Files: files,
+		Sys: c.SysProcAttr})
 	runtime.KeepAlive(c)
 	if err == nil {
 		return pid, nil

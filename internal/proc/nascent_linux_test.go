@@ -24,7 +24,8 @@ func TestNobodyElseIsNascent(t *testing.T) {
 	if err := bare.Start(); err != nil { // returns when the exec is done
 		t.Fatal(err)
 	}
-	for name, pid := range map[string]int{"ourselves": os.Getpid(), "no environment": bare.Process.Pid, "the kernel's, or nobody": 2} {
+	for name, pid := range map[string]int{"ourselves": os.Getpid(), "no environment": bare.Process.Pid,
+		"the kernel's, or nobody": 2} {
 		if nascent(pid) {
 			t.Errorf("%s: nascent", name)
 		}

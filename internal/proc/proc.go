@@ -233,7 +233,8 @@ func lookPath(name, dir string, env []string) (string, error) {
 	if name == "" {
 		return "", exec.ErrNotFound
 	}
-	if strings.ContainsRune(name, '/') || strings.ContainsRune(name, filepath.Separator) || filepath.VolumeName(name) != "" {
+	if strings.ContainsRune(name, '/') || strings.ContainsRune(name, filepath.Separator) ||
+		filepath.VolumeName(name) != "" {
 		if !filepath.IsAbs(name) {
 			name = filepath.Join(dir, name)
 		} else if runtime.GOOS == "linux" {

@@ -25,7 +25,8 @@ func Words(command string) (argv []string, ok bool) {
 
 // plain reports whether a byte has no special meaning to a shell, or separates words.
 func plain(b byte) bool {
-	return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || strings.IndexByte(" \t_-./:=+@%,", b) >= 0
+	return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' ||
+		strings.IndexByte(" \t_-./:=+@%,", b) >= 0
 }
 
 // builtins are the words that some /bin/sh (dash, bash, busybox, ksh) interprets itself at the

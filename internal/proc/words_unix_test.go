@@ -23,9 +23,12 @@ func TestWords(t *testing.T) {
 		{"/bin/true", []string{"/bin/true"}},
 		{" go  test\t./... ", []string{"go", "test", "./..."}},
 		{"./x A=b --c=d,e@f:g%h+i", []string{"./x", "A=b", "--c=d,e@f:g%h+i"}},
-		{"", nil}, {" \t", nil}, {"A=b c", nil}, {"true", nil}, {"echo a", nil}, {". ./x", nil}, {"exit 3", nil}, {"cd /", nil},
-		{"a b; c", nil}, {"a\nb", nil}, {"a *.go", nil}, {"a ~", nil}, {"a $b", nil}, {"a 'b'", nil}, {"a > b", nil}, {"a #b", nil},
-		{"! a", nil}, {"a &", nil}, {"a [b]", nil}, {"a {b,c}", nil}, {"a b\\", nil}, {"ä", nil}, {"a\x00b", nil}, {"if x", nil},
+		{"", nil}, {" \t", nil}, {"A=b c", nil}, {"true", nil}, {"echo a", nil}, {". ./x", nil}, {"exit 3", nil},
+		{"cd /", nil},
+		{"a b; c", nil}, {"a\nb", nil}, {"a *.go", nil}, {"a ~", nil}, {"a $b", nil}, {"a 'b'", nil}, {"a > b", nil},
+		{"a #b", nil},
+		{"! a", nil}, {"a &", nil}, {"a [b]", nil}, {"a {b,c}", nil}, {"a b\\", nil}, {"ä", nil}, {"a\x00b", nil},
+		{"if x", nil},
 	} {
 		got, ok := Words(tc.line)
 		if ok != (tc.want != nil) || !slices.Equal(got, tc.want) {

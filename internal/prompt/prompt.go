@@ -70,7 +70,8 @@ func Build(p *plan.Plan, i int, b Brief) string {
 		name = "continue.tmpl"
 	}
 	var out bytes.Buffer
-	if err := parsed().ExecuteTemplate(&out, name, view{Plan: p, Task: &p.Tasks[i], Brief: b, MaxError: maxError, MaxReport: maxReport}); err != nil {
+	if err := parsed().ExecuteTemplate(&out, name, view{Plan: p, Task: &p.Tasks[i], Brief: b, MaxError: maxError,
+		MaxReport: maxReport}); err != nil {
 		panic(fmt.Sprintf("the embedded prompt templates: %v", err)) // golden tests cover every branch
 	}
 	return out.String()
@@ -120,5 +121,6 @@ func Clip(n int, s string) string {
 	}
 	head, tail := s[:n/3], s[len(s)-(n-n/3):]
 	cut := len(s) - len(head) - len(tail)
-	return fmt.Sprintf("%s\n[... %d bytes left out ...]\n%s", strings.ToValidUTF8(head, ""), cut, strings.ToValidUTF8(tail, ""))
+	return fmt.Sprintf("%s\n[... %d bytes left out ...]\n%s", strings.ToValidUTF8(head, ""), cut,
+		strings.ToValidUTF8(tail, ""))
 }

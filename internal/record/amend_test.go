@@ -44,7 +44,8 @@ func TestAdd(t *testing.T) {
 	var warn bytes.Buffer
 	roomtest.Must(t, a.Add(&warn,
 		func() scheduler.Body {
-			return scheduler.TasksAdded{Wave: 2, Origin: "verify", Round: 1, Tasks: []scheduler.Added{{ID: "V-001", For: "a stub", Task: json.RawMessage(`{"id":"V-001","subject":"mend a-very-secret-value-2"}`)}}}
+			return scheduler.TasksAdded{Wave: 2, Origin: "verify", Round: 1, Tasks: []scheduler.Added{{ID: "V-001",
+				For: "a stub", Task: json.RawMessage(`{"id":"V-001","subject":"mend a-very-secret-value-2"}`)}}}
 		},
 		func() scheduler.Body {
 			return scheduler.RunEnded{Status: "failed", Reason: fmt.Sprintf("%d tasks", len(a.State.Tasks))}
@@ -56,10 +57,12 @@ func TestAdd(t *testing.T) {
 	if err != nil || len(events) != 4 || len(a.Events) != 4 || events[2].Seq != 3 || events[3].Seq != 4 {
 		t.Fatalf("%+v, %v", events, err)
 	}
-	if got := string(events[2].Body.(scheduler.TasksAdded).Tasks[0].Task); !strings.Contains(got, "mend [redacted: RECORD_TEST_TOKEN]") {
+	if got := string(events[2].Body.(scheduler.TasksAdded).Tasks[0].Task); !strings.Contains(got,
+		"mend [redacted: RECORD_TEST_TOKEN]") {
 		t.Errorf("on record is %s", got)
 	}
-	if end := Last(events).Ended; end == nil || end.Reason != "3 tasks" || a.State.Ended == nil || a.State.Ended.Reason != end.Reason {
+	if end := Last(events).Ended; end == nil || end.Reason != "3 tasks" || a.State.Ended == nil ||
+		a.State.Ended.Reason != end.Reason {
 		t.Errorf("the run has ended %+v", end)
 	}
 	if got := text(t, loop, "PROGRESS.md"); !strings.Contains(got, "V-001") || strings.Contains(got, "very-secret") {

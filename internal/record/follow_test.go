@@ -37,7 +37,8 @@ func lengthen(t *testing.T, loop, text string) {
 func TestPollTellsWhatStandsBeforeAnError(t *testing.T) {
 	t.Parallel()
 	notice := func(seq int64) []byte {
-		b, err := scheduler.Event{Seq: seq, Time: time.Unix(seq, 0).UTC(), Body: scheduler.Notice{Level: "info", Text: "hello"}}.Encode()
+		b, err := scheduler.Event{Seq: seq, Time: time.Unix(seq, 0).UTC(), Body: scheduler.Notice{Level: "info",
+			Text: "hello"}}.Encode()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,9 +50,10 @@ func TestPollTellsWhatStandsBeforeAnError(t *testing.T) {
 		wrong   any
 	}{
 		"a line that is no record": {[][]byte{notice(2)}, "nonsense\n", new(*journal.CorruptError)},
-		"one of another version":   {[][]byte{notice(2), []byte(`{"seq":3,"type":"of_tomorrow","data":{}}`)}, "", new(*refuse.BlockedError)},
-		"a record is missing":      {[][]byte{notice(2), notice(4)}, "", new(*refuse.BlockedError)},
-		"both":                     {[][]byte{notice(2), notice(4)}, "nonsense\n", new(*refuse.BlockedError)},
+		"one of another version": {[][]byte{notice(2), []byte(`{"seq":3,"type":"of_tomorrow","data":{}}`)}, "",
+			new(*refuse.BlockedError)},
+		"a record is missing": {[][]byte{notice(2), notice(4)}, "", new(*refuse.BlockedError)},
+		"both":                {[][]byte{notice(2), notice(4)}, "nonsense\n", new(*refuse.BlockedError)},
 	} {
 		loop, _ := written(t, started("r-1"))
 		plan := filepath.Join(filepath.Dir(loop), "plan.json")
@@ -95,7 +97,8 @@ func TestReadRefusesAGap(t *testing.T) {
 		t.Fatal(err)
 	}
 	var blocked *refuse.BlockedError
-	for name, left := range map[string][][]byte{"the first is gone": records[1:], "one is twice": {records[0], records[0]}, "in another order": {records[1], records[0]}} {
+	for name, left := range map[string][][]byte{"the first is gone": records[1:], "one is twice": {records[0], records[0]},
+		"in another order": {records[1], records[0]}} {
 		if _, err := decode(left, 0); !errors.As(err, &blocked) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -109,17 +112,22 @@ func TestReadRefusesAGap(t *testing.T) {
 func story(t *testing.T, dir string) []scheduler.Body {
 	t.Helper()
 	p := roomtest.Plan(t, dir, two)
-	c := scheduler.Config{Run: "r-1", Dir: dir, Loop: filepath.Join(dir, ".loop"), Parallel: 2, Limits: budget.Limits{NoUSD: true, NoIterations: true}}
+	c := scheduler.Config{Run: "r-1", Dir: dir, Loop: filepath.Join(dir, ".loop"), Parallel: 2,
+		Limits: budget.Limits{NoUSD: true, NoIterations: true}}
 	path := filepath.Join(dir, "plan.json")
 	attempt := func(task string, n int, status scheduler.Status, outcome runner.Outcome) []scheduler.Body {
 		i, _ := p.Lookup(task)
 		key := p.Key(i)
 		return []scheduler.Body{scheduler.AttemptStarted{Task: task, Key: key, Attempt: n, Try: n, Why: "first", Wave: 1},
-			scheduler.AttemptEnded{Task: task, Key: key, Attempt: n, Status: status, Charged: true, Result: runner.Result{Outcome: outcome}}}
+			scheduler.AttemptEnded{Task: task, Key: key, Attempt: n, Status: status, Charged: true,
+				Result: runner.Result{Outcome: outcome}}}
 	}
-	return slices.Concat([]scheduler.Body{scheduler.Notice{Text: "before"}, scheduler.RunStarted{Config: c, Plan: path, Digest: "d", Tasks: 2}, scheduler.WaveStarted{Wave: 1, Of: 1, Tasks: []string{"a", "b"}}},
-		attempt("a", 1, scheduler.Completed, runner.Done), attempt("b", 1, scheduler.Pending, runner.Interrupted), []scheduler.Body{scheduler.RunEnded{Status: "paused"},
-			scheduler.Resumed{Config: c, Plan: path, Digest: "e", Tasks: 2}}, attempt("b", 2, scheduler.Completed, runner.Done), []scheduler.Body{scheduler.RunEnded{Status: "complete"}})
+	return slices.Concat([]scheduler.Body{scheduler.Notice{Text: "before"}, scheduler.RunStarted{Config: c, Plan: path,
+		Digest: "d", Tasks: 2}, scheduler.WaveStarted{Wave: 1, Of: 1, Tasks: []string{"a", "b"}}},
+		attempt("a", 1, scheduler.Completed, runner.Done), attempt("b", 1, scheduler.Pending, runner.Interrupted),
+		[]scheduler.Body{scheduler.RunEnded{Status: "paused"},
+			scheduler.Resumed{Config: c, Plan: path, Digest: "e", Tasks: 2}}, attempt("b", 2, scheduler.Completed, runner.Done),
+		[]scheduler.Body{scheduler.RunEnded{Status: "complete"}})
 }
 
 // However the journal grows, a follower has the same state as a reader, and shows each event once.
@@ -155,7 +163,8 @@ func TestFollowIsRead(t *testing.T) {
 				continue
 			}
 			now := scheduler.NewState(p)
-			if err := now.Replay(events); err != nil || fmt.Sprint(now.Counts, now.Seq, now.Ended) != fmt.Sprint(f.State.Counts, f.State.Seq, f.State.Ended) {
+			if err := now.Replay(events); err != nil || fmt.Sprint(now.Counts, now.Seq, now.Ended) != fmt.Sprint(f.State.Counts,
+				f.State.Seq, f.State.Ended) {
 				t.Fatalf("%d: followed %+v, read %+v, %v", seed, f.State.Counts, now.Counts, err)
 			}
 		}
@@ -193,7 +202,8 @@ func TestRunning(t *testing.T) {
 	} {
 		roomtest.Files{at: c.stream}.Write(t, loop)
 		got := f.Running()
-		if len(got) != 3 || got[0].Task != "a" || got[1].Task != "b" || got[2].Kind != "review" || got[0].Subject != "do a" || got[0].Last != c.want {
+		if len(got) != 3 || got[0].Task != "a" || got[1].Task != "b" || got[2].Kind != "review" || got[0].Subject != "do a" ||
+			got[0].Last != c.want {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
@@ -205,7 +215,8 @@ func TestRunning(t *testing.T) {
 		"a way out":  func() { roomtest.Must(t, os.Symlink(filepath.Join(dir, "out.jsonl"), path)) },
 		"in a round": func() { roomtest.Must(t, os.Symlink("stream.jsonl", path)) },
 	} {
-		roomtest.Files{"out.jsonl": `{"type":"assistant","message":{"content":[{"type":"text","text":"private"}]}}` + "\n"}.Write(t, dir)
+		roomtest.Files{"out.jsonl": `{"type":"assistant","message":{"content":[{"type":"text","text":"private"}]}}` +
+			"\n"}.Write(t, dir)
 		roomtest.Must(t, os.Remove(path))
 		lay()
 		if got := f.Running(); len(got) != 3 || got[0].Last != "" {
@@ -239,7 +250,8 @@ func TestFollowFresh(t *testing.T) {
 	begun := story(t, dir)[1].(scheduler.RunStarted)
 	begun.Config.Run = "r-2"
 	roomtest.Must(t, errors.Join(j.Append(scheduler.Event{Seq: 1, Body: begun}), j.Sync()))
-	if changed, err := f.Poll(nil); err != nil || !changed || f.State == nil || f.State.Config.Run != "r-2" || !f.Alive || len(f.Running()) != 0 {
+	if changed, err := f.Poll(nil); err != nil || !changed || f.State == nil || f.State.Config.Run != "r-2" || !f.Alive ||
+		len(f.Running()) != 0 {
 		t.Errorf("changed %v, %v: %+v", changed, err, f)
 	}
 }

@@ -60,12 +60,14 @@ func TestOpenWhatIsInTheWay(t *testing.T) {
 		lay    func(t *testing.T, loop string)
 		unread bool // Read returns an error as well
 	}{
-		"a file":                  {roomtest.Files{".loop": "mine\n"}, nil, true},
-		"a link that dangles":     {nil, func(t *testing.T, loop string) { roomtest.Must(t, os.Symlink("nowhere", loop)) }, false},
+		"a file": {roomtest.Files{".loop": "mine\n"}, nil, true},
+		"a link that dangles": {nil, func(t *testing.T, loop string) { roomtest.Must(t, os.Symlink("nowhere", loop)) },
+			false},
 		"another's journal":       {roomtest.Files{".loop/journal.jsonl": "mine\n"}, nil, true},
 		"a folder":                {roomtest.Files{".loop/journal.jsonl/x": "mine\n"}, nil, true},
 		"a lock that is a folder": {roomtest.Files{".loop/lock/x": "mine\n"}, nil, false},
-		"a pipe":                  {roomtest.Files{".loop/x": "mine\n"}, func(t *testing.T, loop string) { roomtest.Pipe(t, filepath.Join(loop, journalName)) }, true},
+		"a pipe": {roomtest.Files{".loop/x": "mine\n"},
+			func(t *testing.T, loop string) { roomtest.Pipe(t, filepath.Join(loop, journalName)) }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

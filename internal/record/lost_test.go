@@ -18,10 +18,12 @@ func TestCutOffRunHasSpentWhatItsStreamsSay(t *testing.T) {
 	dir := t.TempDir()
 	roomtest.Files{"plan.json": two}.Write(t, dir)
 	p, loop := roomtest.Plan(t, dir, two), filepath.Join(dir, ".loop")
-	c := scheduler.Config{Run: "r-1", Dir: dir, Loop: loop, Parallel: 2, Limits: budget.Limits{USD: 20 * budget.Dollar, NoIterations: true}}
+	c := scheduler.Config{Run: "r-1", Dir: dir, Loop: loop, Parallel: 2, Limits: budget.Limits{USD: 20 * budget.Dollar,
+		NoIterations: true}}
 	i, _ := p.Lookup("a")
 	j, _ := p.Lookup("b")
-	started := []scheduler.Body{scheduler.RunStarted{Config: c, Plan: filepath.Join(dir, "plan.json"), Digest: "d", Tasks: 2},
+	started := []scheduler.Body{scheduler.RunStarted{Config: c, Plan: filepath.Join(dir, "plan.json"),
+		Digest: "d", Tasks: 2},
 		scheduler.WaveStarted{Wave: 1, Of: 1, Tasks: []string{"a", "b"}},
 		scheduler.AttemptStarted{Task: "a", Key: p.Key(i), Attempt: 1, Try: 1, Wave: 1, Cap: 9 * budget.Dollar},
 		scheduler.AttemptStarted{Task: "b", Key: p.Key(j), Attempt: 1, Try: 1, Wave: 1, Cap: budget.Dollar, Slot: 1}}
@@ -30,7 +32,8 @@ func TestCutOffRunHasSpentWhatItsStreamsSay(t *testing.T) {
 {"type":"stream_event","event":{"type":"message_start","message":{"id":"m1","model":"claude-sonnet-4-5","usage":{"input_tokens":1000,"output_tokens":1}}},"parent_tool_use_id":null}
 {"type":"stream_event","event":{"type":"message_delta","usage":{"output_tokens":8000}},"parent_tool_use_id":null}
 `
-	roomtest.Files{"runs/r-1/tasks/a/attempt-1/stream.jsonl": stream, "runs/r-1/tasks/b/attempt-1/stream.jsonl/x": ""}.Write(t, loop)
+	roomtest.Files{"runs/r-1/tasks/a/attempt-1/stream.jsonl": stream,
+		"runs/r-1/tasks/b/attempt-1/stream.jsonl/x": ""}.Write(t, loop)
 	const want = 123_000 + budget.Dollar
 	past, err := Shown(loop, "", "")
 	roomtest.Must(t, err)
@@ -57,7 +60,8 @@ func TestCutOffRunHasSpentWhatItsStreamsSay(t *testing.T) {
 	}
 	// The resume records the cost, and a follower counts it once.
 	end := func(task string, key string, cost budget.USD) scheduler.Body {
-		return scheduler.AttemptEnded{Task: task, Key: key, Attempt: 1, Status: scheduler.Pending, Result: runner.Result{Outcome: runner.Interrupted, Cost: cost}}
+		return scheduler.AttemptEnded{Task: task, Key: key, Attempt: 1, Status: scheduler.Pending,
+			Result: runner.Result{Outcome: runner.Interrupted, Cost: cost}}
 	}
 	roomtest.Journal(t, loop, end("a", p.Key(i), 123_000), end("b", p.Key(j), budget.Dollar))
 	if _, err = f.Poll(nil); err != nil || f.State.Ledger.Spent() != want || len(f.Events) != len(started)+2 {

@@ -35,7 +35,8 @@ func (r *Run) Complete() bool { return r.Ended != nil && r.Ended.Status == "comp
 // PlanHere returns the path of the run's plan, or an error if the file does not exist any more.
 func (r *Run) PlanHere() (string, error) {
 	if _, err := os.Stat(r.Plan); errors.Is(err, fs.ErrNotExist) {
-		return "", refuse.Usage("the plan of run %s is not there any more: %s; put it back, or name the file that it is now", r.Config.Run, r.Plan)
+		return "", refuse.Usage("the plan of run %s is not there any more: %s; put it back, or name the file that it is now",
+			r.Config.Run, r.Plan)
 	}
 	return r.Plan, nil
 }

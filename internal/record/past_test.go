@@ -35,14 +35,16 @@ func project(t *testing.T, bodies ...scheduler.Body) (dir, loop string) {
 // A run is found by its id or as the last one, with the events up to its end.
 func TestFind(t *testing.T) {
 	t.Parallel()
-	dir, loop := project(t, scheduler.Notice{Text: "before"}, started("r-1"), scheduler.RunEnded{Status: "complete"}, started("r-2"), scheduler.Notice{Text: "now"})
+	dir, loop := project(t, scheduler.Notice{Text: "before"}, started("r-1"), scheduler.RunEnded{Status: "complete"},
+		started("r-2"), scheduler.Notice{Text: "now"})
 	for id, want := range map[string]struct {
 		run    string
 		events int
 		ended  bool
 	}{"": {"r-2", 5, false}, "r-2": {"r-2", 5, false}, "r-1": {"r-1", 3, true}} {
 		p, err := Find(loop, "", id)
-		if err != nil || p.State.Config.Run != want.run || len(p.Events) != want.events || (p.State.Ended != nil) != want.ended {
+		if err != nil || p.State.Config.Run != want.run || len(p.Events) != want.events ||
+			(p.State.Ended != nil) != want.ended {
 			t.Errorf("%q: %+v, %v", id, p, err)
 			continue
 		}
@@ -75,8 +77,10 @@ func TestNotFound(t *testing.T) {
 		id   string
 		says string
 	}{
-		"nothing":      {func(t *testing.T) string { return filepath.Join(t.TempDir(), ".loop") }, "", "start one with: wavex run PLAN"},
-		"no such run":  {func(t *testing.T) string { _, loop := project(t, started("r-1")); return loop }, "r-9", "there is no run r-9"},
+		"nothing": {func(t *testing.T) string { return filepath.Join(t.TempDir(), ".loop") }, "",
+			"start one with: wavex run PLAN"},
+		"no such run": {func(t *testing.T) string { _, loop := project(t, started("r-1")); return loop }, "r-9",
+			"there is no run r-9"},
 		"one is above": {above(started("r-1")), "", "give the command there"},
 		"only a request": {func(t *testing.T) string {
 			_, loop := project(t, scheduler.RequestOpened{Run: "r-1", Request: "build it"})
@@ -91,7 +95,8 @@ func TestNotFound(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var usage *refuse.UsageError
-			if p, err := Find(c.lay(t), "", c.id); p != nil || !errors.As(err, &usage) || !strings.Contains(err.Error(), c.says) {
+			if p, err := Find(c.lay(t), "", c.id); p != nil || !errors.As(err, &usage) ||
+				!strings.Contains(err.Error(), c.says) {
 				t.Errorf("%v, %v", p, err)
 			}
 		})
@@ -111,11 +116,13 @@ func TestFiles(t *testing.T) {
 	tasks, outside := filepath.Join(loop, "runs", "r-1", "tasks"), t.TempDir()
 	roomtest.Files{"a/attempt-1/prompt.md": "do it", "a/attempt-1/other": "x"}.Write(t, tasks)
 	roomtest.Files{"id_rsa": "private"}.Write(t, outside)
-	for at, to := range map[string]string{"a/out": filepath.Join(outside, "id_rsa"), "a/away": outside, "a/in": "attempt-1/prompt.md", "a/round": "round"} {
+	for at, to := range map[string]string{"a/out": filepath.Join(outside, "id_rsa"), "a/away": outside,
+		"a/in": "attempt-1/prompt.md", "a/round": "round"} {
 		roomtest.Must(t, os.Symlink(to, filepath.Join(tasks, filepath.FromSlash(at))))
 	}
 	roomtest.Pipe(t, filepath.Join(tasks, "a", "pipe"))
-	for name, want := range map[string]string{"a/attempt-1/prompt.md": "do it", "a/in": "do it", "a/out": "", "a/away/id_rsa": "", "a/round": "", "a/pipe": "", "a": "", "none": "", "../../r-1": "", "": ""} {
+	for name, want := range map[string]string{"a/attempt-1/prompt.md": "do it", "a/in": "do it", "a/out": "",
+		"a/away/id_rsa": "", "a/round": "", "a/pipe": "", "a": "", "none": "", "../../r-1": "", "": ""} {
 		text, err := fs.ReadFile(p.Files(), name)
 		if string(text) != want || (err == nil) != (want != "") {
 			t.Errorf("%s: %q, %v", name, text, err)
@@ -131,7 +138,8 @@ func TestOf(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	list, other := filepath.Join(dir, "tasks", "mine"), filepath.Join(dir, "tasks", "other")
-	roomtest.Files{"mine/.highwatermark": "1", "other/.highwatermark": "1", "plan.json": two}.Write(t, filepath.Join(dir, "tasks"))
+	roomtest.Files{"mine/.highwatermark": "1", "other/.highwatermark": "1", "plan.json": two}.Write(t,
+		filepath.Join(dir, "tasks"))
 	loop := filepath.Join(dir, ".loop")
 	begun := started("r-1")
 	begun.Plan = list
@@ -140,7 +148,8 @@ func TestOf(t *testing.T) {
 		path       string
 		unfinished bool
 		want       string
-	}{{list, false, "r-1"}, {list, true, "r-1"}, {other, false, ""}, {filepath.Join(dir, "tasks", "plan.json"), false, ""}, {filepath.Join(dir, "gone"), false, ""}} {
+	}{{list, false, "r-1"}, {list, true, "r-1"}, {other, false, ""}, {filepath.Join(dir, "tasks", "plan.json"), false, ""},
+		{filepath.Join(dir, "gone"), false, ""}} {
 		if got := Of(loop, c.path, c.unfinished); got != c.want {
 			t.Errorf("%s, unfinished %v: %q, want %q", c.path, c.unfinished, got, c.want)
 		}
@@ -162,7 +171,8 @@ func TestAside(t *testing.T) {
 	if got := Aside(filepath.Join(dir, "never", ".loop")); got != nil {
 		t.Errorf("%q", got)
 	}
-	for _, name := range []string{".loop.bak-20260102-000000-zzzz", ".loop.bak-20260101-000000-aaaa", ".loop", ".loops.bak-1", "loop.bak-1"} {
+	for _, name := range []string{".loop.bak-20260102-000000-zzzz", ".loop.bak-20260101-000000-aaaa", ".loop",
+		".loops.bak-1", "loop.bak-1"} {
 		roomtest.Must(t, os.Mkdir(filepath.Join(dir, name), 0o755))
 	}
 	roomtest.Files{".loop.bak-file": ""}.Write(t, dir)

@@ -64,17 +64,20 @@ func TestLastAndOver(t *testing.T) {
 		run            string
 		over, complete bool
 	}{
-		"none":           {nil, "", false, false},
-		"under way":      {[]scheduler.Body{started("a")}, "a", false, false},
-		"paused":         {[]scheduler.Body{started("a"), ended("paused")}, "a", false, false},
-		"complete":       {[]scheduler.Body{started("a"), ended("complete")}, "a", true, true},
-		"cancelled":      {[]scheduler.Body{started("a"), ended(scheduler.Cancelled)}, "a", true, false},
-		"tasks added":    {[]scheduler.Body{started("a"), ended("complete"), scheduler.TasksAdded{}}, "a", false, false},
-		"rolled back":    {[]scheduler.Body{started("a"), ended("complete"), scheduler.RolledBack{What: "run"}}, "a", false, false},
-		"a further run":  {[]scheduler.Body{started("a"), ended("complete"), started("b")}, "b", false, false},
-		"resumed, ended": {[]scheduler.Body{started("a"), ended("paused"), scheduler.Resumed{Config: scheduler.Config{Run: "a"}}, ended("complete")}, "a", true, true},
+		"none":        {nil, "", false, false},
+		"under way":   {[]scheduler.Body{started("a")}, "a", false, false},
+		"paused":      {[]scheduler.Body{started("a"), ended("paused")}, "a", false, false},
+		"complete":    {[]scheduler.Body{started("a"), ended("complete")}, "a", true, true},
+		"cancelled":   {[]scheduler.Body{started("a"), ended(scheduler.Cancelled)}, "a", true, false},
+		"tasks added": {[]scheduler.Body{started("a"), ended("complete"), scheduler.TasksAdded{}}, "a", false, false},
+		"rolled back": {[]scheduler.Body{started("a"), ended("complete"), scheduler.RolledBack{What: "run"}}, "a",
+			false, false},
+		"a further run": {[]scheduler.Body{started("a"), ended("complete"), started("b")}, "b", false, false},
+		"resumed, ended": {[]scheduler.Body{started("a"), ended("paused"),
+			scheduler.Resumed{Config: scheduler.Config{Run: "a"}}, ended("complete")}, "a", true, true},
 		// Lines were removed from the journal.
-		"only resumed":      {[]scheduler.Body{scheduler.Resumed{Config: scheduler.Config{Run: "a"}}, ended("paused")}, "a", false, false},
+		"only resumed": {[]scheduler.Body{scheduler.Resumed{Config: scheduler.Config{Run: "a"}}, ended("paused")}, "a",
+			false, false},
 		"only tasks added":  {[]scheduler.Body{scheduler.TasksAdded{}}, "", false, false},
 		"only ended":        {[]scheduler.Body{ended("complete")}, "", false, false},
 		"added, then a run": {[]scheduler.Body{scheduler.TasksAdded{}, ended("complete"), started("b")}, "b", false, false},
@@ -103,7 +106,8 @@ func TestAnAmendmentIsRefusedWhenTheJournalGrew(t *testing.T) {
 	s := &scheduler.State{Config: scheduler.Config{Loop: loop}}
 	a := Amendment{State: s, Events: events[:1]}
 	var blocked *refuse.BlockedError
-	if err := a.Add(io.Discard, func() scheduler.Body { t.Error("asked for a body"); return nil }); !errors.As(err, &blocked) {
+	if err := a.Add(io.Discard, func() scheduler.Body { t.Error("asked for a body"); return nil }); !errors.As(err,
+		&blocked) {
 		t.Errorf("%v", err)
 	}
 	if text, err := os.ReadFile(filepath.Join(loop, journalName)); err != nil || strings.Count(string(text), "\n") < 2 {
@@ -116,7 +120,8 @@ func TestFreshKeepsExperts(t *testing.T) {
 	t.Parallel()
 	loop := filepath.Join(t.TempDir(), ".loop")
 	mine := filepath.Join(loop, "experts", "mine.md")
-	for _, err := range []error{os.MkdirAll(filepath.Dir(mine), 0o755), os.WriteFile(mine, []byte("mine"), 0o644), os.WriteFile(filepath.Join(loop, "state.json"), nil, 0o644)} {
+	for _, err := range []error{os.MkdirAll(filepath.Dir(mine), 0o755), os.WriteFile(mine, []byte("mine"), 0o644),
+		os.WriteFile(filepath.Join(loop, "state.json"), nil, 0o644)} {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -163,7 +168,8 @@ func TestAlive(t *testing.T) {
 	if err := lock.Unlock(); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(os.Remove(filepath.Join(loop, "lock")), os.Mkdir(filepath.Join(loop, "lock"), 0o700)); err != nil {
+	if err := errors.Join(os.Remove(filepath.Join(loop, "lock")), os.Mkdir(filepath.Join(loop, "lock"),
+		0o700)); err != nil {
 		t.Fatal(err)
 	}
 	if err := journal.Free(loop); err == nil {

@@ -25,7 +25,8 @@ func TestIDs(t *testing.T) {
 		}
 	})
 	good := NewID(time.Now())
-	for _, bad := range []string{"", "r-1", "plan.json", good[:len(good)-1], good + "x", good[:len(good)-4] + "/../", good[:len(good)-4] + "a/b.", good[:len(good)-4] + "....", good[:len(good)-4] + "a\nbc",
+	for _, bad := range []string{"", "r-1", "plan.json", good[:len(good)-1], good + "x", good[:len(good)-4] + "/../",
+		good[:len(good)-4] + "a/b.", good[:len(good)-4] + "....", good[:len(good)-4] + "a\nbc",
 		"20261301-000000-abcd", "20261121-256000-abcd", "20261121_150405-abcd", " " + good} {
 		if IsID(bad) {
 			t.Errorf("%q is an id", bad)

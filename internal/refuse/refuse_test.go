@@ -24,10 +24,12 @@ func TestWays(t *testing.T) {
 	}{
 		"usage":   {Usage("%d of %s", 3, "100 %"), true, false, false, "3 of 100 %"},
 		"blocked": {Blocked(fs.ErrPermission), false, true, false, "permission denied"},
-		"a plan":  {Plan([]plan.Diagnostic{{Severity: plan.SeverityError, Message: "no"}}), false, false, true, "the plan has 1 mistake; nothing was started"},
+		"a plan": {Plan([]plan.Diagnostic{{Severity: plan.SeverityError, Message: "no"}}), false, false, true,
+			"the plan has 1 mistake; nothing was started"},
 	} {
 		err := fmt.Errorf("deep: %w", errors.Join(errors.New("x"), c.err))
-		if errors.As(err, &usage) != c.usage || errors.As(err, &blocked) != c.blocked || errors.As(err, &wrong) != c.wrong || !strings.Contains(err.Error(), c.says) {
+		if errors.As(err, &usage) != c.usage || errors.As(err, &blocked) != c.blocked || errors.As(err, &wrong) != c.wrong ||
+			!strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -39,7 +41,8 @@ func TestWays(t *testing.T) {
 // A PlanError prints all diagnostics, one per line, and counts the mistakes without the warnings.
 func TestPlan(t *testing.T) {
 	t.Parallel()
-	mistake, warning := plan.Diagnostic{Severity: plan.SeverityError, File: "p", Line: 1, Message: "no"}, plan.Diagnostic{Severity: plan.SeverityWarning, File: "p", Line: 2, Message: "hm"}
+	mistake, warning := plan.Diagnostic{Severity: plan.SeverityError, File: "p", Line: 1, Message: "no"},
+		plan.Diagnostic{Severity: plan.SeverityWarning, File: "p", Line: 2, Message: "hm"}
 	for want, diags := range map[string][]plan.Diagnostic{
 		"2 mistakes": {mistake, warning, mistake}, "1 mistake;": {warning, mistake}, "0 mistakes": {warning},
 	} {

@@ -67,7 +67,8 @@ func (a *agent) answer(m message) {
 	case "initialize":
 		l.Response.Response = map[string]any{
 			"commands": []any{}, "agents": []any{}, "output_style": "default", "available_output_styles": []string{"default"},
-			"models":  []map[string]string{{"value": "default", "resolvedModel": aliasesOfModels["default"], "displayName": "Rehearsal"}},
+			"models": []map[string]string{{"value": "default", "resolvedModel": aliasesOfModels["default"],
+				"displayName": "Rehearsal"}},
 			"account": map[string]string{"tokenSource": "none", "apiKeySource": "none", "apiProvider": "wavex rehearsal"},
 			"pid":     os.Getpid(),
 		}

@@ -77,7 +77,8 @@ func TestForAttemptInheritsEverything(t *testing.T) {
 	plain := *outer
 	outer.Attempts = []Block{{}, plain}
 	other := Block{Attempts: []Block{plain}}
-	for name, got := range map[string]*Block{"given outside": outer.ForAttempt(1), "given inside": other.ForAttempt(5), "alone": plain.ForAttempt(2)} {
+	for name, got := range map[string]*Block{"given outside": outer.ForAttempt(1), "given inside": other.ForAttempt(5),
+		"alone": plain.ForAttempt(2)} {
 		if !reflect.DeepEqual(*got, plain) {
 			t.Errorf("%s: something was lost: %+v", name, got)
 		}
@@ -150,7 +151,8 @@ func TestScenario(t *testing.T) {
 	}
 	plan := json.RawMessage(`{"duration":"1s","outcome":"ok","attempts":[{"outcome":"error-429","runs":["x"]},{"cost":1}]}`)
 	for _, c := range []struct{ what, got, expected string }{
-		{"other task", string(s.Block("T-1", plan)), `{"attempts":[{"runs":["x"]},{}],"cost":0.5,"duration":"1s","outcome":"fail"}`},
+		{"other task", string(s.Block("T-1", plan)),
+			`{"attempts":[{"runs":["x"]},{}],"cost":0.5,"duration":"1s","outcome":"fail"}`},
 		{"named task", string(s.Block("T-2", nil)), `{"cost":0.5,"outcome":"stall"}`},
 		{"no block", string(s.Block("T-1", json.RawMessage("null"))), `{"cost":0.5,"outcome":"fail"}`},
 		{"panel", string(s.Panel("review", nil)), `{"cost":0.1}`},

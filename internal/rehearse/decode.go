@@ -138,7 +138,8 @@ func offsetOf(text []byte, ptr jsontext.Pointer) int {
 			return 0
 		}
 		if dec.StackPointer() == ptr {
-			return before + len(text[before:int(dec.InputOffset())]) - len(bytes.TrimLeft(text[before:int(dec.InputOffset())], " \t\r\n,:"))
+			return before + len(text[before:int(dec.InputOffset())]) - len(bytes.TrimLeft(text[before:int(dec.InputOffset())],
+				" \t\r\n,:"))
 		}
 	}
 }

@@ -24,13 +24,18 @@ type apiFailure struct {
 
 var apiFailures = map[Outcome]apiFailure{
 	Error400: {status: 400, kind: "unknown", text: "API Error: 400 invalid_request_error"},
-	Error401: {status: 401, retries: 1, retry: "authentication_failed", kind: "authentication_failed", text: "Failed to authenticate. API Error: 401 authentication_error"},
-	Error403: {status: 403, kind: "authentication_failed", text: "Failed to authenticate. API Error: 403 permission_error"},
-	Error429: {status: 429, retries: 2, retry: "rate_limit", kind: "rate_limit", text: "API Error: Request rejected (429) · rate_limit_error"},
-	Error500: {status: 500, retries: 2, retry: "server_error", kind: "server_error", text: "API Error: 500 api_error. This is a server-side issue, usually temporary — try again in a moment."},
-	Error529: {status: 529, retries: 2, retry: "overloaded", kind: "server_error", text: "API Error: Repeated 529 Overloaded errors. The API is at capacity — this is usually temporary. Try again in a moment.", null: true},
-	Credit:   {status: 400, kind: "billing_error", text: "Credit balance is too low"},
-	Limited:  {status: 429, kind: "rate_limit"},
+	Error401: {status: 401, retries: 1, retry: "authentication_failed", kind: "authentication_failed",
+		text: "Failed to authenticate. API Error: 401 authentication_error"},
+	Error403: {status: 403, kind: "authentication_failed",
+		text: "Failed to authenticate. API Error: 403 permission_error"},
+	Error429: {status: 429, retries: 2, retry: "rate_limit", kind: "rate_limit",
+		text: "API Error: Request rejected (429) · rate_limit_error"},
+	Error500: {status: 500, retries: 2, retry: "server_error", kind: "server_error",
+		text: "API Error: 500 api_error. This is a server-side issue, usually temporary — try again in a moment."},
+	Error529: {status: 529, retries: 2, retry: "overloaded", kind: "server_error",
+		text: "API Error: Repeated 529 Overloaded errors. The API is at capacity — this is usually temporary. Try again in a moment.", null: true},
+	Credit:  {status: 400, kind: "billing_error", text: "Credit balance is too low"},
+	Limited: {status: 429, kind: "rate_limit"},
 }
 
 // midway reports whether the outcome takes effect after at least one response, so that a further
@@ -228,8 +233,10 @@ func (t *turn) end(ctx context.Context, r resultLine) (over bool, err error) {
 
 // noise prints lines that a reader of the stream cannot use.
 func (t *turn) noise() {
-	for _, l := range []string{"this is not JSON", "", `{"type":"assistant","message":`, "\xff\xfe\x00\xc3\x28", "[1,2,3]", "null", "42",
-		`"text"`, "{}", `{"type":5}`, `{"type":"assistant"}`, `{"type":"assistant","message":"text"}`, `{"type":"user","message":null}`,
+	for _, l := range []string{"this is not JSON", "", `{"type":"assistant","message":`, "\xff\xfe\x00\xc3\x28", "[1,2,3]",
+		"null", "42",
+		`"text"`, "{}", `{"type":5}`, `{"type":"assistant"}`, `{"type":"assistant","message":"text"}`,
+		`{"type":"user","message":null}`,
 		`{"type":"wavex_unknown","subtype":"new","deep":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + "}"} {
 		if t.stream {
 			t.out.write([]byte(l + "\n"))

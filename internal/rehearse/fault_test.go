@@ -101,14 +101,15 @@ var faults = map[Outcome]struct {
 		want(t, "num_turns", r.Turns, 5)
 		want(t, "cost", r.Cost, 0.01)
 	}},
-	OverCap: {code: 1, more: `"turns":4,`, args: []string{"--max-budget-usd", "0.5"}, look: func(t *testing.T, e ended, _ *rig) {
-		r := e.result(t)
-		want(t, "subtype", r.Subtype, "error_max_budget_usd")
-		want(t, "errors", r.Errors[0], "Reached maximum budget ($0.5)")
-		want(t, "usage", r.Usage.Input+r.Usage.Output, 0)
-		want(t, "modelUsage", r.Models["claude-opus-4-8"].CostUSD, 0.01)
-		want(t, "cost", r.Cost, 0.01)
-	}},
+	OverCap: {code: 1, more: `"turns":4,`, args: []string{"--max-budget-usd", "0.5"},
+		look: func(t *testing.T, e ended, _ *rig) {
+			r := e.result(t)
+			want(t, "subtype", r.Subtype, "error_max_budget_usd")
+			want(t, "errors", r.Errors[0], "Reached maximum budget ($0.5)")
+			want(t, "usage", r.Usage.Input+r.Usage.Output, 0)
+			want(t, "modelUsage", r.Models["claude-opus-4-8"].CostUSD, 0.01)
+			want(t, "cost", r.Cost, 0.01)
+		}},
 	Orphan:       {look: orphaned("1h0m0s false")},
 	OrphanStdout: {look: orphaned("1h0m0s true")},
 	Exit137: {code: 137, look: func(t *testing.T, e ended, r *rig) {
@@ -130,9 +131,10 @@ var faults = map[Outcome]struct {
 		want(t, "stdout", e.out, "")
 		want(t, "stderr", e.stderr, "rehearsed: dies before it reads the prompt\n")
 	}},
-	LostSession: {code: 1, args: []string{"--resume", "11111111-1111-4111-8111-111111111111"}, look: func(t *testing.T, e ended, _ *rig) {
-		want(t, "stderr", e.stderr, "No conversation found with session ID: 11111111-1111-4111-8111-111111111111\n")
-	}},
+	LostSession: {code: 1, args: []string{"--resume", "11111111-1111-4111-8111-111111111111"},
+		look: func(t *testing.T, e ended, _ *rig) {
+			want(t, "stderr", e.stderr, "No conversation found with session ID: 11111111-1111-4111-8111-111111111111\n")
+		}},
 }
 
 func api(status string, retries int, kind string) func(*testing.T, ended, *rig) {

@@ -37,10 +37,12 @@ var known = map[string]arity{
 	"--agents": one, "--settings": one, "--setting-sources": one, "--effort": one, "--name": one, "--debug-file": one,
 	"--permission-prompt-tool": one, "--plugin-dir": one,
 	"--resume": optional, "--debug": optional,
-	"--allowedTools": many, "--disallowedTools": many, "--tools": many, "--mcp-config": many, "--add-dir": many, "--betas": many,
+	"--allowedTools": many, "--disallowedTools": many, "--tools": many, "--mcp-config": many, "--add-dir": many,
+	"--betas": many,
 }
 
-var aliases = map[string]string{"-p": "--print", "-v": "--version", "-h": "--help", "-r": "--resume", "-c": "--continue",
+var aliases = map[string]string{"-p": "--print", "-v": "--version", "-h": "--help", "-r": "--resume",
+	"-c": "--continue",
 	"-d": "--debug", "-n": "--name", "--allowed-tools": "--allowedTools", "--disallowed-tools": "--disallowedTools"}
 
 var choices = map[string][]string{
@@ -118,7 +120,8 @@ func parse(args []string) (*command, error) {
 			}
 		}
 		if allowed := choices[name]; allowed != nil && !slices.Contains(allowed, vals[0]) {
-			return nil, complain("error: option '%s' argument '%s' is invalid. Allowed choices are %s.", name, vals[0], strings.Join(allowed, ", "))
+			return nil, complain("error: option '%s' argument '%s' is invalid. Allowed choices are %s.", name, vals[0],
+				strings.Join(allowed, ", "))
 		}
 		c.given[name] = append(c.given[name], vals...)
 	}

@@ -44,7 +44,8 @@ func TestRefusals(t *testing.T) {
 		{"-p --output-format stream-json", "Error: When using --print, --output-format=stream-json requires --verbose"},
 		{"-p --input-format stream-json", "Error: --input-format=stream-json requires output-format=stream-json."},
 		{"-p --dangerously-skip-permissions", "--dangerously-skip-permissions cannot be used with root/sudo privileges for security reasons"},
-		{"-p --permission-mode bypassPermissions", "--dangerously-skip-permissions cannot be used with root/sudo privileges for security reasons"},
+		{"-p --permission-mode bypassPermissions",
+			"--dangerously-skip-permissions cannot be used with root/sudo privileges for security reasons"},
 	} {
 		r := newRig(t, "null")
 		r.host.root = true
@@ -76,7 +77,8 @@ func TestBadAssignments(t *testing.T) {
 	}
 	r := newRig(t, "null")
 	r.env = append(r.env, FileVar+"="+t.TempDir()+"/missing")
-	if e := r.batch(prompt, streaming...); e.code != 1 || !strings.HasPrefix(e.stderr, "wavex agent: reading the assignment: ") {
+	if e := r.batch(prompt, streaming...); e.code != 1 ||
+		!strings.HasPrefix(e.stderr, "wavex agent: reading the assignment: ") {
 		t.Errorf("%+v", e)
 	}
 	r = newRig(t, "null")
@@ -91,7 +93,8 @@ func TestSessions(t *testing.T) {
 	t.Parallel()
 	const id = "44444444-4444-4444-8444-444444444444"
 	r := newRig(t, `{"duration":"0s"}`)
-	want(t, "without a store all goes", r.batch(prompt, append([]string{"--resume", id}, streaming...)...).result(t).Session, id)
+	want(t, "without a store all goes", r.batch(prompt, append([]string{"--resume", id},
+		streaming...)...).result(t).Session, id)
 	r.env = append(r.env, SessionsVar+"="+filepath.Join(t.TempDir(), "not-yet-there"))
 	resume, fresh := append([]string{"--resume", id}, streaming...), append([]string{"--session-id", id}, streaming...)
 	want(t, "unknown", r.batch(prompt, resume...).stderr, "No conversation found with session ID: "+id+"\n")

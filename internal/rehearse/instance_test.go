@@ -58,8 +58,10 @@ func TestFitsEndsOrRefuses(t *testing.T) {
 	for _, c := range []struct{ schema, value, says string }{
 		{`{"$ref":"#"}`, `1`, "comes back to itself"},
 		{`{"anyOf":[{"type":"null"},{"$ref":"#"}]}`, `1`, "comes back to itself"},
-		{`{"$ref":"#/$defs/a","$defs":{"a":{"not":{"$ref":"#/$defs/b"}},"b":{"if":{"$ref":"#/$defs/a"}}}}`, `1`, "comes back to itself"},
-		{`{"properties":{"a":{"dependentSchemas":{"b":{"$ref":"#/properties/a"}}}}}`, `{"a":{"b":1}}`, "comes back to itself"},
+		{`{"$ref":"#/$defs/a","$defs":{"a":{"not":{"$ref":"#/$defs/b"}},"b":{"if":{"$ref":"#/$defs/a"}}}}`, `1`,
+			"comes back to itself"},
+		{`{"properties":{"a":{"dependentSchemas":{"b":{"$ref":"#/properties/a"}}}}}`, `{"a":{"b":1}}`,
+			"comes back to itself"},
 		{`{"items":{"allOf":[{"$ref":"#/items"}]}}`, `[1]`, "comes back to itself"},
 		{`{"$ref":"#/$defs/x"}`, `1`, "nothing is found"},
 		{`{"$ref":"other.json"}`, `1`, "not to a place inside"},
@@ -67,7 +69,8 @@ func TestFitsEndsOrRefuses(t *testing.T) {
 		{`{"type":["array","null"],"items":{"$ref":"#"}}`, `[[null],[[]]]`, ""},
 		{`{"type":["array","null"],"items":{"$ref":"#"}}`, `[[null],[[1]]]`, "type"},
 		{`{"not":{"items":{"$ref":"#"}}}`, `[1]`, ""},
-		{`{"$ref":"#/$defs/a","$defs":{"a":{"anyOf":[{"$ref":"#/$defs/b"},{"$ref":"#/$defs/b"}]},"b":{"type":"integer"}}}`, `1`, ""},
+		{`{"$ref":"#/$defs/a","$defs":{"a":{"anyOf":[{"$ref":"#/$defs/b"},{"$ref":"#/$defs/b"}]},"b":{"type":"integer"}}}`,
+			`1`, ""},
 	} {
 		err := fits(c.schema, []byte(c.value))
 		if c.says == "" && err != nil || c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {
@@ -152,5 +155,6 @@ func TestStructured(t *testing.T) {
 	want(t, "exit", e.code, 0)
 	want(t, "subtype", res.Subtype, "success")
 	want(t, "unfit", string(res.Structured), "")
-	want(t, "refusals", strings.Count(e.out, "Output does not match required schema: ")/2, 2) // each in content and in tool_use_result
+	want(t, "refusals", strings.Count(e.out, "Output does not match required schema: ")/2,
+		2) // each in content and in tool_use_result
 }

@@ -37,7 +37,8 @@ func leaveOrphan(args, env []string, life time.Duration, holdOut bool) error {
 	if holdOut {
 		files[1] = os.Stdout
 	}
-	p, err := os.StartProcess(self, append(argv, orphanFlag, life.String()), &os.ProcAttr{Env: env, Files: files, Sys: apart()})
+	p, err := os.StartProcess(self, append(argv, orphanFlag, life.String()), &os.ProcAttr{Env: env, Files: files,
+		Sys: apart()})
 	if err != nil {
 		return err
 	}

@@ -47,7 +47,8 @@ func TestProcessOrphanHoldsStdout(t *testing.T) {
 	}
 	defer r.Close()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], streaming...)
-	cmd.Env = []string{asAgent + "=1", mark, FileVar + "=" + assign(t, "T-001", 1, `{"outcome":"orphan-stdout","duration":"0s","linger":"1m"}`)}
+	cmd.Env = []string{asAgent + "=1", mark, FileVar + "=" + assign(t, "T-001", 1,
+		`{"outcome":"orphan-stdout","duration":"0s","linger":"1m"}`)}
 	cmd.Stdin, cmd.Stdout, cmd.Dir = strings.NewReader(prompt), w, t.TempDir()
 	if err := cmd.Run(); err != nil { // returns when the agent has exited, because it copies no output
 		t.Fatal(err)

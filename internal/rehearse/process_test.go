@@ -24,7 +24,8 @@ func spawn(t *testing.T, block string, env ...string) *process {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], streaming...)
 	cmd.Dir = t.TempDir()
-	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), asAgent + "=1", FileVar + "=" + assign(t, "T-001", 1, block)}, env...)
+	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), asAgent + "=1", FileVar + "=" + assign(t, "T-001", 1, block)},
+		env...)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

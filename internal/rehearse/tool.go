@@ -100,7 +100,8 @@ func (t *turn) write(w Write) action {
 		}
 	default:
 		act.tool = "Edit"
-		act.input = map[string]any{"replace_all": false, "file_path": path, "old_string": w.Replace.Old, "new_string": w.Replace.New}
+		act.input = map[string]any{"replace_all": false, "file_path": path, "old_string": w.Replace.Old,
+			"new_string": w.Replace.New}
 		content = func() (string, error) {
 			b, err := os.ReadFile(path)
 			if err != nil {

@@ -15,8 +15,9 @@ import (
 )
 
 // aliasesOfModels maps values of --model as the CLI does (2.1.197).
-var aliasesOfModels = map[string]string{"default": "claude-opus-4-8", "opus": "claude-opus-4-8", "sonnet": "claude-sonnet-5",
-	"haiku": "claude-haiku-4-5-20251001"}
+var aliasesOfModels = map[string]string{"default": "claude-opus-4-8", "opus": "claude-opus-4-8",
+	"sonnet": "claude-sonnet-5",
+	"haiku":  "claude-haiku-4-5-20251001"}
 
 // turn is one user turn.
 type turn struct {
@@ -242,7 +243,8 @@ func (t *turn) text() string {
 		if !good {
 			next = "the task is not done"
 		}
-		fmt.Fprintf(&b, "\n---LOOP_STATUS---\nEXIT_SIGNAL: %v\nCRITERIA: {}\nSTUCK_COUNT: 0\nNEXT: %s\n---END_STATUS---", good, next)
+		fmt.Fprintf(&b, "\n---LOOP_STATUS---\nEXIT_SIGNAL: %v\nCRITERIA: {}\nSTUCK_COUNT: 0\nNEXT: %s\n---END_STATUS---",
+			good, next)
 	}
 	return b.String()
 }

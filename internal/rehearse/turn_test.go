@@ -20,17 +20,22 @@ func TestGolden(t *testing.T) {
 	}{
 		{"edits", `{"duration":"0s","cost":0.05,"deletes":["old.txt"],"writes":[{"path":"a/new.txt","content":"hello\n"},
 			{"path":"keep.txt","replace":{"old":"one","new":"two"}},{"path":"keep.txt","append":"three\n"},{"path":"copy.sh","from":"keep.txt","mode":"0755"}],
-			"runs":["cat a/new.txt","exit 3"],"report":"All written."}`, prompt, []string{"--model", "sonnet", "--permission-mode", "acceptEdits"}, 0},
-		{"two-turns", `{"duration":"0s","cost":0.01,"turns":3}`, prompt + prompt, []string{"--session-id", "22222222-2222-4222-8222-222222222222"}, 0},
+			"runs":["cat a/new.txt","exit 3"],"report":"All written."}`, prompt,
+			[]string{"--model", "sonnet", "--permission-mode", "acceptEdits"}, 0},
+		{"two-turns", `{"duration":"0s","cost":0.01,"turns":3}`, prompt + prompt,
+			[]string{"--session-id", "22222222-2222-4222-8222-222222222222"}, 0},
 		{"error-529", `{"duration":"0s","outcome":"error-529"}`, prompt, nil, 1},
 		{"limited", `{"duration":"0s","outcome":"limited"}`, prompt, nil, 1},
 		{"denial", `{"duration":"0s","cost":0.01,"outcome":"denial","runs":["git push"]}`, prompt, nil, 0},
 		{"over-cap", `{"duration":"0s","cost":0.04,"turns":4}`, prompt, []string{"--max-budget-usd=0.015"}, 1},
-		{"schema", `{"duration":"0s","cost":0.01}`, prompt, []string{"--json-schema", `{"type":"object","required":["verdict"],"properties":{"verdict":{"enum":["pass","fail"]}}}`, "--tools", ""}, 0},
+		{"schema", `{"duration":"0s","cost":0.01}`, prompt, []string{"--json-schema",
+			`{"type":"object","required":["verdict"],"properties":{"verdict":{"enum":["pass","fail"]}}}`, "--tools", ""}, 0},
 		{"events", `{"duration":"0s","cost":0.02,"runs":["true"]}`, prompt,
 			[]string{"--include-partial-messages", "--json-schema", `{"enum":["pass"]}`}, 0},
-		{"control", `{"duration":"0s"}`, `{"type":"control_request","request_id":"b","request":{"subtype":"bogus"}}` + "\n" + interrupt +
-			`{"type":"control_request","request_id":"m","request":{"subtype":"set_permission_mode","mode":"plan"}}` + "\n", nil, 0},
+		{"control", `{"duration":"0s"}`, `{"type":"control_request","request_id":"b","request":{"subtype":"bogus"}}` +
+			"\n" + interrupt +
+			`{"type":"control_request","request_id":"m","request":{"subtype":"set_permission_mode","mode":"plan"}}` +
+			"\n", nil, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -76,7 +81,8 @@ func TestEditsAreReal(t *testing.T) {
 	put(t, r, "keep.txt", "one\n")
 	put(t, r, "twice.txt", "xx")
 	e := r.batch(prompt, streaming...)
-	for name, text := range map[string]string{"a/b/new.txt": "hello\n", "keep.txt": "two\nthree\n", "copy.txt": "two\nthree\n", "made.txt": "run\n", "twice.txt": "xx"} {
+	for name, text := range map[string]string{"a/b/new.txt": "hello\n", "keep.txt": "two\nthree\n",
+		"copy.txt": "two\nthree\n", "made.txt": "run\n", "twice.txt": "xx"} {
 		got, err := os.ReadFile(filepath.Join(r.host.dir, name))
 		if err != nil {
 			t.Error(err)
@@ -92,7 +98,8 @@ func TestEditsAreReal(t *testing.T) {
 	}
 	want(t, "mode", st.Mode().Perm(), 0o600)
 	res := e.result(t)
-	for _, refusal := range []string{"deleted not-there", "not found in file", "Found 2 matches", "wrote c: open ", "ran exit 4: Exit code 4", "EXIT_SIGNAL: false"} {
+	for _, refusal := range []string{"deleted not-there", "not found in file", "Found 2 matches", "wrote c: open ",
+		"ran exit 4: Exit code 4", "EXIT_SIGNAL: false"} {
 		if !strings.Contains(res.Result, refusal) {
 			t.Errorf("the report does not tell %q:\n%s", refusal, res.Result)
 		}
@@ -157,7 +164,8 @@ func TestCap(t *testing.T) {
 		cost  float64
 		turns int
 	}{
-		{"0.041", false, 0.04, 4}, {"0.04", true, 0.04, 4}, {"0.035", true, 0.04, 4}, {"0.03", true, 0.03, 3}, {"0.001", true, 0.01, 1},
+		{"0.041", false, 0.04, 4}, {"0.04", true, 0.04, 4}, {"0.035", true, 0.04, 4}, {"0.03", true, 0.03, 3},
+		{"0.001", true, 0.01, 1},
 	} {
 		r := newRig(t, `{"duration":"0s","cost":0.04,"turns":4}`)
 		e := r.batch(prompt, append([]string{"--max-budget-usd", c.cap}, streaming...)...)
@@ -188,7 +196,8 @@ func TestMaxTurns(t *testing.T) {
 	want(t, "num_turns", res.Turns, 3)
 	want(t, "cost", res.Cost, 0.02)
 	r = newRig(t, `{"duration":"0s","turns":2}`)
-	want(t, "just enough", r.batch(prompt, append([]string{"--max-turns", "2"}, streaming...)...).result(t).Subtype, "success")
+	want(t, "just enough", r.batch(prompt, append([]string{"--max-turns", "2"}, streaming...)...).result(t).Subtype,
+		"success")
 }
 
 func TestAfter(t *testing.T) {
@@ -205,7 +214,8 @@ func TestAfter(t *testing.T) {
 
 func TestDurationAndSpeed(t *testing.T) {
 	t.Parallel()
-	for speed, lasts := range map[string]time.Duration{"": 12 * time.Second, "10": 1200 * time.Millisecond, "0.5": 24 * time.Second} {
+	for speed, lasts := range map[string]time.Duration{"": 12 * time.Second, "10": 1200 * time.Millisecond,
+		"0.5": 24 * time.Second} {
 		r := newRig(t, `{"duration":"12s","turns":4}`)
 		r.env = append(r.env, SpeedVar+"="+speed)
 		synctest.Test(t, func(t *testing.T) {
@@ -230,7 +240,8 @@ func TestSilentBeforePrompt(t *testing.T) {
 	want(t, "stdout", e.out, "")
 	want(t, "exit", e.code, 0)
 	e = newRig(t, "null").batch(prompt, streaming...)
-	if !strings.HasPrefix(e.out, `{"type":"system","subtype":"init"`) || !strings.Contains(e.out, `"wavex_rehearsal":true`) {
+	if !strings.HasPrefix(e.out, `{"type":"system","subtype":"init"`) ||
+		!strings.Contains(e.out, `"wavex_rehearsal":true`) {
 		t.Errorf("no init line first:\n%s", e.out)
 	}
 }
@@ -254,7 +265,8 @@ func TestBadInput(t *testing.T) {
 	t.Parallel()
 	for in, says := range map[string]string{
 		"nonsense\n": "Error parsing streaming input line: nonsense",
-		`{"type":"user","message":{"role":"assistant","content":"x"}}` + "\n": "Error: Expected message role 'user', got 'assistant'",
+		`{"type":"user","message":{"role":"assistant","content":"x"}}` +
+			"\n": "Error: Expected message role 'user', got 'assistant'",
 	} {
 		e := newRig(t, "null").batch(in, streaming...)
 		want(t, "exit", e.code, 1)

@@ -19,7 +19,8 @@ type Criterion struct {
 // the reports all use it, so that they cannot disagree.
 func Criteria(s *scheduler.State) []Criterion {
 	if len(s.Criteria) == 0 {
-		c := Criterion{Text: "all tasks completed", Met: s.Counts.Completed == len(s.Tasks), Verification: scheduler.Assumption}
+		c := Criterion{Text: "all tasks completed", Met: s.Counts.Completed == len(s.Tasks),
+			Verification: scheduler.Assumption}
 		if c.Met {
 			c.Verification = weakest(s)
 		}

@@ -33,10 +33,12 @@ func (r *Summary) Annotations(file string) string {
 		fmt.Fprintf(&b, "::error %s::%s\n", strings.Join(where, ","), data(or(t.Reason, string(t.Status))))
 	}
 	if failed > annotationsMax {
-		fmt.Fprintf(&b, "::warning title=wavex::%s\n", data(fmt.Sprintf("%d more tasks failed; see the summary", failed-annotationsMax)))
+		fmt.Fprintf(&b, "::warning title=wavex::%s\n",
+			data(fmt.Sprintf("%d more tasks failed; see the summary", failed-annotationsMax)))
 	}
 	for _, g := range r.Regressions[:min(len(r.Regressions), annotationsMax)] {
-		fmt.Fprintf(&b, "::warning file=%s,title=%s::%s\n", property(file), property("wavex: a check that passed fails now"), data(g.String()+"\n"+g.Output))
+		fmt.Fprintf(&b, "::warning file=%s,title=%s::%s\n", property(file), property("wavex: a check that passed fails now"),
+			data(g.String()+"\n"+g.Output))
 	}
 	if r.Status != "complete" && r.Status != "failed" {
 		text := or(r.Reason, r.Status)
@@ -70,7 +72,8 @@ func (r *Summary) Outputs() string {
 	var b strings.Builder
 	for _, kv := range [][2]any{
 		{"status", r.Status}, {"exit-code", r.ExitCode}, {"cost-usd", fmt.Sprintf("%.6f", r.Cost.Float())}, {"resume-at", at},
-		{"completed", r.Counts.Completed}, {"failed", r.Counts.Failed}, {"blocked", r.Counts.Blocked}, {"pending", r.Counts.Pending},
+		{"completed", r.Counts.Completed}, {"failed", r.Counts.Failed}, {"blocked", r.Counts.Blocked},
+		{"pending", r.Counts.Pending},
 		{"run", r.Run},
 	} {
 		fmt.Fprintf(&b, "%s=%v\n", kv[0], kv[1])

@@ -13,13 +13,15 @@ import (
 
 func TestAnnotations(t *testing.T) {
 	t.Parallel()
-	s := report.Summary{Status: "paused", ExitCode: 3, Reason: "the money is spent", Resume: "wavex resume --budget +10", Tasks: []report.Task{
-		{ID: "A", Subject: "works", Status: scheduler.Completed},
-		{ID: "B", Subject: "colons: commas, and 100%", Status: scheduler.Failed, Outcome: runner.Wrong, Reason: "check failed: 50%\n::error::not ours\x1b[31m", Pos: plan.Pos{Line: 7, Column: 3}},
-		{ID: "C", Subject: "asks", Status: scheduler.Pending, Outcome: runner.Denied, Reason: "may not run rm"},
-		{ID: "D", Subject: "waits", Status: scheduler.Pending},
-		{ID: "E", Subject: "is blocked", Status: scheduler.Blocked, Reason: "blocked by B"},
-	}}
+	s := report.Summary{Status: "paused", ExitCode: 3, Reason: "the money is spent", Resume: "wavex resume --budget +10",
+		Tasks: []report.Task{
+			{ID: "A", Subject: "works", Status: scheduler.Completed},
+			{ID: "B", Subject: "colons: commas, and 100%", Status: scheduler.Failed, Outcome: runner.Wrong,
+				Reason: "check failed: 50%\n::error::not ours\x1b[31m", Pos: plan.Pos{Line: 7, Column: 3}},
+			{ID: "C", Subject: "asks", Status: scheduler.Pending, Outcome: runner.Denied, Reason: "may not run rm"},
+			{ID: "D", Subject: "waits", Status: scheduler.Pending},
+			{ID: "E", Subject: "is blocked", Status: scheduler.Blocked, Reason: "blocked by B"},
+		}}
 	want := `::error file=plans/a%2Cb.json,title=B failed (wrong)%3A colons%3A commas%2C and 100%25,line=7,col=3::check failed: 50%25%0A::error::not ours
 ::error file=plans/a%2Cb.json,title=C pending (denied)%3A asks::may not run rm
 ::warning title=wavex%3A paused::the money is spent%0AContinue with: wavex resume --budget +10
@@ -49,7 +51,8 @@ func TestCommandsStayText(t *testing.T) {
 		t.Fatal("nothing to look at")
 	}
 	for line := range strings.Lines(out) {
-		if !strings.HasPrefix(line, "::error file=plan.json,title=") && !strings.HasPrefix(line, "::warning title=") || strings.ContainsAny(line, "\r\x1b") {
+		if !strings.HasPrefix(line, "::error file=plan.json,title=") && !strings.HasPrefix(line, "::warning title=") ||
+			strings.ContainsAny(line, "\r\x1b") {
 			t.Errorf("%q", line)
 		}
 	}

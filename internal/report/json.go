@@ -119,10 +119,13 @@ type (
 
 // JSON returns the summary with every attempt as indented JSON with a final newline.
 func (r *Summary) JSON() ([]byte, error) {
-	w := wireRun{V: Version, Run: r.Run, Name: r.Name, Plan: r.Plan, Agent: r.Agent, Status: r.Status, ExitCode: r.ExitCode,
-		Reason: r.Reason, Advice: r.Advice, Limit: r.Limit, Breaker: r.Breaker, Resume: r.Resume, ResumeAt: r.ResumeAt.UTC(),
-		Began: r.Began.UTC(), Ended: r.Ended.UTC(), Waves: r.Waves, Counts: r.Counts, CostUSD: r.Cost.Float(),
-		CounselUSD: r.CounselCost.Float(), Notional: r.Notional, Window: r.Window, Iterations: r.Iterations, Tokens: r.Usage, Tasks: make([]wireTask, 0, len(r.Tasks))}
+	w := wireRun{V: Version, Run: r.Run, Name: r.Name, Plan: r.Plan, Agent: r.Agent, Status: r.Status,
+		ExitCode: r.ExitCode,
+		Reason:   r.Reason, Advice: r.Advice, Limit: r.Limit, Breaker: r.Breaker, Resume: r.Resume,
+		ResumeAt: r.ResumeAt.UTC(),
+		Began:    r.Began.UTC(), Ended: r.Ended.UTC(), Waves: r.Waves, Counts: r.Counts, CostUSD: r.Cost.Float(),
+		CounselUSD: r.CounselCost.Float(), Notional: r.Notional, Window: r.Window, Iterations: r.Iterations, Tokens: r.Usage,
+		Tasks: make([]wireTask, 0, len(r.Tasks))}
 	if !r.Limits.NoUSD {
 		usd := r.Limits.USD.Float()
 		w.BudgetUSD = &usd
@@ -134,7 +137,8 @@ func (r *Summary) JSON() ([]byte, error) {
 		w.Caches = append(w.Caches, wireCache{u.Wave, u.Usage})
 	}
 	for _, g := range r.Regressions {
-		w.Regressions = append(w.Regressions, wireRegression{g.Tasks, g.Check, g.ExitCode, g.Duration.Seconds(), g.Reason, g.Output, g.Since, g.More, g.Before})
+		w.Regressions = append(w.Regressions, wireRegression{g.Tasks, g.Check, g.ExitCode, g.Duration.Seconds(), g.Reason,
+			g.Output, g.Since, g.More, g.Before})
 	}
 	for i := range r.Tasks {
 		w.Tasks = append(w.Tasks, r.Tasks[i].wire())
@@ -149,8 +153,10 @@ func (r *Summary) JSON() ([]byte, error) {
 }
 
 func (t *Task) wire() wireTask {
-	w := wireTask{ID: t.ID, Subject: t.Subject, Wave: t.Wave, Line: t.Pos.Line, Status: string(t.Status), Outcome: string(t.Outcome),
-		Reason: t.Reason, BlockedBy: t.Root, Vacuous: t.Vacuous, Commit: t.Commit, Attempts: t.Attempts, Panels: t.Panels, CostUSD: t.Cost.Float(),
+	w := wireTask{ID: t.ID, Subject: t.Subject, Wave: t.Wave, Line: t.Pos.Line, Status: string(t.Status),
+		Outcome: string(t.Outcome),
+		Reason:  t.Reason, BlockedBy: t.Root, Vacuous: t.Vacuous, Commit: t.Commit, Attempts: t.Attempts, Panels: t.Panels,
+		CostUSD:    t.Cost.Float(),
 		CounselUSD: t.CounselCost.Float(), Tokens: t.Usage, Seconds: t.Took.Seconds()}
 	for _, a := range t.History {
 		w.History = append(w.History, a.wire())
@@ -159,8 +165,10 @@ func (t *Task) wire() wireTask {
 }
 
 func (a *Attempt) wire() wireAttempt {
-	w := wireAttempt{Number: a.Number, Why: a.Why, Advised: a.Advised, Outcome: string(a.Outcome), Reason: a.Reason, Detail: a.Detail,
-		Report: a.Report, Note: a.Note, Started: a.Started.UTC(), Seconds: a.Duration.Seconds(), CostUSD: a.Cost.Float(), Charged: a.Charged}
+	w := wireAttempt{Number: a.Number, Why: a.Why, Advised: a.Advised, Outcome: string(a.Outcome), Reason: a.Reason,
+		Detail: a.Detail,
+		Report: a.Report, Note: a.Note, Started: a.Started.UTC(), Seconds: a.Duration.Seconds(), CostUSD: a.Cost.Float(),
+		Charged: a.Charged}
 	for _, c := range a.Checks {
 		w.Checks = append(w.Checks, wireCheck{c.Check, c.Passed, c.ExitCode, c.Duration.Seconds(), c.Reason, c.Output})
 	}

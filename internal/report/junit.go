@@ -97,7 +97,8 @@ func (r *Summary) JUnit() ([]byte, error) {
 		if !r.Began.IsZero() {
 			s.Timestamp = r.Began.UTC().Format("2006-01-02T15:04:05")
 		}
-		s.Properties = []junitProperty{{"run", safe.Line(r.Run)}, {"status", r.Status}, {"exit_code", strconv.Itoa(r.ExitCode)},
+		s.Properties = []junitProperty{{"run", safe.Line(r.Run)}, {"status", r.Status},
+			{"exit_code", strconv.Itoa(r.ExitCode)},
 			{"cost_usd", strconv.FormatFloat(r.Cost.Float(), 'f', -1, 64)}}
 	}
 	doc.Time = seconds(all)

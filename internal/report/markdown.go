@@ -25,7 +25,8 @@ func (r *Summary) Markdown() string {
 		}
 		b.WriteString(l + "\n")
 	}
-	head, line := "\n| Task | Subject | Outcome | Attempts | Counsel | Cost | Tokens | Time |", "|---|---|---|--:|--:|--:|--:|--:|"
+	head, line := "\n| Task | Subject | Outcome | Attempts | Counsel | Cost | Tokens | Time |",
+		"|---|---|---|--:|--:|--:|--:|--:|"
 	if r.committed() {
 		head, line = head+" Commit |", line+"---|"
 	}
@@ -50,7 +51,8 @@ func (r *Summary) Markdown() string {
 	for _, g := range r.Regressions[:min(len(r.Regressions), regressionsMax)] {
 		said := strings.TrimSpace(safe.Block(g.Output))
 		fence := fence(said)
-		fmt.Fprintf(&b, "\n<details><summary>%s</summary>\n\n%stext\n%s\n%s\n\n</details>\n", escape(g.String()), fence, said, fence)
+		fmt.Fprintf(&b, "\n<details><summary>%s</summary>\n\n%stext\n%s\n%s\n\n</details>\n", escape(g.String()), fence,
+			said, fence)
 	}
 	for i := range r.Tasks {
 		t := &r.Tasks[i]

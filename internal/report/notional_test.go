@@ -23,7 +23,8 @@ func TestNotionalMoney(t *testing.T) {
 		t.Error(table)
 	}
 	b, err := sum.JSON()
-	if err != nil || !strings.Contains(string(b), `"notional": true`) || !strings.Contains(string(b), `"budget_usd": null`) {
+	if err != nil || !strings.Contains(string(b), `"notional": true`) ||
+		!strings.Contains(string(b), `"budget_usd": null`) {
 		t.Errorf("%s, %v", b, err)
 	}
 	if md := sum.Markdown(); !strings.Contains(md, "(notional)") {

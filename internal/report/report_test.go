@@ -51,7 +51,8 @@ func TestGolden(t *testing.T) {
 			golden(t, name+".md", r.Markdown())
 			golden(t, name+".txt", r.Table(80, false))
 			junit(t, x)
-			for form, text := range map[string]string{"json": string(j), "junit": string(x), "md": r.Markdown(), "table": r.Table(0, true)} {
+			for form, text := range map[string]string{"json": string(j), "junit": string(x), "md": r.Markdown(),
+				"table": r.Table(0, true)} {
 				for _, bad := range []string{"\x1b", "\r", "\x00", "\x07", "\u009b", "\u202e", "<loop-complete>"} {
 					if strings.Contains(text, bad) {
 						t.Errorf("%s shows %q", form, bad)
@@ -71,7 +72,8 @@ type element struct {
 
 var schema = map[string]element{
 	"testsuites": {nil, []string{"name", "time", "tests", "failures", "disabled", "errors"}, []string{"testsuite"}},
-	"testsuite": {[]string{"name", "tests"}, []string{"failures", "errors", "time", "disabled", "skipped", "timestamp", "hostname", "id", "package"},
+	"testsuite": {[]string{"name", "tests"}, []string{"failures", "errors", "time", "disabled", "skipped", "timestamp",
+		"hostname", "id", "package"},
 		[]string{"properties", "testcase", "system-out", "system-err"}},
 	"properties": {nil, nil, []string{"property"}},
 	"property":   {[]string{"name", "value"}, nil, nil},
@@ -146,7 +148,8 @@ func junit(t *testing.T, doc []byte) {
 		case xml.EndElement:
 			stack = stack[:len(stack)-1]
 			if tok.Name.Local == "testsuite" {
-				for said, is := range map[string]string{"tests": "testcase", "failures": "failure", "errors": "error", "skipped": "skipped"} {
+				for said, is := range map[string]string{"tests": "testcase", "failures": "failure", "errors": "error",
+					"skipped": "skipped"} {
 					if suite[said] != seen[is] {
 						t.Errorf("a suite says %s=%d and has %d", said, suite[said], seen[is])
 					}
@@ -222,13 +225,15 @@ func TestTableOfManyTasks(t *testing.T) {
 	t.Parallel()
 	tasks := make(reporttest.Tasks, 300)
 	for i := range tasks {
-		tasks[i].ID, tasks[i].Subject = fmt.Sprintf("T-%03d", i+1), "A subject that is long enough to be cut at some point 終わり"
+		tasks[i].ID, tasks[i].Subject = fmt.Sprintf("T-%03d", i+1),
+			"A subject that is long enough to be cut at some point 終わり"
 	}
 	s := reporttest.New(t, "many", tasks).Begin(reporttest.Config()).Wave(1)
 	s.Run("T-001", 0).End("T-001", reporttest.Good(1), scheduler.Completed, nil)
 	r := report.Of(s.S, s.Events)
 	got := r.Table(70, false)
-	if strings.Contains(got, "T-001") || !strings.Contains(got, "(1 completed task not shown)") || !strings.Contains(got, "T-300") {
+	if strings.Contains(got, "T-001") || !strings.Contains(got, "(1 completed task not shown)") ||
+		!strings.Contains(got, "T-300") {
 		t.Error(got)
 	}
 	for line := range strings.Lines(got) {
@@ -243,7 +248,8 @@ func TestTableOfManyTasks(t *testing.T) {
 
 func TestMarkdownFence(t *testing.T) {
 	t.Parallel()
-	s := reporttest.New(t, "a|b", reporttest.Tasks{{ID: "T-001", Subject: "x | y"}}).Begin(reporttest.Config()).Wave(1).Run("T-001", 0)
+	s := reporttest.New(t, "a|b", reporttest.Tasks{{ID: "T-001",
+		Subject: "x | y"}}).Begin(reporttest.Config()).Wave(1).Run("T-001", 0)
 	bad := reporttest.Bad(1)
 	bad.Checks[0].Output = "```\n</details><script>"
 	s.End("T-001", bad, scheduler.Failed, nil)
@@ -275,13 +281,15 @@ func TestWords(t *testing.T) {
 	t.Parallel()
 	for d, want := range map[time.Duration]string{
 		-1: "0s", 0: "0s", 440 * time.Millisecond: "400ms", 1500 * time.Millisecond: "1.5s", 12400 * time.Millisecond: "12s",
-		59600 * time.Millisecond: "1m00s", 192 * time.Second: "3m12s", 3599700 * time.Millisecond: "1h00m", 7500 * time.Second: "2h05m",
+		59600 * time.Millisecond: "1m00s", 192 * time.Second: "3m12s", 3599700 * time.Millisecond: "1h00m",
+		7500 * time.Second: "2h05m",
 	} {
 		if got := report.Took(d); got != want {
 			t.Errorf("Took(%d) = %q, want %q", d, got, want)
 		}
 	}
-	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1k", 12_345: "12.3k", 999_949: "999.9k", 999_950: "1M", 4_500_000: "4.5M"} {
+	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1k", 12_345: "12.3k", 999_949: "999.9k",
+		999_950: "1M", 4_500_000: "4.5M"} {
 		if got := report.Tokens(n); got != want {
 			t.Errorf("Tokens(%d) = %q, want %q", n, got, want)
 		}

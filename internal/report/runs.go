@@ -130,7 +130,8 @@ func RunsTable(list []Past, columns int) string {
 		if p.Aside != "" {
 			plan += " (in " + safe.Line(p.Aside) + ")"
 		}
-		rows = append(rows, []string{safe.Line(p.Run), p.Status, strconv.Itoa(p.Completed) + "/" + strconv.Itoa(p.Tasks), strconv.Itoa(p.Sessions),
+		rows = append(rows, []string{safe.Line(p.Run), p.Status, strconv.Itoa(p.Completed) + "/" + strconv.Itoa(p.Tasks),
+			strconv.Itoa(p.Sessions),
 			cost, Took(p.Worked), p.Began.UTC().Format(time.RFC3339), plan})
 	}
 	var b strings.Builder
@@ -163,7 +164,8 @@ func RunsJSON(list []Past) ([]byte, error) {
 		Runs []wire `json:"runs"`
 	}{Version, make([]wire, 0, len(list))}
 	for _, p := range list {
-		out.Runs = append(out.Runs, wire{p.Run, p.Name, p.Plan, p.Status, p.ExitCode, p.Reason, p.Began.UTC(), p.Ended.UTC(), p.Worked.Seconds(),
+		out.Runs = append(out.Runs, wire{p.Run, p.Name, p.Plan, p.Status, p.ExitCode, p.Reason, p.Began.UTC(), p.Ended.UTC(),
+			p.Worked.Seconds(),
 			p.Sessions, p.Tasks, p.Completed, p.Cost.Float(), p.Notional, p.Iterations, p.Aside})
 	}
 	b, err := json.MarshalIndent(out, "", "  ")

@@ -15,7 +15,8 @@ import (
 func journals(t *testing.T) []scheduler.Event {
 	t.Helper()
 	var all []scheduler.Event
-	for i, s := range []*reporttest.Story{reporttest.Complete(t, nil), reporttest.Mixed(t, nil), reporttest.Paused(t, nil)} {
+	for i, s := range []*reporttest.Story{reporttest.Complete(t, nil), reporttest.Mixed(t, nil),
+		reporttest.Paused(t, nil)} {
 		for _, e := range s.Events {
 			if b, ok := e.Body.(scheduler.RunStarted); ok {
 				b.Config.Run = []string{"r-1", "r-2", "r-3"}[i]
@@ -39,9 +40,11 @@ func TestRuns(t *testing.T) {
 		completed, sessions int
 		cost                int64
 		worked              time.Duration
-	}{{"complete", 2, 1, 20_000, 4 * time.Second}, {"failed", 4, 1, 1_659_000, 220 * time.Second}, {"running", 1, 2, 10_000, 2 * time.Second}} {
+	}{{"complete", 2, 1, 20_000, 4 * time.Second}, {"failed", 4, 1, 1_659_000, 220 * time.Second},
+		{"running", 1, 2, 10_000, 2 * time.Second}} {
 		g := got[i]
-		if g.Status != want.status || g.Completed != want.completed || g.Sessions != want.sessions || int64(g.Cost) != want.cost || g.Worked != want.worked {
+		if g.Status != want.status || g.Completed != want.completed || g.Sessions != want.sessions ||
+			int64(g.Cost) != want.cost || g.Worked != want.worked {
 			t.Errorf("run %d is %+v, want %+v", i, g, want)
 		}
 	}
@@ -72,7 +75,8 @@ func TestRuns(t *testing.T) {
 			Ended   *time.Time
 		}
 	}
-	if err := json.Unmarshal(b, &w); err != nil || w.V != 1 || len(w.Runs) != 3 || w.Runs[1].CostUSD != 1.659 || w.Runs[2].Ended != nil {
+	if err := json.Unmarshal(b, &w); err != nil || w.V != 1 || len(w.Runs) != 3 || w.Runs[1].CostUSD != 1.659 ||
+		w.Runs[2].Ended != nil {
 		t.Errorf("%v\n%s", err, b)
 	}
 }
@@ -106,7 +110,8 @@ func TestRunsEndedTwice(t *testing.T) {
 	t.Parallel()
 	s := reporttest.Complete(t, nil)
 	last := s.Events[len(s.Events)-1]
-	again := scheduler.Event{Seq: last.Seq + 1, Time: last.Time.Add(time.Hour), Body: scheduler.RunEnded{Status: scheduler.Cancelled, ExitCode: 1}}
+	again := scheduler.Event{Seq: last.Seq + 1, Time: last.Time.Add(time.Hour),
+		Body: scheduler.RunEnded{Status: scheduler.Cancelled, ExitCode: 1}}
 	one, two := report.Runs(s.Events, false), report.Runs(append(s.Events, again), false)
 	if two[0].Worked != one[0].Worked || two[0].Status != scheduler.Cancelled || !two[0].Ended.Equal(again.Time) {
 		t.Errorf("worked %s, want %s; %+v", two[0].Worked, one[0].Worked, two[0])

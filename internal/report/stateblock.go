@@ -48,7 +48,8 @@ func (l *loopBlock) of(s *scheduler.State, events []scheduler.Event, phase strin
 	}
 	for i := range s.Tasks {
 		if n := s.Tasks[i].Tries - 1; n > 0 {
-			l.retries = append(l.retries, fmt.Sprintf("%s: %d", strconv.Quote("T"+strings.TrimPrefix(s.Plan.Tasks[i].ID, "T")), n))
+			l.retries = append(l.retries, fmt.Sprintf("%s: %d", strconv.Quote("T"+strings.TrimPrefix(s.Plan.Tasks[i].ID, "T")),
+				n))
 		}
 	}
 	l.gaps, l.started = len(s.Unmet), s.Opened
@@ -66,7 +67,8 @@ func (l *loopBlock) of(s *scheduler.State, events []scheduler.Event, phase strin
 			}
 			n++
 			l.lastIteration = e.Time
-			l.history = append(l.history, fmt.Sprintf("{iteration: %d, task: %s, outcome: %s, at: %s}", n, strconv.Quote(b.Task), strconv.Quote(string(b.Result.Outcome)), stamp(e.Time)))
+			l.history = append(l.history, fmt.Sprintf("{iteration: %d, task: %s, outcome: %s, at: %s}", n, strconv.Quote(b.Task),
+				strconv.Quote(string(b.Result.Outcome)), stamp(e.Time)))
 		}
 	}
 }

@@ -94,7 +94,8 @@ type Attempt struct {
 // it that a later event would change.
 func Of(s *scheduler.State, events []scheduler.Event) Summary {
 	r := Summary{Run: s.Config.Run, Agent: s.Config.Agent, Status: "running", Began: s.Began, Waves: s.Waves,
-		Counts: s.Counts, Cost: s.Ledger.Spent(), Notional: s.Notional, Window: s.Window, Limits: s.Ledger.Limits(), Iterations: s.Ledger.Iterations()}
+		Counts: s.Counts, Cost: s.Ledger.Spent(), Notional: s.Notional, Window: s.Window, Limits: s.Ledger.Limits(),
+		Iterations: s.Ledger.Iterations()}
 	if s.Plan != nil {
 		r.Name, r.Plan = s.Plan.Name, s.Plan.Path
 	}

@@ -129,5 +129,6 @@ func arm(a counsel.Arm) []string {
 	if a.Trials == 0 {
 		return []string{"-", "-", "-"}
 	}
-	return []string{fmt.Sprintf("%d/%d", a.Passed, a.Trials), fmt.Sprintf("%.0f-%.0f %%", 100*a.Low, 100*a.High), a.Cost.Spent()}
+	return []string{fmt.Sprintf("%d/%d", a.Passed, a.Trials), fmt.Sprintf("%.0f-%.0f %%", 100*a.Low, 100*a.High),
+		a.Cost.Spent()}
 }

@@ -23,7 +23,8 @@ func (t *tape) add(b scheduler.Body) *tape {
 func (t *tape) begin() *tape { return t.add(scheduler.RunStarted{}) }
 
 func (t *tape) end(task string, o runner.Outcome, status scheduler.Status) *tape {
-	return t.add(scheduler.AttemptEnded{Task: task, Key: "k-" + task, Result: runner.Result{Outcome: o, Cost: 100}, Status: status})
+	return t.add(scheduler.AttemptEnded{Task: task, Key: "k-" + task, Result: runner.Result{Outcome: o, Cost: 100},
+		Status: status})
 }
 
 func (t *tape) panel(task, unavailable string) *tape {
@@ -57,25 +58,35 @@ func TestCounselOf(t *testing.T) {
 			without: arm{0, 1, 100}, runs: 1},
 		{name: "a silent panel", tape: new(tape).begin().end("a", "wrong", adv).panel("a", "over cap").end("a", "done", done),
 			without: arm{1, 1, 100}, silent: 1, runs: 1},
-		{name: "three tries", tape: new(tape).begin().end("a", "wrong", adv).panel("a", "").end("a", "stalled", adv).skip("a").end("a", "done", done),
+		{name: "three tries", tape: new(tape).begin().end("a", "wrong", adv).panel("a", "").end("a", "stalled",
+			adv).skip("a").end("a", "done", done),
 			with: arm{0, 1, 107}, without: arm{1, 1, 100}, runs: 1},
-		{name: "what is nobody's fault decides nothing and costs", tape: new(tape).begin().end("a", "wrong", adv).panel("a", "").
+		{name: "what is nobody's fault decides nothing and costs", tape: new(tape).begin().end("a", "wrong",
+			adv).panel("a", "").
 			end("a", "interrupted", pend).end("a", "throttled", pend).end("a", "over-cap", pend).end("a", "done", done),
 			with: arm{1, 1, 407}, runs: 1},
-		{name: "failed for good on its own budget", tape: new(tape).begin().end("a", "wrong", adv).panel("a", "").end("a", "over-cap", failed),
+		{name: "failed for good on its own budget", tape: new(tape).begin().end("a", "wrong", adv).panel("a", "").end("a",
+			"over-cap", failed),
 			with: arm{0, 1, 107}, runs: 1},
-		{name: "not decided yet", tape: new(tape).begin().end("a", "wrong", adv).panel("a", "").end("a", "interrupted", pend)},
-		{name: "a last failure is not retried", tape: new(tape).begin().end("a", "wrong", failed).begin().end("a", "done", done)},
-		{name: "a resumed one goes on", tape: new(tape).begin().end("a", "wrong", adv).add(scheduler.Resumed{}).panel("a", "").end("a", "done", done),
+		{name: "not decided yet", tape: new(tape).begin().end("a", "wrong", adv).panel("a", "").end("a",
+			"interrupted", pend)},
+		{name: "a last failure is not retried", tape: new(tape).begin().end("a", "wrong", failed).begin().end("a",
+			"done", done)},
+		{name: "a resumed one goes on", tape: new(tape).begin().end("a", "wrong", adv).add(scheduler.Resumed{}).panel("a",
+			"").end("a", "done", done),
 			with: arm{1, 1, 107}, runs: 1},
-		{name: "a new run does not", tape: new(tape).begin().end("a", "wrong", adv).panel("a", "").begin().end("a", "done", done)},
-		{name: "two runs, two tasks", tape: new(tape).begin().end("a", "wrong", adv).end("b", "wrong", adv).panel("b", "").skip("a").end("a", "wrong", failed).end("b", "done", done).
+		{name: "a new run does not", tape: new(tape).begin().end("a", "wrong", adv).panel("a", "").begin().end("a",
+			"done", done)},
+		{name: "two runs, two tasks", tape: new(tape).begin().end("a", "wrong", adv).end("b", "wrong", adv).panel("b",
+			"").skip("a").end("a", "wrong", failed).end("b", "done", done).
 			begin().end("a", "wrong", adv).panel("a", "").end("a", "done", done),
 			with: arm{2, 2, 214}, without: arm{0, 1, 100}, runs: 2},
 		{name: "a changed task", tape: new(tape).begin().end("a", "wrong", adv).panel("a", "").
-			add(scheduler.AttemptEnded{Task: "a", Key: "other", Result: runner.Result{Outcome: "done", Cost: 100}, Status: done})},
+			add(scheduler.AttemptEnded{Task: "a", Key: "other", Result: runner.Result{Outcome: "done", Cost: 100},
+				Status: done})},
 		{name: "did not stand together", tape: new(tape).begin().end("a", "done", done).
-			add(scheduler.IntegrationEnded{Reopened: []scheduler.Reopened{{Task: "a", Kind: "red", Status: adv}}}).panel("a", "").end("a", "done", done),
+			add(scheduler.IntegrationEnded{Reopened: []scheduler.Reopened{{Task: "a", Kind: "red", Status: adv}}}).panel("a",
+			"").end("a", "done", done),
 			with: arm{1, 1, 107}, runs: 1},
 		{name: "a command", tape: new(tape).begin().end("cmd", "wrong", pend).end("cmd", "done", done)},
 	} {

@@ -43,7 +43,8 @@ var strength = []string{scheduler.ExecutionOutput, scheduler.Measurement, schedu
 
 // VerdictOf judges a complete run.
 func VerdictOf(s *scheduler.State) Verdict {
-	v := Verdict{Done: s.Counts.Completed, Of: len(s.Tasks), Score: score(s), Type: hardest(s), Iters: s.Ledger.Iterations()}
+	v := Verdict{Done: s.Counts.Completed, Of: len(s.Tasks), Score: score(s), Type: hardest(s),
+		Iters: s.Ledger.Iterations()}
 	v.Alt = "wavex verify makes all checks again"
 	if v.Type != "2A" && s.Config.Isolation != scheduler.Isolated {
 		v.Alt = "wavex rollback takes it back, in a git checkout"

@@ -20,7 +20,9 @@ import (
 // as wavex does, and shields git from the developer's configuration.
 func Main(m *testing.M) {
 	_ = proc.Subreaper() // works on Linux only
-	for name, value := range map[string]string{"GIT_CONFIG_GLOBAL": os.DevNull, "GIT_CONFIG_NOSYSTEM": "1", "GIT_AUTHOR_NAME": "A", "GIT_AUTHOR_EMAIL": "a@example.com", "GIT_COMMITTER_NAME": "A", "GIT_COMMITTER_EMAIL": "a@example.com"} {
+	for name, value := range map[string]string{"GIT_CONFIG_GLOBAL": os.DevNull, "GIT_CONFIG_NOSYSTEM": "1",
+		"GIT_AUTHOR_NAME": "A", "GIT_AUTHOR_EMAIL": "a@example.com", "GIT_COMMITTER_NAME": "A",
+		"GIT_COMMITTER_EMAIL": "a@example.com"} {
 		if err := os.Setenv(name, value); err != nil {
 			panic(err)
 		}

@@ -25,7 +25,8 @@ type value struct {
 }
 
 // telling lists words in the names of secret variables.
-var telling = []string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "PASS", "PWD", "CREDENTIAL", "CREDENTIALS",
+var telling = []string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "PASS", "PWD", "CREDENTIAL",
+	"CREDENTIALS",
 	"APIKEY", "KEY", "AUTH", "PRIVATE", "COOKIE", "DSN", "WEBHOOK", "SIGNATURE", "PAT", "HEADERS"}
 
 // Secret reports whether a variable counts as a secret: by a word of its name, and because its

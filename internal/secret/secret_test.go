@@ -34,16 +34,20 @@ func TestForms(t *testing.T) {
 		{aws, "[redacted: AWS key id]"},
 		{`{"a":"x\n` + github + `\u001b` + aws + `"}`, `{"a":"x\n[redacted: GitHub token]\u001b[redacted: AWS key id]"}`},
 		{"xo" + "xb-1234567890-abcdefg", "[redacted: Slack token]"},
-		{"https://hooks." + "slack.com/services/T0000/B0000/" + letters[:24], "https://hooks.slack.com/services/[redacted: Slack webhook]"},
+		{"https://hooks." + "slack.com/services/T0000/B0000/" + letters[:24],
+			"https://hooks.slack.com/services/[redacted: Slack webhook]"},
 		{"AI" + "za" + letters[:35], "[redacted: Google key]"},
 		{"npm" + "_" + letters[:36], "[redacted: npm token]"},
 		{"ey" + "JhbGciOiJIUzI1NiJ9.ey" + "JzdWIiOiIxMjM0NTY3ODkwIn0.dBjftJeZ4CVPmB92K27uhbUJU1p1r", "[redacted: JWT]"},
 		{`curl -H "Authorization: Bearer abcdef0123456789"`, `curl -H "Authorization: Bearer [redacted: authorization]"`},
-		{`{"command":"curl -H \"authorization: token abcdef0123456789\""}`, `{"command":"curl -H \"authorization: token [redacted: authorization]\""}`},
+		{`{"command":"curl -H \"authorization: token abcdef0123456789\""}`,
+			`{"command":"curl -H \"authorization: token [redacted: authorization]\""}`},
 		{"postgres://app:s3cr3t@db/x", "postgres://app:[redacted: password]@db/x"},
 		{"http://127.0.0.1:8080/a@b", ""},
-		{"-----BEGIN RSA PRIVATE" + " KEY-----\nAAAA\nBBBB\n-----END RSA PRIVATE KEY-----", "-----BEGIN RSA PRIVATE KEY-----[redacted: private key]-----END RSA PRIVATE KEY-----"},
-		{`{"text":"-----BEGIN PRIVATE` + ` KEY-----\nAAAA","more":1}`, `{"text":"-----BEGIN PRIVATE KEY-----[redacted: private key]","more":1}`},
+		{"-----BEGIN RSA PRIVATE" + " KEY-----\nAAAA\nBBBB\n-----END RSA PRIVATE KEY-----",
+			"-----BEGIN RSA PRIVATE KEY-----[redacted: private key]-----END RSA PRIVATE KEY-----"},
+		{`{"text":"-----BEGIN PRIVATE` + ` KEY-----\nAAAA","more":1}`,
+			`{"text":"-----BEGIN PRIVATE KEY-----[redacted: private key]","more":1}`},
 		{"commit 98250d9a1c7e4b55f0e9d1f1a0b3c4d5e6f70819, session 2f1c8e0a-77aa-4b6e-9c55-0d6b8c7e9f10", ""},
 	} {
 		if c.want == "" {
@@ -58,7 +62,8 @@ func TestForms(t *testing.T) {
 func TestEnvironment(t *testing.T) {
 	t.Parallel()
 	r := New([]string{
-		"DEPLOY_TOKEN=hunter22", "DB_PASSWORD=p&ss \"w\"\\rd", "TOKEN_FILE=/run/token-file", "API_KEY=anything", "KEYBOARD=qwertz-2000",
+		"DEPLOY_TOKEN=hunter22", "DB_PASSWORD=p&ss \"w\"\\rd", "TOKEN_FILE=/run/token-file", "API_KEY=anything",
+		"KEYBOARD=qwertz-2000",
 		"SSH_AUTH_SOCK=/run/agent.sock", "LONG_SECRET=hunter22-and-more", "PATH=/usr/bin:/bin", "MY_PAT=short1",
 		"SIGNING_KEY=-----BEGIN\nfirst-line-of-the-key\nsecond-line-of-the-key\n",
 	})
@@ -100,7 +105,8 @@ func TestNilChangesNothing(t *testing.T) {
 func TestWriterIsString(t *testing.T) {
 	t.Parallel()
 	r := New([]string{"DEPLOY_TOKEN=hunter22"})
-	piece := rapid.SampledFrom([]string{"hunter22", "hunter", "22", github, github[:20], "\n", " text ", `{"a":"b"}`, "sk-", aws, "\n\n"})
+	piece := rapid.SampledFrom([]string{"hunter22", "hunter", "22", github, github[:20], "\n", " text ", `{"a":"b"}`,
+		"sk-", aws, "\n\n"})
 	rapid.Check(t, func(t *rapid.T) {
 		whole := strings.Join(rapid.SliceOfN(piece, 0, 30).Draw(t, "pieces"), "")
 		var out bytes.Buffer
@@ -148,7 +154,8 @@ func TestWriterKeepsKeyFilesTogether(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	w := New(nil).Writer(&out)
-	for _, line := range []string{"a\n", "-----BEGIN PRIVATE" + " KEY-----\n", "MIIEvQ\n", "AAAA\n", "-----END PRIVATE KEY-----\n", "b\n"} {
+	for _, line := range []string{"a\n", "-----BEGIN PRIVATE" + " KEY-----\n", "MIIEvQ\n", "AAAA\n",
+		"-----END PRIVATE KEY-----\n", "b\n"} {
 		if _, err := io.WriteString(w, line); err != nil {
 			t.Fatal(err)
 		}
@@ -196,7 +203,8 @@ func TestValue(t *testing.T) {
 	now := time.Now()
 	make := func(s string) outer {
 		return outer{Name: s, List: []inner{{Text: "plain"}, {Text: s, Raw: json.RawMessage(`"` + s + `"`), Until: now}},
-			Map: map[string]string{"a": s, "b": "plain"}, Ptr: &inner{Text: s}, Any: []string{s}, Array: [2]string{"plain", s}, Count: 3, own: "own"}
+			Map: map[string]string{"a": s, "b": "plain"}, Ptr: &inner{Text: s}, Any: []string{s}, Array: [2]string{"plain", s},
+			Count: 3, own: "own"}
 	}
 	in := make("x hunter22")
 	got := r.Value(in).(outer)
@@ -260,7 +268,8 @@ func FuzzBytes(f *testing.F) {
 
 func BenchmarkWriter(b *testing.B) {
 	r := New([]string{"A_TOKEN=abcdefghij1", "B_TOKEN=abcdefghij2", "C_TOKEN=abcdefghij3", "D_TOKEN=abcdefghij4"})
-	line := []byte(`{"type":"user","message":{"role":"user","content":[{"type":"tool_result","content":"` + strings.Repeat("some words of a file, and more of it; ", 50) + `"}]}}` + "\n")
+	line := []byte(`{"type":"user","message":{"role":"user","content":[{"type":"tool_result","content":"` +
+		strings.Repeat("some words of a file, and more of it; ", 50) + `"}]}}` + "\n")
 	chunk := bytes.Repeat(line, 64)
 	w := r.Writer(io.Discard)
 	b.SetBytes(int64(len(chunk)))

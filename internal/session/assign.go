@@ -102,7 +102,8 @@ func (r *Session) brief(s *scheduler.State, i int, e scheduler.AttemptStarted) p
 	}
 	if len(t.Last.Changed) > 0 && t.Last.Outcome != runner.Wrong {
 		// The attempt was stopped while it worked, so its changes may be useful.
-		b.Previous.Error += "\nIt had changed these files by then, look at them before you start over: " + strings.Join(t.Last.Changed, ", ")
+		b.Previous.Error += "\nIt had changed these files by then, look at them before you start over: " +
+			strings.Join(t.Last.Changed, ", ")
 	}
 	if t.Advice != nil {
 		b.Previous.Analysis, b.Previous.Fix, b.Previous.Dissent = t.Advice.Analysis, t.Advice.Fix, t.Advice.Dissent

@@ -41,31 +41,39 @@ func TestBrief(t *testing.T) {
 		of     int    // number of the retry
 		broken bool   // it was interrupted
 	}{
-		"the first":        {nil, nil, scheduler.AttemptStarted{Try: 1}, "", 0, false},
-		"wrong":            {&runner.Result{Outcome: runner.Wrong, Reason: "why", Detail: "more", Changed: []string{"x.go"}}, advice, scheduler.AttemptStarted{Try: 2}, "why\nmore", 1, false},
-		"wrong, no detail": {&runner.Result{Outcome: runner.Wrong, Reason: "why"}, nil, scheduler.AttemptStarted{Try: 3}, "why", 2, false},
-		"out of time":      {&runner.Result{Outcome: runner.TimedOut, Reason: "late", Changed: []string{"x.go", "y.go"}}, nil, scheduler.AttemptStarted{Try: 2}, "before you start over: x.go, y.go", 1, false},
-		"interrupted":      {&runner.Result{Outcome: runner.Interrupted, Reason: "stop"}, nil, scheduler.AttemptStarted{Try: 1}, "", 0, true},
-		"throttled":        {&runner.Result{Outcome: runner.Throttled, Reason: "busy"}, nil, scheduler.AttemptStarted{Try: 1}, "", 0, false},
+		"the first": {nil, nil, scheduler.AttemptStarted{Try: 1}, "", 0, false},
+		"wrong": {&runner.Result{Outcome: runner.Wrong, Reason: "why", Detail: "more", Changed: []string{"x.go"}},
+			advice, scheduler.AttemptStarted{Try: 2}, "why\nmore", 1, false},
+		"wrong, no detail": {&runner.Result{Outcome: runner.Wrong, Reason: "why"}, nil, scheduler.AttemptStarted{Try: 3},
+			"why", 2, false},
+		"out of time": {&runner.Result{Outcome: runner.TimedOut, Reason: "late", Changed: []string{"x.go", "y.go"}}, nil,
+			scheduler.AttemptStarted{Try: 2}, "before you start over: x.go, y.go", 1, false},
+		"interrupted": {&runner.Result{Outcome: runner.Interrupted, Reason: "stop"}, nil,
+			scheduler.AttemptStarted{Try: 1}, "", 0, true},
+		"throttled": {&runner.Result{Outcome: runner.Throttled, Reason: "busy"}, nil, scheduler.AttemptStarted{Try: 1},
+			"", 0, false},
 	} {
 		r, s := assigned(t, t.TempDir(), text)
 		s.Tasks[0].Last = &runner.Result{Outcome: runner.Done, Report: "a is done so"}
 		s.Tasks[1].Last, s.Tasks[1].Advice = c.last, c.advice
 		b := r.brief(s, 1, c.e)
-		if len(b.Blockers) != 1 || b.Blockers[0].ID != "a" || b.Blockers[0].Report != "a is done so" || b.Blockers[0].Subject != "do a" {
+		if len(b.Blockers) != 1 || b.Blockers[0].ID != "a" || b.Blockers[0].Report != "a is done so" ||
+			b.Blockers[0].Subject != "do a" {
 			t.Errorf("%s: blockers %+v", name, b.Blockers)
 		}
 		if b.Interrupts != c.broken || (b.Previous != nil) != (c.says != "") {
 			t.Errorf("%s: %+v", name, b)
 			continue
 		}
-		if p := b.Previous; p != nil && (!strings.Contains(p.Error, c.says) || p.Attempt != c.of || p.Of != 2 || (p.Fix == "the fix") != (c.advice != nil) || c.advice != nil && (p.Analysis != "the cause" || len(p.Dissent) != 1)) {
+		if p := b.Previous; p != nil && (!strings.Contains(p.Error, c.says) || p.Attempt != c.of || p.Of != 2 ||
+			(p.Fix == "the fix") != (c.advice != nil) || c.advice != nil && (p.Analysis != "the cause" || len(p.Dissent) != 1)) {
 			t.Errorf("%s: %+v", name, p)
 		}
 	}
 	r, s := assigned(t, t.TempDir(), text)
 	s.Tasks[1].Challenge = &counsel.Challenge{Conditions: []string{"a copy first"}}
-	if b := r.brief(s, 1, scheduler.AttemptStarted{Try: 1, Resume: true, Why: "continue"}); !b.Continues || !b.More || fmt.Sprint(b.Conditions) != "[a copy first]" {
+	if b := r.brief(s, 1, scheduler.AttemptStarted{Try: 1, Resume: true, Why: "continue"}); !b.Continues || !b.More ||
+		fmt.Sprint(b.Conditions) != "[a copy first]" {
 		t.Errorf("%+v", b)
 	}
 }
@@ -79,18 +87,22 @@ func TestRequest(t *testing.T) {
 	e := scheduler.AttemptStarted{Task: "a", Attempt: 2, Try: 1, Slot: 3, Session: "s", Cap: 5}
 	req, err := r.request(s, 0, e)
 	at := filepath.Join(dir, ".loop", "runs", "r-1", "tasks", "a")
-	if err != nil || req.Dir != filepath.Join(dir, "sub") || req.LogDir != filepath.Join(at, "attempt-2") || req.Base != filepath.Join(at, "base.json") || req.Slot != 3 || req.Cap != 5 || req.Session != "s" ||
-		len(req.Checks) != 1 || len(req.MustNot) != 1 || len(req.Files) != 1 || req.Protect == nil || req.Protect.Under != "sub" || req.Shell != "" || !strings.Contains(req.Prompt, "do a") || req.Whole != "" {
+	if err != nil || req.Dir != filepath.Join(dir, "sub") || req.LogDir != filepath.Join(at, "attempt-2") ||
+		req.Base != filepath.Join(at, "base.json") || req.Slot != 3 || req.Cap != 5 || req.Session != "s" ||
+		len(req.Checks) != 1 || len(req.MustNot) != 1 || len(req.Files) != 1 || req.Protect == nil ||
+		req.Protect.Under != "sub" || req.Shell != "" || !strings.Contains(req.Prompt, "do a") || req.Whole != "" {
 		t.Errorf("%+v, %v", req, err)
 	}
 	if st, err := os.Stat(req.LogDir); err != nil || !st.IsDir() {
 		t.Errorf("its folder: %v, %v", st, err)
 	}
 	e.Resume = true
-	if req, err = r.request(s, 0, e); err != nil || !req.Resume || !strings.Contains(req.Whole, "do a") || req.Whole == req.Prompt {
+	if req, err = r.request(s, 0, e); err != nil || !req.Resume || !strings.Contains(req.Whole, "do a") ||
+		req.Whole == req.Prompt {
 		t.Errorf("%+v, %v", req, err)
 	}
-	if req, err = r.request(s, 1, scheduler.AttemptStarted{Task: "b", Attempt: 1, Try: 1}); err != nil || req.Shell != "touch b" || req.Prompt != "" || req.Guards != nil {
+	if req, err = r.request(s, 1, scheduler.AttemptStarted{Task: "b", Attempt: 1, Try: 1}); err != nil ||
+		req.Shell != "touch b" || req.Prompt != "" || req.Guards != nil {
 		t.Errorf("%+v, %v", req, err)
 	}
 	if _, err := os.Stat(filepath.Join(at, "..", "b")); err == nil {
@@ -129,8 +141,10 @@ func TestRecover(t *testing.T) {
 		"its result": {func() {
 			roomtest.Files{"stream.jsonl": begun + `{"type":"result","subtype":"success","session_id":"s-1","total_cost_usd":0.25,"num_turns":2}` + "\n"}.Write(t, filepath.Dir(at))
 		}, 250_000, "result", true},
-		"cut off":  {func() { roomtest.Files{"stream.jsonl": begun + `{"type":"assist`}.Write(t, filepath.Dir(at)) }, 0, "stream", true},
-		"strange":  {func() { roomtest.Files{"stream.jsonl": begun + "{?\n"}.Write(t, filepath.Dir(at)) }, 900_000, "cap", true},
+		"cut off": {func() { roomtest.Files{"stream.jsonl": begun + `{"type":"assist`}.Write(t, filepath.Dir(at)) }, 0,
+			"stream", true},
+		"strange": {func() { roomtest.Files{"stream.jsonl": begun + "{?\n"}.Write(t, filepath.Dir(at)) }, 900_000,
+			"cap", true},
 		"a pipe":   {func() { roomtest.Pipe(t, at); roomtest.Must(t, mkdirUnless(at)) }, 900_000, "cap", false},
 		"a folder": {func() { roomtest.Must(t, os.Mkdir(at, 0o755)) }, 900_000, "cap", false},
 	} {
@@ -138,7 +152,8 @@ func TestRecover(t *testing.T) {
 		roomtest.Must(t, os.MkdirAll(filepath.Dir(at), 0o755))
 		c.lay()
 		res := r.recover(t.Context(), prices, scheduler.AttemptStarted{Task: "a", Attempt: 1, Cap: 900_000})
-		if res.Outcome != runner.Interrupted || res.Cost != c.cost || res.Priced != c.how || (res.Turns > 0) != c.goes || c.goes && res.Session != "s-1" {
+		if res.Outcome != runner.Interrupted || res.Cost != c.cost || res.Priced != c.how || (res.Turns > 0) != c.goes ||
+			c.goes && res.Session != "s-1" {
 			t.Errorf("%s: %+v", name, res)
 		}
 	}
@@ -157,11 +172,13 @@ func mkdirUnless(path string) error {
 func TestWithOrigin(t *testing.T) {
 	t.Parallel()
 	at := filepath.Join(t.TempDir(), "plan.json")
-	opened := scheduler.RequestOpened{Run: "q-1", Request: "build it", Config: scheduler.RequestConfig{Plan: at, Limits: budget.Limits{NoUSD: true}}}
+	opened := scheduler.RequestOpened{Run: "q-1", Request: "build it", Config: scheduler.RequestConfig{Plan: at,
+		Limits: budget.Limits{NoUSD: true}}}
 	stage := func(name, result string) scheduler.Body {
 		return scheduler.StageEnded{Stage: name, Result: []byte(result)}
 	}
-	whole := []scheduler.Body{opened, stage("intent", `{"request":"build it"}`), stage("shape", `{}`), stage("decompose", `{"plan":"`+filepath.ToSlash(at)+`"}`)}
+	whole := []scheduler.Body{opened, stage("intent", `{"request":"build it"}`), stage("shape", `{}`),
+		stage("decompose", `{"plan":"`+filepath.ToSlash(at)+`"}`)}
 	for name, c := range map[string]struct {
 		bodies []scheduler.Body
 		plan   string
@@ -171,7 +188,8 @@ func TestWithOrigin(t *testing.T) {
 		"on its way":   {whole[:2], at, false},
 		"its plan":     {whole, at, true},
 		"another plan": {whole, at + "x", false},
-		"ran already":  {append(whole[:len(whole):len(whole)], scheduler.RunStarted{Config: scheduler.Config{Run: "r"}}), at, false},
+		"ran already": {append(whole[:len(whole):len(whole)], scheduler.RunStarted{Config: scheduler.Config{Run: "r"}}), at,
+			false},
 	} {
 		var events []scheduler.Event
 		for i, b := range c.bodies {

@@ -49,7 +49,8 @@ func (r *Session) guards(p *plan.Plan, i int) []runner.Guard {
 		}
 	}
 	// A task list is not guarded: wavex itself writes to it during the run.
-	if rel, err := filepath.Rel(r.config.Dir, planfile.Path(p)); err == nil && filepath.IsLocal(rel) && !planfile.IsList(p.Path) {
+	if rel, err := filepath.Rel(r.config.Dir, planfile.Path(p)); err == nil && filepath.IsLocal(rel) &&
+		!planfile.IsList(p.Path) {
 		// In the project itself the sentry detects every change of it during an attempt.
 		add(filepath.ToSlash(rel), whyPlan, false, r.config.Isolation != scheduler.Isolated)
 	}
@@ -121,11 +122,14 @@ type word struct {
 // follows an operator, apart from assignments and words of the shell, or if it is the first
 // argument of an interpreter.
 func commandWords(command string) []word {
-	interpreters := []string{"sh", "bash", "zsh", "dash", "python", "python3", "node", "ruby", "perl", "deno", "bun", "php", "Rscript"}
-	shell := []string{"!", "{", "if", "elif", "then", "else", "while", "until", "do", "exec", "time", "env", "command", "nohup"}
+	interpreters := []string{"sh", "bash", "zsh", "dash", "python", "python3", "node", "ruby", "perl", "deno", "bun",
+		"php", "Rscript"}
+	shell := []string{"!", "{", "if", "elif", "then", "else", "while", "until", "do", "exec", "time", "env",
+		"command", "nohup"}
 	var out []word
 	first, script := true, false
-	for _, f := range strings.FieldsFunc(spaced(command), func(r rune) bool { return strings.ContainsRune(" \t\r\"'()<>", r) }) {
+	for _, f := range strings.FieldsFunc(spaced(command),
+		func(r rune) bool { return strings.ContainsRune(" \t\r\"'()<>", r) }) {
 		switch {
 		case strings.Trim(f, ";&|") == "":
 			first, script = true, false

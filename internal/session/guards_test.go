@@ -41,7 +41,8 @@ func TestCommandWords(t *testing.T) {
 
 // For any command, its words could be names of files, and occur in it.
 func FuzzCommandWords(f *testing.F) {
-	for _, s := range []string{"sh check.sh", "A=1 b && c | d;e", "\x00\xff\n\"'", "bash -c \"x\ty\"", "é ü=1 é", "../../x /etc/passwd"} {
+	for _, s := range []string{"sh check.sh", "A=1 b && c | d;e", "\x00\xff\n\"'", "bash -c \"x\ty\"", "é ü=1 é",
+		"../../x /etc/passwd"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, command string) {
@@ -65,23 +66,29 @@ func FuzzCommandWords(f *testing.F) {
 func TestGuards(t *testing.T) {
 	t.Parallel()
 	dir, outside := t.TempDir(), t.TempDir()
-	roomtest.Files{"check.sh": "", "sub/own.sh": "", "sub/data.json": "", "made.sh": "", "shared.txt": "", "folder/x": ""}.Write(t, dir)
+	roomtest.Files{"check.sh": "", "sub/own.sh": "", "sub/data.json": "", "made.sh": "", "shared.txt": "",
+		"folder/x": ""}.Write(t, dir)
 	roomtest.Files{"away.sh": ""}.Write(t, outside)
 	roomtest.Pipe(t, filepath.Join(dir, "pipe.sh"))
 	roomtest.Must(t, os.Symlink(filepath.Join(outside, "away.sh"), filepath.Join(dir, "linked.sh")))
 	p := roomtest.Plan(t, dir, `{"tasks":[
-		{"id":"a","subject":"a","verify":["sh check.sh shared.txt","sh made.sh","sh pipe.sh","sh folder","sh `+outside+`/away.sh","sh ../x.sh","sh gone.sh"]},
+		{"id":"a","subject":"a","verify":["sh check.sh shared.txt","sh made.sh","sh pipe.sh","sh folder","sh `+outside+
+		`/away.sh","sh ../x.sh","sh gone.sh"]},
 		{"id":"b","subject":"b","dir":"sub","verify":["./own.sh data.json",{"file":"data.json"}]},
 		{"id":"c","subject":"c","files":["made.sh"],"verify":["sh linked.sh"]}]}`)
 	for _, c := range []struct {
 		task string
 		want []string // path, own, tools, why
 	}{
-		{"a", []string{"plan.json false false it is the plan", ".loop false true it is wavex's own folder", "check.sh true false its own check runs it",
-			"sub/own.sh false false a check of b names it", "sub/data.json false false a check of b names it", "linked.sh false false a check of c names it"}},
+		{"a", []string{"plan.json false false it is the plan", ".loop false true it is wavex's own folder",
+			"check.sh true false its own check runs it",
+			"sub/own.sh false false a check of b names it", "sub/data.json false false a check of b names it",
+			"linked.sh false false a check of c names it"}},
 		{"b", []string{"own.sh true false its own check runs it"}},
-		{"c", []string{"plan.json false false it is the plan", ".loop false true it is wavex's own folder", "check.sh false false a check of a names it", "shared.txt false false a check of a names it",
-			"sub/own.sh false false a check of b names it", "sub/data.json false false a check of b names it", "linked.sh true false its own check runs it"}},
+		{"c", []string{"plan.json false false it is the plan", ".loop false true it is wavex's own folder",
+			"check.sh false false a check of a names it", "shared.txt false false a check of a names it",
+			"sub/own.sh false false a check of b names it", "sub/data.json false false a check of b names it",
+			"linked.sh true false its own check runs it"}},
 	} {
 		r := &Session{plan: p, config: scheduler.Config{Dir: dir, Isolation: scheduler.Isolated}}
 		i, _ := p.Lookup(c.task)
@@ -119,7 +126,8 @@ func TestGuardsAreBounded(t *testing.T) {
 func TestProtect(t *testing.T) {
 	t.Parallel()
 	p := roomtest.Plan(t, ".", `{"protect":["go.mod","branch:main"],"tasks":[{"id":"a","subject":"a","dir":"sub"},{"id":"b","subject":"b"}]}`)
-	if got := protect(p, &p.Tasks[0]); got == nil || got.Under != "sub" || !slices.Equal(got.Patterns, []string{"go.mod"}) {
+	if got := protect(p, &p.Tasks[0]); got == nil || got.Under != "sub" ||
+		!slices.Equal(got.Patterns, []string{"go.mod"}) {
 		t.Errorf("%+v", got)
 	}
 	if got := protect(p, &p.Tasks[1]); got == nil || got.Under != "" {

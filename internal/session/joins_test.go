@@ -53,7 +53,8 @@ func TestLook(t *testing.T) {
 		{listed("3", "new", ""), "[3 2]"},
 		{nil, "[]"},
 		{listed("3", "edited since", ""), "[]"},
-		{roomtest.Files{"4.json": `{"id":"4","subject":"","description":"","status":"pending","blocks":[],"blockedBy":[]}`}, "[]"},
+		{roomtest.Files{"4.json": `{"id":"4","subject":"","description":"","status":"pending","blocks":[],"blockedBy":[]}`},
+			"[]"},
 		{listed("4", "mended", `"1","2"`), "[4]"},
 		{listed("5", "behind itself", `"5"`), "[]"},
 		{roomtest.Files{"6.json": "\x00\xff"}, "[]"},
@@ -77,7 +78,8 @@ func TestLookEnds(t *testing.T) {
 	listed("2", "new", "").Write(t, dir)
 	l, err := tasklist.At(dir)
 	roomtest.Must(t, err)
-	w := listWatch{list: l, run: "r-1", plan: roomtest.Plan(t, dir, `{"tasks":[{"id":"1","subject":"known"}]}`), to: make(chan []json.RawMessage)}
+	w := listWatch{list: l, run: "r-1", plan: roomtest.Plan(t, dir, `{"tasks":[{"id":"1","subject":"known"}]}`),
+		to: make(chan []json.RawMessage)}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	w.look(ctx, time.Now().Add(time.Hour)) // there is no receiver
@@ -92,7 +94,8 @@ func TestJoins(t *testing.T) {
 	for name, c := range map[string]struct {
 		path, shared string
 		want         bool
-	}{"a list": {"list", "", true}, "a shared list": {"list", "list", false}, "a file": {"plan.json", "", false}, "nothing": {"gone", "", false}} {
+	}{"a list": {"list", "", true}, "a shared list": {"list", "list", false}, "a file": {"plan.json", "", false},
+		"nothing": {"gone", "", false}} {
 		r, _ := assigned(t, dir, `{"tasks":[{"id":"1","subject":"a"}]}`)
 		r.plan.Path, r.config.TaskList = filepath.Join(dir, c.path), c.shared
 		tasks, stop := r.joins(t.Context())
@@ -128,11 +131,14 @@ func TestMirror(t *testing.T) {
 			t.Fatalf("%s: no view", c.name)
 		}
 		c.lay()
-		roomtest.Must(t, errors.Join(s.Replay([]scheduler.Event{{Seq: 1, Body: scheduler.RunStarted{Config: r.config}}, {Seq: 2, Body: scheduler.AttemptStarted{Task: "1", Key: s.Tasks[0].Key, Attempt: 1, Try: 1, Wave: 1, Why: "first"}}})))
+		roomtest.Must(t, errors.Join(s.Replay([]scheduler.Event{{Seq: 1, Body: scheduler.RunStarted{Config: r.config}},
+			{Seq: 2, Body: scheduler.AttemptStarted{Task: "1", Key: s.Tasks[0].Key, Attempt: 1, Try: 1, Wave: 1,
+				Why: "first"}}})))
 		view.Event(scheduler.Event{Seq: 2, Body: scheduler.AttemptStarted{Task: "1", Attempt: 1}}, s)
 		done(false)
 		if c.says == "" {
-			if text, err := os.ReadFile(filepath.Join(list, "1.json")); err != nil || said.Len() > 0 || !bytes.Contains(text, []byte("in_progress")) {
+			if text, err := os.ReadFile(filepath.Join(list, "1.json")); err != nil || said.Len() > 0 ||
+				!bytes.Contains(text, []byte("in_progress")) {
 				t.Errorf("%s: %s, %v; it says %s", c.name, text, err, &said)
 			}
 		} else if !bytes.HasPrefix(said.Bytes(), []byte(c.says)) {

@@ -23,27 +23,35 @@ func TestTurns(t *testing.T) {
 	ended := func(o runner.Outcome, reason string) scheduler.Body {
 		return scheduler.AttemptEnded{Task: "a", Result: runner.Result{Outcome: o, Reason: reason}}
 	}
-	reopened := scheduler.IntegrationEnded{Reopened: []scheduler.Reopened{{Task: "a", Result: runner.Result{Outcome: runner.Wrong, Reason: "does not merge"}}}}
+	reopened := scheduler.IntegrationEnded{Reopened: []scheduler.Reopened{{Task: "a",
+		Result: runner.Result{Outcome: runner.Wrong, Reason: "does not merge"}}}}
 	advice := scheduler.CounselEnded{Task: "a", Verdict: counsel.Verdict{Analysis: "why", Fix: "how"}}
 	again := scheduler.AttemptStarted{Task: "a", Advised: true}
 	for name, c := range map[string]struct {
 		bodies []scheduler.Body
 		want   string // the failure; "": no turn
 	}{
-		"advised":         {[]scheduler.Body{began("r"), ended(runner.Wrong, "no"), advice, again, ended(runner.Done, "")}, "no"},
-		"without advice":  {[]scheduler.Body{began("r"), ended(runner.Wrong, "no"), scheduler.AttemptStarted{Task: "a"}, ended(runner.Done, "")}, ""},
-		"of an early run": {[]scheduler.Body{began("o"), ended(runner.Wrong, "no"), advice, again, ended(runner.Done, ""), began("r"), scheduler.AttemptStarted{Task: "a"}, ended(runner.Done, "")}, ""},
-		"not together":    {[]scheduler.Body{began("r"), ended(runner.Done, ""), reopened, advice, again, ended(runner.Done, "")}, "does not merge"},
-		"both": {[]scheduler.Body{began("o"), ended(runner.Wrong, "no"), began("r"), ended(runner.Wrong, "first"), again, ended(runner.Done, ""), reopened, advice, again,
+		"advised": {[]scheduler.Body{began("r"), ended(runner.Wrong, "no"), advice, again, ended(runner.Done, "")},
+			"no"},
+		"without advice": {[]scheduler.Body{began("r"), ended(runner.Wrong, "no"), scheduler.AttemptStarted{Task: "a"},
+			ended(runner.Done, "")}, ""},
+		"of an early run": {[]scheduler.Body{began("o"), ended(runner.Wrong, "no"), advice, again, ended(runner.Done, ""),
+			began("r"), scheduler.AttemptStarted{Task: "a"}, ended(runner.Done, "")}, ""},
+		"not together": {[]scheduler.Body{began("r"), ended(runner.Done, ""), reopened, advice, again,
 			ended(runner.Done, "")}, "does not merge"},
-		"failed in an early run": {[]scheduler.Body{began("o"), ended(runner.Wrong, "no"), advice, began("r"), again, ended(runner.Done, "")}, ""},
+		"both": {[]scheduler.Body{began("o"), ended(runner.Wrong, "no"), began("r"), ended(runner.Wrong, "first"), again,
+			ended(runner.Done, ""), reopened, advice, again,
+			ended(runner.Done, "")}, "does not merge"},
+		"failed in an early run": {[]scheduler.Body{began("o"), ended(runner.Wrong, "no"), advice, began("r"), again,
+			ended(runner.Done, "")}, ""},
 	} {
 		var events []scheduler.Event
 		for i, b := range c.bodies {
 			events = append(events, scheduler.Event{Seq: int64(i + 1), Body: b})
 		}
 		got := ""
-		for _, turn := range turns(events, "r", scheduler.NewState(roomtest.Plan(t, ".", `{"tasks":[{"id":"a","subject":"a"}]}`))) {
+		for _, turn := range turns(events, "r", scheduler.NewState(roomtest.Plan(t, ".",
+			`{"tasks":[{"id":"a","subject":"a"}]}`))) {
 			got = turn.Failure // the last one
 		}
 		if got != c.want {
@@ -58,7 +66,8 @@ func TestLearntWhereTheRunIsTracked(t *testing.T) {
 	const deviation = "# Context\n\n## Post-Context\n\n### Deviations\n\n- Before: it is easy\n- Found: "
 	for name, tracked := range map[string]bool{"in .loop": false, "in the tracking directory": true} {
 		dir := t.TempDir()
-		roomtest.Files{".loop/_context.md": deviation + "in .loop\n", "notes/_context.md": deviation + "in the tracking directory\n"}.Write(t, dir)
+		roomtest.Files{".loop/_context.md": deviation + "in .loop\n", "notes/_context.md": deviation +
+			"in the tracking directory\n"}.Write(t, dir)
 		p := roomtest.Plan(t, dir, `{"tasks":[{"id":"a","subject":"a"}]}`)
 		var said bytes.Buffer
 		r := &Session{opts: Options{Secrets: secret.New(nil), Err: &said}, plan: p, state: scheduler.NewState(p),

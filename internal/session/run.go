@@ -51,8 +51,9 @@ func (r *Session) Run(ctx context.Context, c Console) (Outcome, error) {
 	if r.config.Spares > 0 {
 		r.asking = make(chan string, 64)
 	}
-	who := &runner.Agent{Name: r.opts.Agent.Name, Argv: r.opts.Agent.Argv, Prices: r.opts.Prices, Secrets: r.opts.Secrets, Observe: r.observe,
-		Run: r.config.Run, Env: proc.Environ(os.Environ(), nil), Rehearsal: r.opts.Agent.Rehearses(), Extra: r.childEnv(),
+	who := &runner.Agent{Name: r.opts.Agent.Name, Argv: r.opts.Agent.Argv, Prices: r.opts.Prices, Secrets: r.opts.Secrets,
+		Observe: r.observe,
+		Run:     r.config.Run, Env: proc.Environ(os.Environ(), nil), Rehearsal: r.opts.Agent.Rehearses(), Extra: r.childEnv(),
 		CLI: r.opts.Agent.CLI}
 	if g := r.opts.Grace; g > 0 {
 		who.Grace, who.StopWait = g, runner.StopWait{Interrupt: g, Close: g, Terminate: g}
@@ -171,7 +172,8 @@ func (r *Session) clean(b scheduler.Body) scheduler.Body {
 	out := r.opts.Secrets.Value(b).(scheduler.Body)
 	was, _ := b.(scheduler.AttemptEnded)
 	e, ended := out.(scheduler.AttemptEnded)
-	if ended && e.Result.Signature != "" && (e.Result.Reason != was.Result.Reason || e.Result.Detail != was.Result.Detail) {
+	if ended && e.Result.Signature != "" && (e.Result.Reason != was.Result.Reason ||
+		e.Result.Detail != was.Result.Detail) {
 		e.Result.Signature = runner.Signature(e.Result.Reason, e.Result.Detail) // may have a secret without digits
 		return e
 	}

@@ -71,13 +71,15 @@ func options(t *testing.T, dir, text string) (Options, *errs) {
 	t.Helper()
 	roomtest.Files{"plan.json": text}.Write(t, dir)
 	c := scheduler.DefaultConfig()
-	c.Run, c.Dir, c.Loop, c.Agent, c.Isolation = record.NewID(time.Now()), dir, filepath.Join(dir, ".loop"), agent.Rehearsal, "shared"
+	c.Run, c.Dir, c.Loop, c.Agent, c.Isolation = record.NewID(time.Now()), dir, filepath.Join(dir, ".loop"),
+		agent.Rehearsal, "shared"
 	c.Counsel, c.Review, c.Judge, c.MaxRetries = false, "off", false, 0
 	c.Limits = budget.Limits{NoUSD: true, NoIterations: true}
 	prices, err := budget.LoadPrices(nil)
 	roomtest.Must(t, err)
 	said := &errs{}
-	return Options{Plan: roomtest.Plan(t, dir, text), Config: c, Agent: agent.Agent{Name: agent.Rehearsal}, Prices: prices, Secrets: secret.New(os.Environ()), Err: said, Text: true}, said
+	return Options{Plan: roomtest.Plan(t, dir, text), Config: c, Agent: agent.Agent{Name: agent.Rehearsal}, Prices: prices,
+		Secrets: secret.New(os.Environ()), Err: said, Text: true}, said
 }
 
 // run opens a session, runs it and closes it. A process runs one session at a time, since its
@@ -100,7 +102,8 @@ func TestRunAndResume(t *testing.T) {
 	const text = `{"name":"three","tasks":[{"id":"a","subject":"A","command":"echo once >> a"},{"id":"b","subject":"B","command":"test -e fixed"},{"id":"c","subject":"C","blockedBy":["b"],"command":"touch c"}]}`
 	o, said := options(t, dir, text)
 	out, b := run(t, o)
-	if out.End.Status != "failed" || out.End.ExitCode != 1 || out.State == nil || out.Left != 0 || out.End.Tasks != (scheduler.Counts{Completed: 1, Failed: 1, Blocked: 1}) {
+	if out.End.Status != "failed" || out.End.ExitCode != 1 || out.State == nil || out.Left != 0 ||
+		out.End.Tasks != (scheduler.Counts{Completed: 1, Failed: 1, Blocked: 1}) {
 		t.Fatalf("%+v\n%s", out.End, said)
 	}
 	events, err := record.Read(o.Config.Loop)
@@ -141,8 +144,11 @@ func TestOpenRefuses(t *testing.T) {
 		lay  func(t *testing.T, o *Options)
 		want any
 	}{
-		"others were here":  {func(_ *testing.T, o *Options) { o.Seen = 3 }, &blocked},
-		"a damaged journal": {func(t *testing.T, o *Options) { roomtest.Files{"journal.jsonl": "mine\n"}.Write(t, o.Config.Loop) }, &bad},
+		"others were here": {func(_ *testing.T, o *Options) { o.Seen = 3 }, &blocked},
+		"a damaged journal": {func(t *testing.T, o *Options) {
+			roomtest.Files{"journal.jsonl": "mine\n"}.Write(t,
+				o.Config.Loop)
+		}, &bad},
 		"no such isolation": {func(_ *testing.T, o *Options) { o.Config.Isolation = "own" }, &blocked},
 		"no repository":     {func(_ *testing.T, o *Options) { o.Config.Isolation = "worktree" }, &blocked},
 	} {
@@ -180,11 +186,14 @@ func TestOpenRefuses(t *testing.T) {
 func TestLoopUnderAttack(t *testing.T) {
 	precious := filepath.Join(t.TempDir(), "precious")
 	for name, c := range map[string]struct{ harm, says string }{
-		"removed":         {"mv .loop gone", "the journal in .loop was removed or written to by somebody else"},
-		"a way out":       {"ln -s " + precious + " x; ln -s " + precious + " y; mv -f x .loop/PROGRESS.md; mv -f y .loop/state.json", ""},
-		"pipes":           {"mkfifo x y z; mv -f x .loop/PROGRESS.md; mv -f y .loop/state.json; mv -f z .loop/workflow-state.json", ""},
-		"a pipe to write": {"mkfifo x; mv -f x .loop/journal.jsonl", "the journal in .loop was removed or written to by somebody else"},
-		"a longer record": {"echo nonsense >> .loop/journal.jsonl", "the journal in .loop was removed or written to by somebody else"},
+		"removed": {"mv .loop gone", "the journal in .loop was removed or written to by somebody else"},
+		"a way out": {"ln -s " + precious + " x; ln -s " + precious +
+			" y; mv -f x .loop/PROGRESS.md; mv -f y .loop/state.json", ""},
+		"pipes": {"mkfifo x y z; mv -f x .loop/PROGRESS.md; mv -f y .loop/state.json; mv -f z .loop/workflow-state.json", ""},
+		"a pipe to write": {"mkfifo x; mv -f x .loop/journal.jsonl",
+			"the journal in .loop was removed or written to by somebody else"},
+		"a longer record": {"echo nonsense >> .loop/journal.jsonl",
+			"the journal in .loop was removed or written to by somebody else"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			roomtest.Must(t, os.WriteFile(precious, []byte("precious"), 0o600))
@@ -210,7 +219,8 @@ func TestLoopUnderAttack(t *testing.T) {
 // was cut or in the signature of an error, which has no digits.
 func TestSecretsStayOut(t *testing.T) {
 	t.Setenv("SESSION_TEST_TOKEN", "A-very-SECRET-value-3")
-	tasks := []string{`{"id":"a","subject":"use A-very-SECRET-value-3","command":"echo A-very-SECRET-value-3; false"}`, `{"id":"c","subject":"C","command":"true","verify":["echo A-very-SECRET-value-3; false"]}`}
+	tasks := []string{`{"id":"a","subject":"use A-very-SECRET-value-3","command":"echo A-very-SECRET-value-3; false"}`,
+		`{"id":"c","subject":"C","command":"true","verify":["echo A-very-SECRET-value-3; false"]}`}
 	for n := range 13 { // one of them is cut inside the secret
 		tasks = append(tasks, fmt.Sprintf(`{"id":"b%d","subject":"B","command":"true","verify":["echo %s A-very-SECRET-value-3 >&2; false"]}`, n, strings.Repeat("x", 12*n+60)))
 	}
@@ -248,7 +258,8 @@ func TestCleanSignature(t *testing.T) {
 		t.Errorf("%q, want %q", got.Result.Signature, want)
 	}
 	res.Reason, res.Signature = "no secret", "mine"
-	if got := r.clean(scheduler.AttemptEnded{Task: "a", Result: res}).(scheduler.AttemptEnded); got.Result.Signature != "mine" {
+	if got := r.clean(scheduler.AttemptEnded{Task: "a",
+		Result: res}).(scheduler.AttemptEnded); got.Result.Signature != "mine" {
 		t.Errorf("%q", got.Result.Signature)
 	}
 }
@@ -312,7 +323,8 @@ func TestStopAmongMany(t *testing.T) {
 	}}
 	out, err := s.Run(t.Context(), Console{View: b, Signals: signals})
 	s.Close(t.Context())
-	if done := out.End.Tasks.Completed; err != nil || out.End.Status != "interrupted" || done == 0 || done == len(tasks) || out.End.Tasks.Failed != 0 {
+	if done := out.End.Tasks.Completed; err != nil || out.End.Status != "interrupted" || done == 0 || done == len(tasks) ||
+		out.End.Tasks.Failed != 0 {
 		t.Fatalf("%+v, %v\n%s", out.End, err, said)
 	}
 	events, err := record.Read(o.Config.Loop)
@@ -322,7 +334,8 @@ func TestStopAmongMany(t *testing.T) {
 		t.Errorf("%+v\n%s", out.End, said)
 	}
 	for n := range tasks {
-		if got, err := os.ReadFile(filepath.Join(o.Config.Dir, fmt.Sprintf("t%d", n))); err != nil || string(got) != "once\n" {
+		if got, err := os.ReadFile(filepath.Join(o.Config.Dir, fmt.Sprintf("t%d", n))); err != nil ||
+			string(got) != "once\n" {
 			t.Errorf("task %d: %q, %v", n, got, err)
 		}
 	}

@@ -85,7 +85,8 @@ type sight struct {
 }
 
 func (s sentry) look(base string) sight {
-	now := sight{files: map[string]string{}, texts: map[string][]byte{}, plan: digestOf(s.plan, maxRead), base: digestOf(base, maxRead)}
+	now := sight{files: map[string]string{}, texts: map[string][]byte{}, plan: digestOf(s.plan, maxRead),
+		base: digestOf(base, maxRead)}
 	now.journal, _ = os.Stat(s.journal()) // nil: it does not exist
 	_ = filepath.WalkDir(s.loop, func(at string, d fs.DirEntry, err error) error {
 		rel, rerr := filepath.Rel(s.loop, at)
@@ -109,7 +110,8 @@ func (s sentry) look(base string) sight {
 
 // passing reports whether wavex itself writes a file during an attempt.
 func passing(rel string) bool {
-	return slices.Contains([]string{"journal.jsonl", "lock", "holder.json", "guard.lock", "hook.json", "hook.json.next"}, rel) ||
+	return slices.Contains([]string{"journal.jsonl", "lock", "holder.json", "guard.lock", "hook.json", "hook.json.next"},
+		rel) ||
 		strings.HasSuffix(rel, ".bad") || strings.HasPrefix(rel, ".") && rel != ".gitignore"
 }
 

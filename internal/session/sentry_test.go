@@ -38,17 +38,22 @@ func TestSentry(t *testing.T) {
 		does func(dir string, l *journal.Log) doing
 		want string
 	}{
-		"nothing":      {func(string, *journal.Log) doing { return func() error { return nil } }, ""},
-		"the plan":     {func(d string, _ *journal.Log) doing { return write(d + "/plan.json") }, "plan.json"},
-		"no plan":      {func(d string, _ *journal.Log) doing { return func() error { return os.Remove(d + "/plan.json") } }, "plan.json"},
-		"an expert":    {func(d string, _ *journal.Log) doing { return write(d + "/.loop/experts/a.md") }, ".loop/experts/a.md"},
+		"nothing":  {func(string, *journal.Log) doing { return func() error { return nil } }, ""},
+		"the plan": {func(d string, _ *journal.Log) doing { return write(d + "/plan.json") }, "plan.json"},
+		"no plan": {func(d string, _ *journal.Log) doing { return func() error { return os.Remove(d + "/plan.json") } },
+			"plan.json"},
+		"an expert": {func(d string, _ *journal.Log) doing { return write(d + "/.loop/experts/a.md") },
+			".loop/experts/a.md"},
 		"a projection": {func(d string, _ *journal.Log) doing { return write(d + "/.loop/state.json") }, ".loop/state.json"},
 		"one removed": {func(d string, _ *journal.Log) doing {
 			return func() error { return os.Remove(d + "/.loop/PROGRESS.md") }
 		}, ".loop/PROGRESS.md"},
-		"its base":    {func(d string, _ *journal.Log) doing { return write(d + "/.loop/runs/r/tasks/a/base.json") }, ".loop/runs"},
-		"all":         {func(d string, _ *journal.Log) doing { return func() error { return os.RemoveAll(d + "/.loop") } }, ".loop"},
-		"the journal": {func(d string, _ *journal.Log) doing { return write(d + "/.loop/journal.jsonl") }, ".loop/journal.jsonl"},
+		"its base": {func(d string, _ *journal.Log) doing { return write(d + "/.loop/runs/r/tasks/a/base.json") },
+			".loop/runs"},
+		"all": {func(d string, _ *journal.Log) doing { return func() error { return os.RemoveAll(d + "/.loop") } },
+			".loop"},
+		"the journal": {func(d string, _ *journal.Log) doing { return write(d + "/.loop/journal.jsonl") },
+			".loop/journal.jsonl"},
 		"a line of it": {func(d string, _ *journal.Log) doing {
 			return func() error {
 				f, err := os.OpenFile(d+"/.loop/journal.jsonl", os.O_APPEND|os.O_WRONLY, 0)
@@ -63,7 +68,8 @@ func TestSentry(t *testing.T) {
 			return func() error {
 				return errors.Join(l.Append([]byte(`{"n":2}`)), l.Sync(),
 					os.WriteFile(d+"/.loop/PROGRESS.md", []byte("wavex wrote this"), 0o600),
-					write(d+"/.loop/hook.json", d+"/.loop/runs/r/tasks/b/base.json", d+"/.loop/worktrees/r.1/x", d+"/.loop/hook/1.json")())
+					write(d+"/.loop/hook.json", d+"/.loop/runs/r/tasks/b/base.json", d+"/.loop/worktrees/r.1/x",
+						d+"/.loop/hook/1.json")())
 			}
 		}, ""},
 	} {

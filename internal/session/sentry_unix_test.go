@@ -17,7 +17,8 @@ import (
 // pipe that existed before is ignored.
 func TestSentryReadsFilesAlone(t *testing.T) {
 	t.Parallel()
-	const plan, base, projection, other = "plan.json", ".loop/runs/r/tasks/a/base.json", ".loop/state.json", ".loop/SHAPE.md"
+	const plan, base, projection, other = "plan.json", ".loop/runs/r/tasks/a/base.json", ".loop/state.json",
+		".loop/SHAPE.md"
 	all := []string{plan, base, projection, other}
 	for name, put := range map[string]func(t *testing.T, path string){
 		"a pipe":   func(t *testing.T, path string) { roomtest.Pipe(t, path) },
@@ -37,7 +38,8 @@ func TestSentryReadsFilesAlone(t *testing.T) {
 					put(t, path)
 					return nil
 				})
-				s := sentry{Runner: does, loop: filepath.Join(dir, ".loop"), plan: filepath.Join(dir, plan), wrote: func(string, []byte) bool { return false }}
+				s := sentry{Runner: does, loop: filepath.Join(dir, ".loop"), plan: filepath.Join(dir, plan),
+					wrote: func(string, []byte) bool { return false }}
 				req := runner.Request{Dir: dir, Base: filepath.Join(dir, base)}
 				res := s.Attempt(t.Context(), req)
 				want := file

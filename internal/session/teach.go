@@ -117,7 +117,8 @@ func turns(events []scheduler.Event, run string, s *scheduler.State) []learn.Tur
 			case b.Result.Outcome.Stuck():
 				t.failed = b.Result
 			case ours && b.Result.Outcome == runner.Done && t.advised && t.failed.Reason != "":
-				turn := learn.Turn{Run: run, Task: b.Task, Failure: t.failed.Reason, Signature: t.failed.Signature, Cause: t.cause, Fix: t.fix, Time: e.Time}
+				turn := learn.Turn{Run: run, Task: b.Task, Failure: t.failed.Reason, Signature: t.failed.Signature, Cause: t.cause,
+					Fix: t.fix, Time: e.Time}
 				if i, ok := s.Index(b.Task); ok {
 					p := &s.Plan.Tasks[i]
 					turn.Subject = p.Subject

@@ -43,7 +43,8 @@ func TestParse(t *testing.T) {
 			{Text: "UI renders", Verification: "observation"},
 			{Text: "docs are written", Verification: "assumption"},
 		},
-		MustNot: []shape.Item{{Text: "a dependency is added"}, {Text: "the lock file changes", Run: "! git diff --quiet go.sum"}},
+		MustNot: []shape.Item{{Text: "a dependency is added"}, {Text: "the lock file changes",
+			Run: "! git diff --quiet go.sum"}},
 	}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, %v\nwant %+v", got, err, want)
@@ -51,7 +52,8 @@ func TestParse(t *testing.T) {
 	if got.Assumed() != 1 {
 		t.Errorf("%d assumed, want 1", got.Assumed())
 	}
-	for _, bad := range []string{"", "# Shape\n", "```yaml\ncriteria: [\n```\n", "```yaml\ncriteria: ['']\n```\n", "```yaml\nmustNot: [x]\n```\n"} {
+	for _, bad := range []string{"", "# Shape\n", "```yaml\ncriteria: [\n```\n", "```yaml\ncriteria: ['']\n```\n",
+		"```yaml\nmustNot: [x]\n```\n"} {
 		var e *shape.Error
 		if s, err := shape.Parse(bad); !errors.As(err, &e) {
 			t.Errorf("%q: %+v, %v", bad, s, err)
@@ -64,10 +66,12 @@ func TestRenderParse(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		items := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) shape.Item {
-			return shape.Item{Text: rapid.String().Draw(t, "text"), Run: rapid.SampledFrom([]string{"", "go test ./...", "test -e 'x: #y'", "a\nb"}).Draw(t, "run"),
+			return shape.Item{Text: rapid.String().Draw(t, "text"),
+				Run:          rapid.SampledFrom([]string{"", "go test ./...", "test -e 'x: #y'", "a\nb"}).Draw(t, "run"),
 				Verification: rapid.SampledFrom(append(shape.Tiers, "", "odd")).Draw(t, "tier")}
 		}), 0, 6)
-		s := shape.Shape{Criteria: append(items.Draw(t, "criteria"), shape.Item{Text: "one"}), MustNot: items.Draw(t, "mustNot")}.Clean()
+		s := shape.Shape{Criteria: append(items.Draw(t, "criteria"), shape.Item{Text: "one"}),
+			MustNot: items.Draw(t, "mustNot")}.Clean()
 		text := shape.Render("a request\n```yaml\nwith a fence\n```", s)
 		got, err := shape.Parse(text)
 		if err != nil || !reflect.DeepEqual(got, s) {
@@ -79,7 +83,8 @@ func TestRenderParse(t *testing.T) {
 func TestRead(t *testing.T) {
 	t.Parallel()
 	s, err := shape.Read(json.RawMessage(`{"criteria":[{"text":" a\n b ","verification":"assumption","run":"true"},{"text":"c","verification":"gut feeling"}],"mustNot":[]}`))
-	want := []shape.Item{{Text: "a b", Verification: "execution output", Run: "true"}, {Text: "c", Verification: "assumption"}}
+	want := []shape.Item{{Text: "a b", Verification: "execution output", Run: "true"},
+		{Text: "c", Verification: "assumption"}}
 	if err != nil || !reflect.DeepEqual(s.Criteria, want) {
 		t.Errorf("%+v, %v", s, err)
 	}

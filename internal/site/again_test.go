@@ -15,7 +15,8 @@ import (
 func TestReleaseIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	dir := roomtest.Repo(t, roomtest.Files{"x": "x\n"})
-	b := opened(t, dir, `{"tasks":[{"id":"a","subject":"a"},{"id":"b","subject":"b"},{"id":"c","subject":"c"}]}`, config(dir, "worktree"), writes)
+	b := opened(t, dir, `{"tasks":[{"id":"a","subject":"a"},{"id":"b","subject":"b"},{"id":"c","subject":"c"}]}`,
+		config(dir, "worktree"), writes)
 	b.attempt("a")
 	first, _ := b.Place("a", dir)
 	b.tell(scheduler.AttemptEnded{Task: "a", Status: scheduler.Failed})

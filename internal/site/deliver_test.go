@@ -20,7 +20,8 @@ func done(b *bed, c scheduler.Config, tasks ...string) []scheduler.Body {
 		i, _ := b.loop.State.Index(id)
 		key := b.loop.State.Tasks[i].Key
 		out = append(out, scheduler.AttemptStarted{Task: id, Key: key, Attempt: 1, Try: 1, Why: "first", Wave: 1},
-			scheduler.AttemptEnded{Task: id, Key: key, Attempt: 1, Status: scheduler.Completed, Result: runner.Result{Outcome: runner.Done}})
+			scheduler.AttemptEnded{Task: id, Key: key, Attempt: 1, Status: scheduler.Completed,
+				Result: runner.Result{Outcome: runner.Done}})
 	}
 	return out
 }
@@ -58,14 +59,19 @@ func TestDeliver(t *testing.T) {
 		complete  bool
 		want      scheduler.DeliveryEnded // Why: a part of it; Commit: the tip
 	}{
-		{"", "x\n", false, scheduler.DeliveryEnded{How: "branch", Ref: "wavex/r-1", Command: take, Why: "the run is not complete"}},
-		{"", "mine\n", true, scheduler.DeliveryEnded{How: "branch", Ref: "wavex/r-1", Command: take, Why: "not committed: x"}},
-		{"ff", "mine\n", true, scheduler.DeliveryEnded{How: "none", Ref: "wavex/r-1", Command: take, Why: "not committed: x", Failed: true}},
+		{"", "x\n", false, scheduler.DeliveryEnded{How: "branch", Ref: "wavex/r-1", Command: take,
+			Why: "the run is not complete"}},
+		{"", "mine\n", true, scheduler.DeliveryEnded{How: "branch", Ref: "wavex/r-1", Command: take,
+			Why: "not committed: x"}},
+		{"ff", "mine\n", true, scheduler.DeliveryEnded{How: "none", Ref: "wavex/r-1", Command: take, Why: "not committed: x",
+			Failed: true}},
 		{"branch", "x\n", true, scheduler.DeliveryEnded{How: "branch", Ref: "wavex/r-1", Command: take}},
 		{"patch " + patch, "x\n", true, scheduler.DeliveryEnded{How: "patch", Ref: patch, Command: "git am " + patch}},
 		{"patch", "x\n", true, scheduler.DeliveryEnded{How: "none", Ref: "wavex/r-1", Why: "needs a file", Failed: true}},
-		{"mail", "x\n", true, scheduler.DeliveryEnded{How: "none", Ref: "wavex/r-1", Why: `no delivery "mail"`, Failed: true}},
-		{"pr", "x\n", true, scheduler.DeliveryEnded{How: "none", Ref: "wavex/r-1", Command: take, Why: "no remote", Failed: true}},
+		{"mail", "x\n", true, scheduler.DeliveryEnded{How: "none", Ref: "wavex/r-1", Why: `no delivery "mail"`,
+			Failed: true}},
+		{"pr", "x\n", true, scheduler.DeliveryEnded{How: "none", Ref: "wavex/r-1", Command: take, Why: "no remote",
+			Failed: true}},
 		{"", "x\n", true, scheduler.DeliveryEnded{How: "ff", Ref: "wavex/r-1", Why: "main was fast-forwarded"}},
 		{"", "x\n", true, scheduler.DeliveryEnded{How: "ff", Ref: "wavex/r-1", Why: "already"}},
 	} {
@@ -74,7 +80,8 @@ func TestDeliver(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%q: %v", c.how, err)
 		}
-		if d.How != c.want.How || d.Ref != c.want.Ref || d.Command != c.want.Command || d.Failed != c.want.Failed || !strings.Contains(d.Why, c.want.Why) || d.Commit != tip {
+		if d.How != c.want.How || d.Ref != c.want.Ref || d.Command != c.want.Command || d.Failed != c.want.Failed ||
+			!strings.Contains(d.Why, c.want.Why) || d.Commit != tip {
 			t.Errorf("%q: %+v, want %+v", c.how, d, c.want)
 		}
 		if text, err := os.ReadFile(filepath.Join(b.dir, "x")); err != nil || string(text) != c.user {
@@ -163,25 +170,29 @@ func TestDeliverBetweenSessions(t *testing.T) {
 	t.Parallel()
 	b := integrated(t)
 	c := config(b.dir, "worktree")
-	events := roomtest.Journal(t, filepath.Join(t.TempDir(), ".loop"), append(done(b, c, "a", "b"), scheduler.RunEnded{Status: "complete"})...)
+	events := roomtest.Journal(t, filepath.Join(t.TempDir(), ".loop"),
+		append(done(b, c, "a", "b"), scheduler.RunEnded{Status: "complete"})...)
 	there := func() bool {
 		_, err := os.Stat(filepath.Join(b.dir, ".loop", "runs", "r-1", "pull-request.md"))
 		return err == nil
 	}
 	var in *workspace.Error
-	if _, err := Deliver(t.Context(), b.plan, c, events, "pr", true); !errors.As(err, &in) || in.Problem != workspace.InUse || there() {
+	if _, err := Deliver(t.Context(), b.plan, c, events, "pr", true); !errors.As(err, &in) ||
+		in.Problem != workspace.InUse || there() {
 		t.Errorf("while another works on it: %v, a body: %v", err, there())
 	}
 	roomtest.Must(t, b.Close(t.Context()))
 	other := c
 	other.Run = "r-2"
-	if _, err := Deliver(t.Context(), b.plan, other, events, "pr", true); !errors.As(err, &in) || in.Problem != workspace.NoRun {
+	if _, err := Deliver(t.Context(), b.plan, other, events, "pr", true); !errors.As(err, &in) ||
+		in.Problem != workspace.NoRun {
 		t.Errorf("a run that never was: %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(b.dir, ".loop", "runs", "r-2")); err == nil {
 		t.Error("it left a folder")
 	}
-	if _, err := Deliver(t.Context(), b.plan, c, events, "pr", true); !errors.As(err, &in) || in.Problem != workspace.NoRemote || !there() {
+	if _, err := Deliver(t.Context(), b.plan, c, events, "pr", true); !errors.As(err, &in) ||
+		in.Problem != workspace.NoRemote || !there() {
 		t.Errorf("without a remote: %v, a body: %v", err, there())
 	}
 	d, err := Deliver(t.Context(), b.plan, c, events, "auto", true)

@@ -40,9 +40,10 @@ func TestCheckpointsOfWhoJoined(t *testing.T) {
 		joins          string // "easy" or "hard" tasks, b and c, each in a wave of its own
 		want           string
 	}{
-		"nothing hard":   {easy, "waves", "easy", ""},
-		"an easy one":    {hard, "waves", "easy", "end task/a/after task/a/before wave/1 wave/2"},
-		"a hard one":     {hard, "waves", "easy hard", "end task/a/after task/a/before task/c/after task/c/before wave/1 wave/2 wave/3"},
+		"nothing hard": {easy, "waves", "easy", ""},
+		"an easy one":  {hard, "waves", "easy", "end task/a/after task/a/before wave/1 wave/2"},
+		"a hard one": {hard, "waves", "easy hard",
+			"end task/a/after task/a/before task/c/after task/c/before wave/1 wave/2 wave/3"},
 		"the first hard": {easy, "waves", "hard", "end task/b/after task/b/before wave/2"},
 		"eager":          {hard, "eager", "easy", "end task/a/after task/a/before wave/1"},
 		// For a run that has already begun there is no checkpoint from before it.
@@ -59,21 +60,25 @@ func TestCheckpointsOfWhoJoined(t *testing.T) {
 			b.begin("a")
 			for k, kind := range strings.Fields(c.joins) {
 				id, class := string(rune('b'+k)), map[string]string{"easy": "2A", "hard": "1"}[kind]
-				more := scheduler.Added{ID: id, Task: json.RawMessage(`{"id":"` + id + `","subject":"x","reversibility":"` + class + `"}`)}
-				roomtest.Must(t, b.loop.State.Replay([]scheduler.Event{{Body: scheduler.TasksAdded{Wave: k + 2, Origin: scheduler.FromList, Tasks: []scheduler.Added{more}}}}))
+				more := scheduler.Added{ID: id, Task: json.RawMessage(`{"id":"` + id + `","subject":"x","reversibility":"` +
+					class + `"}`)}
+				roomtest.Must(t, b.loop.State.Replay([]scheduler.Event{{Body: scheduler.TasksAdded{Wave: k + 2,
+					Origin: scheduler.FromList, Tasks: []scheduler.Added{more}}}}))
 				if res := b.begin(id); res.Outcome != runner.Done {
 					t.Errorf("%+v", res)
 				}
 			}
 			seal()
 			const below = "refs/wavex/r-1.points/"
-			got := strings.Fields(strings.ReplaceAll(roomtest.Git(t, dir, "for-each-ref", "--format=%(refname)", below), below, ""))
+			got := strings.Fields(strings.ReplaceAll(roomtest.Git(t, dir, "for-each-ref", "--format=%(refname)", below), below,
+				""))
 			if strings.Join(got, " ") != c.want {
 				t.Errorf("checkpoints %q, want %q", got, c.want)
 			}
 			// The checkpoint of a wave has the files of the tasks before it.
 			if slices.Contains(got, "wave/2") {
-				if files := strings.Fields(roomtest.Git(t, dir, "ls-tree", "--name-only", below+"wave/2")); !slices.Equal(files, []string{".gitignore", "a"}) {
+				if files := strings.Fields(roomtest.Git(t, dir, "ls-tree", "--name-only", below+"wave/2")); !slices.Equal(files,
+					[]string{".gitignore", "a"}) {
 					t.Errorf("the checkpoint of wave 2 holds %q", files)
 				}
 			}

@@ -189,7 +189,8 @@ func (t *Site) release(ctx context.Context) error {
 // Attempt makes an attempt in a worktree. Before that it releases those of failed tasks.
 func (t *Site) Attempt(ctx context.Context, req runner.Request) runner.Result {
 	if err := t.release(ctx); err != nil && context.Cause(ctx) == nil {
-		return runner.Result{Outcome: runner.Broken, Reason: "keeping what a failed task left: " + err.Error(), Session: req.Session, Contained: true}
+		return runner.Result{Outcome: runner.Broken, Reason: "keeping what a failed task left: " + err.Error(),
+			Session: req.Session, Contained: true}
 	}
 	return t.inner.Attempt(ctx, req)
 }
@@ -203,7 +204,8 @@ func (t *Site) Integrate(ctx context.Context, wave int, tasks []string) (schedul
 	for _, id := range tasks {
 		if i, ok := now.Lookup(id); ok {
 			p := &now.Tasks[i]
-			done = append(done, workspace.Done{Task: p.ID, Subject: p.Subject, Dir: p.WorkDir(t.config.Dir), Checks: p.Verify, Files: p.Files})
+			done = append(done, workspace.Done{Task: p.ID, Subject: p.Subject, Dir: p.WorkDir(t.config.Dir), Checks: p.Verify,
+				Files: p.Files})
 		}
 	}
 	t.space.Expect(expected(now, t.space.Integrated(), tasks))
@@ -261,7 +263,8 @@ func (t *Site) Deliver(ctx context.Context, complete bool) (scheduler.DeliveryEn
 	var obstacle *workspace.Error
 	if errors.As(err, &obstacle) {
 		// The requested delivery is not possible. The work still has a ref.
-		return scheduler.DeliveryEnded{How: "none", Ref: d.Ref, Commit: d.Commit, Command: d.Command, Why: obstacle.Error(), Failed: true}, nil
+		return scheduler.DeliveryEnded{How: "none", Ref: d.Ref, Commit: d.Commit, Command: d.Command, Why: obstacle.Error(),
+			Failed: true}, nil
 	}
 	if err != nil {
 		return scheduler.DeliveryEnded{}, err
@@ -299,7 +302,8 @@ func Reattach(ctx context.Context, p *plan.Plan, c scheduler.Config) (*workspace
 
 // Deliver delivers the integrated work of a past run, between sessions; complete says that the run
 // is complete.
-func Deliver(ctx context.Context, p *plan.Plan, c scheduler.Config, events []scheduler.Event, how string, complete bool) (d workspace.Delivery, err error) {
+func Deliver(ctx context.Context, p *plan.Plan, c scheduler.Config, events []scheduler.Event, how string,
+	complete bool) (d workspace.Delivery, err error) {
 	space, err := Reattach(ctx, p, c)
 	if err != nil {
 		return d, err

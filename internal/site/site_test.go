@@ -47,8 +47,9 @@ type bed struct {
 }
 
 func config(dir, isolation string) scheduler.Config {
-	return scheduler.Config{Run: "r-1", Dir: dir, Loop: filepath.Join(dir, ".loop"), Isolation: isolation, Parallel: 4, Schedule: "waves",
-		Limits: budget.Limits{NoUSD: true, NoIterations: true}}
+	return scheduler.Config{Run: "r-1", Dir: dir, Loop: filepath.Join(dir, ".loop"), Isolation: isolation, Parallel: 4,
+		Schedule: "waves",
+		Limits:   budget.Limits{NoUSD: true, NoIterations: true}}
 }
 
 // opened returns a site of a run of a plan in dir, with the attempts w.
@@ -94,10 +95,11 @@ func TestOpen(t *testing.T) {
 		plan, isolation string
 		mode, says      string // says "": nothing
 	}{
-		"two side by side":         {repo, pair, "auto", workspace.Worktree, "isolation worktree: the checkout is clean"},
-		"one at a time":            {repo, chain, "auto", workspace.Shared, ""},
-		"one at a time, asked":     {repo, chain, "worktree", workspace.Worktree, "isolation worktree: asked for"},
-		"not committed":            {dirty, pair, "auto", workspace.Shared, "isolation shared: there are uncommitted changes"},
+		"two side by side":     {repo, pair, "auto", workspace.Worktree, "isolation worktree: the checkout is clean"},
+		"one at a time":        {repo, chain, "auto", workspace.Shared, ""},
+		"one at a time, asked": {repo, chain, "worktree", workspace.Worktree, "isolation worktree: asked for"},
+		"not committed": {dirty, pair, "auto", workspace.Shared,
+			"isolation shared: there are uncommitted changes"},
 		"no repository":            {none, pair, "auto", workspace.Shared, "isolation shared: "},
 		"shared":                   {repo, pair, "shared", workspace.Shared, ""},
 		"a run that knew no other": {repo, pair, "", workspace.Shared, ""},
@@ -109,7 +111,8 @@ func TestOpen(t *testing.T) {
 			if b.Mode() != c.mode {
 				t.Errorf("it is %s, want %s", b.Mode(), c.mode)
 			}
-			if all := strings.Join(b.said, "|"); c.says == "" && all != "" || !strings.HasPrefix(all, c.says) || len(b.said) > 1 {
+			if all := strings.Join(b.said, "|"); c.says == "" && all != "" || !strings.HasPrefix(all, c.says) ||
+				len(b.said) > 1 {
 				t.Errorf("it says %q, want %q", b.said, c.says)
 			}
 			if trees := b.loop.Trees != nil; trees != (c.mode == workspace.Worktree) {
@@ -150,7 +153,8 @@ func TestOpenRefuses(t *testing.T) {
 		dir := roomtest.Repo(t, nil)
 		b := opened(t, dir, pair, config(dir, "worktree"), writes)
 		var in *workspace.Error
-		if _, err := Open(t.Context(), b.plan, config(dir, "worktree"), func(string) {}); !errors.As(err, &in) || in.Problem != workspace.InUse {
+		if _, err := Open(t.Context(), b.plan, config(dir, "worktree"), func(string) {}); !errors.As(err, &in) ||
+			in.Problem != workspace.InUse {
 			t.Errorf("%v", err)
 		}
 	})
@@ -170,14 +174,16 @@ func TestWave(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if at, base := b.Place("a", filepath.Join(dir, "sub")); base == "" || !strings.HasSuffix(at, string(filepath.Separator)+"sub") || strings.HasPrefix(at, filepath.Join(dir, "sub")) {
+	if at, base := b.Place("a", filepath.Join(dir, "sub")); base == "" ||
+		!strings.HasSuffix(at, string(filepath.Separator)+"sub") || strings.HasPrefix(at, filepath.Join(dir, "sub")) {
 		t.Errorf("a works in %s, on %q", at, base)
 	}
 	if at, base := b.Place("never", dir); at != dir || base != "" {
 		t.Errorf("what never began works in %s, on %q", at, base)
 	}
 	got, err := b.Integrate(t.Context(), 1, []string{"a", "b", "gone"})
-	if err != nil || fmt.Sprint(got.Completed) != "[a b]" || len(got.Culprits) != 0 || got.Commit == "" || got.Commits["b"] == "" {
+	if err != nil || fmt.Sprint(got.Completed) != "[a b]" || len(got.Culprits) != 0 || got.Commit == "" ||
+		got.Commits["b"] == "" {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	roomtest.Must(t, b.Standing(t.Context(), func(at string) error {
@@ -210,14 +216,15 @@ func TestCulprit(t *testing.T) {
 	dir := roomtest.Repo(t, roomtest.Files{"x": "x\n"})
 	seen := ""
 	b := opened(t, dir, `{"criteria":[{"text":"never b","verify":"test ! -e b"}],"mustNot":[{"text":"no core","verify":{"file":"core"}}],
-		"tasks":[{"id":"a","subject":"a"},{"id":"b","subject":"b"},{"id":"c","subject":"c"}]}`, config(dir, "auto"), func(dir string, req runner.Request) error {
-		if req.Task == "c" {
-			text, _ := os.ReadFile(filepath.Join(dir, "a")) // "" if it does not exist
-			seen = string(text)
-			return os.WriteFile(filepath.Join(dir, "core"), nil, 0o644)
-		}
-		return writes(dir, req)
-	})
+		"tasks":[{"id":"a","subject":"a"},{"id":"b","subject":"b"},{"id":"c","subject":"c"}]}`, config(dir, "auto"),
+		func(dir string, req runner.Request) error {
+			if req.Task == "c" {
+				text, _ := os.ReadFile(filepath.Join(dir, "a")) // "" if it does not exist
+				seen = string(text)
+				return os.WriteFile(filepath.Join(dir, "core"), nil, 0o644)
+			}
+			return writes(dir, req)
+		})
 	for _, task := range []string{"a", "b", "c"} {
 		if res := b.attempt(task); res.Outcome != runner.Done {
 			t.Fatalf("%s: %+v", task, res)
@@ -225,7 +232,8 @@ func TestCulprit(t *testing.T) {
 	}
 	// While a task remains that could make the criterion true, it is not checked.
 	got, err := b.Integrate(t.Context(), 1, []string{"b", "c"})
-	if err != nil || fmt.Sprint(got.Completed) != "[b]" || len(got.Culprits) != 1 || got.Culprits[0].Task != "c" || got.Culprits[0].Kind != workspace.Red {
+	if err != nil || fmt.Sprint(got.Completed) != "[b]" || len(got.Culprits) != 1 || got.Culprits[0].Task != "c" ||
+		got.Culprits[0].Kind != workspace.Red {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	if got, err = b.Integrate(t.Context(), 1, []string{"a"}); err != nil || fmt.Sprint(got.Completed) != "[a]" {
@@ -339,7 +347,8 @@ func TestReleased(t *testing.T) {
 // kept returns the versions of a file in everything that a task left.
 func kept(t *testing.T, dir, task string) (all string) {
 	t.Helper()
-	for _, ref := range strings.Fields(roomtest.Git(t, dir, "for-each-ref", "--format=%(refname)", "refs/wavex/r-1.kept/"+task+"/")) {
+	for _, ref := range strings.Fields(roomtest.Git(t, dir, "for-each-ref", "--format=%(refname)", "refs/wavex/r-1.kept/"+
+		task+"/")) {
 		if roomtest.Git(t, dir, "ls-tree", "--name-only", ref, task) != "" {
 			all += roomtest.Git(t, dir, "show", ref+":"+task)
 		}

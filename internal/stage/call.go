@@ -65,7 +65,8 @@ const tries = 2
 // paid returns the answer to a step, from the record or from ask, which gets its cap and its log
 // folder. Only an answer with the outcome done is final; the next session asks again after any
 // other.
-func (m *Machine) paid(ctx context.Context, step string, most budget.USD, ask func(ctx context.Context, limit budget.USD, logDir string) runner.Answer) (json.RawMessage, error) {
+func (m *Machine) paid(ctx context.Context, step string, most budget.USD,
+	ask func(ctx context.Context, limit budget.USD, logDir string) runner.Answer) (json.RawMessage, error) {
 	if done, ok := m.rec.answers[step]; ok && done.Outcome == runner.Done {
 		return done.Answer, nil
 	}
@@ -79,7 +80,8 @@ func (m *Machine) paid(ctx context.Context, step string, most budget.USD, ask fu
 			return nil, err
 		}
 		a := ask(ctx, limit, m.logDir(step, try))
-		end := scheduler.CallEnded{Step: step, Try: try, Outcome: a.Outcome, Reason: a.Reason, Cost: max(0, a.Cost), ResetsAt: a.ResetsAt}
+		end := scheduler.CallEnded{Step: step, Try: try, Outcome: a.Outcome, Reason: a.Reason, Cost: max(0, a.Cost),
+			ResetsAt: a.ResetsAt}
 		if a.Outcome == runner.Done {
 			if end.Answer = a.Structured; len(end.Answer) == 0 {
 				text, err := json.Marshal(a.Text)
@@ -116,7 +118,8 @@ var readOnly = []string{"Read", "Grep", "Glob"}
 
 // ask asks the agent one question. An answer that usable rejects counts as wrong, like one that
 // violates the schema, and is not kept. With usable nil every answer is accepted.
-func (m *Machine) ask(ctx context.Context, step string, most budget.USD, q runner.Question, usable func(json.RawMessage) error) (json.RawMessage, error) {
+func (m *Machine) ask(ctx context.Context, step string, most budget.USD, q runner.Question,
+	usable func(json.RawMessage) error) (json.RawMessage, error) {
 	q.Name, q.Dir, q.Model = step, m.Dir, m.Model
 	if len(q.Tools) > 0 {
 		q.Timeout = 15 * time.Minute

@@ -53,14 +53,18 @@ func (m *Machine) recall(ctx context.Context) (Recall, error) {
 				return r, err
 			}
 		}
-		r.Familiarity = learn.Familiarity(slices.DeleteFunc(hits, func(h learn.Hit) bool { return slices.Contains(r.Dismissed, h.ID) }), r.Query)
+		r.Familiarity = learn.Familiarity(slices.DeleteFunc(hits, func(h learn.Hit) bool {
+			return slices.Contains(r.Dismissed,
+				h.ID)
+		}), r.Query)
 		return r, nil
 	})
 }
 
 // kept returns the learnings that were not dismissed.
 func (r Recall) kept() []learn.Learning {
-	return slices.DeleteFunc(slices.Clone(r.Surfaced), func(l learn.Learning) bool { return slices.Contains(r.Dismissed, l.ID) })
+	return slices.DeleteFunc(slices.Clone(r.Surfaced),
+		func(l learn.Learning) bool { return slices.Contains(r.Dismissed, l.ID) })
 }
 
 // maxRounds is the maximum number of times that a person is asked to clarify a request.
@@ -196,7 +200,8 @@ func (m *Machine) clarify(ctx context.Context, round int, request string, s inte
 	for _, d := range s.Missing() {
 		v.Gaps = append(v.Gaps, counsel.Gap{Dimension: d.String(), About: d.Asks(), Clear: d.Anchor(intent.MaxPoints)})
 	}
-	answer, err := m.paid(ctx, fmt.Sprintf("clarify/%d", round), clarifyCap, func(ctx context.Context, limit budget.USD, logDir string) runner.Answer {
+	answer, err := m.paid(ctx, fmt.Sprintf("clarify/%d", round), clarifyCap, func(ctx context.Context, limit budget.USD,
+		logDir string) runner.Answer {
 		v.Cap, v.LogDir = limit, logDir
 		c := m.Panel.Clarify(ctx, v)
 		a := runner.Answer{Outcome: runner.Done, Cost: c.Cost}

@@ -47,7 +47,8 @@ func (m *Machine) shape(ctx context.Context, in Intent) (shape.Shape, error) {
 		if given {
 			return own, nil
 		}
-		standIn := shape.Shape{Criteria: []shape.Item{{Text: "the rehearsal of the plan ends well", Verification: "execution output", Run: "true"}}}
+		standIn := shape.Shape{Criteria: []shape.Item{{Text: "the rehearsal of the plan ends well",
+			Verification: "execution output", Run: "true"}}}
 		return m.askShape(ctx, "shape/1", shapeSystem, in, standIn)
 	})
 	if err != nil {
@@ -58,7 +59,8 @@ func (m *Machine) shape(ctx context.Context, in Intent) (shape.Shape, error) {
 	} else if err := m.write(m.shapeFile(), []byte(shape.Render(in.Request, s))); err != nil {
 		return s, err
 	}
-	m.Say(fmt.Sprintf("shape: %d criteria (%d by assumption), %d mustNot: %s", len(s.Criteria), s.Assumed(), len(s.MustNot), m.shapeFile()))
+	m.Say(fmt.Sprintf("shape: %d criteria (%d by assumption), %d mustNot: %s", len(s.Criteria), s.Assumed(),
+		len(s.MustNot), m.shapeFile()))
 	if in.Undo.Class != intent.OneWay {
 		return s, nil
 	}
@@ -68,15 +70,18 @@ func (m *Machine) shape(ctx context.Context, in Intent) (shape.Shape, error) {
 	if err != nil {
 		return s, err
 	}
-	m.Say(fmt.Sprintf("check before a change that is hard to undo: %d criteria and %d mustNot more", len(more.Criteria), len(more.MustNot)))
+	m.Say(fmt.Sprintf("check before a change that is hard to undo: %d criteria and %d mustNot more", len(more.Criteria),
+		len(more.MustNot)))
 	s.Criteria, s.MustNot = append(s.Criteria, more.Criteria...), append(s.MustNot, more.MustNot...)
 	return s.Clean(), nil
 }
 
 // askShape asks a question whose answer has criteria and mustNot.
-func (m *Machine) askShape(ctx context.Context, step, system string, in Intent, standIn shape.Shape) (shape.Shape, error) {
+func (m *Machine) askShape(ctx context.Context, step, system string, in Intent, standIn shape.Shape) (shape.Shape,
+	error) {
 	answer, err := m.ask(ctx, step, shapeCap, runner.Question{System: system, Prompt: "The request:\n\n" + in.Request,
-		Schema: json.RawMessage(shape.Schema), Tools: readOnly, Rehearse: stand(map[string]any{"criteria": standIn.Criteria, "mustNot": append([]shape.Item{}, standIn.MustNot...)})},
+		Schema: json.RawMessage(shape.Schema), Tools: readOnly, Rehearse: stand(map[string]any{"criteria": standIn.Criteria,
+			"mustNot": append([]shape.Item{}, standIn.MustNot...)})},
 		func(a json.RawMessage) error { _, err := shape.Read(a); return err })
 	if err != nil {
 		return shape.Shape{}, err
@@ -149,9 +154,11 @@ func (m *Machine) notes(ctx context.Context, in Intent) ([]decompose.Note, error
 	for _, p := range phases {
 		prompt := "The request:\n\n" + in.Request + "\n\n" + in.Kind.Workflow.Gate() + "\n"
 		for _, n := range notes {
-			prompt += fmt.Sprintf("\n<document title=%q>\n%s\n</document>\n", n.Title, strings.ReplaceAll(n.Text, "</document", "<\\/document"))
+			prompt += fmt.Sprintf("\n<document title=%q>\n%s\n</document>\n", n.Title, strings.ReplaceAll(n.Text, "</document",
+				"<\\/document"))
 		}
-		answer, err := m.ask(ctx, "phase/"+string(p), phaseCap, runner.Question{System: phaseSystem(p), Prompt: prompt, Tools: readOnly}, nil)
+		answer, err := m.ask(ctx, "phase/"+string(p), phaseCap, runner.Question{System: phaseSystem(p), Prompt: prompt,
+			Tools: readOnly}, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -174,7 +181,8 @@ func (m *Machine) notes(ctx context.Context, in Intent) ([]decompose.Note, error
 }
 
 // decompose makes the plan, once.
-func (m *Machine) decompose(ctx context.Context, in Intent, s shape.Shape, notes []decompose.Note) (decompose.Plan, error) {
+func (m *Machine) decompose(ctx context.Context, in Intent, s shape.Shape, notes []decompose.Note) (decompose.Plan,
+	error) {
 	return once(m, "decompose", func() (decompose.Plan, error) {
 		var done func(plan.Check) bool
 		if m.Done != nil {
@@ -186,12 +194,14 @@ func (m *Machine) decompose(ctx context.Context, in Intent, s shape.Shape, notes
 			if strings.HasPrefix(c.Step, "critic/") {
 				most = criticCap
 			} else {
-				q.Rehearse = stand(map[string]any{"name": "rehearsal", "tasks": []any{map[string]any{"id": "T-001", "subject": "Carry out the request",
-					"description": "A rehearsal of: " + in.Request, "verify": []any{map[string]any{"run": "true"}}}}})
+				q.Rehearse = stand(map[string]any{"name": "rehearsal",
+					"tasks": []any{map[string]any{"id": "T-001", "subject": "Carry out the request",
+						"description": "A rehearsal of: " + in.Request, "verify": []any{map[string]any{"run": "true"}}}}})
 			}
 			return m.ask(ctx, c.Step, most, q, nil) // decompose itself checks every answer
 		}}
-		return p.Make(ctx, decompose.Brief{Request: in.Request, Kind: in.Kind, Undo: in.Undo, Shape: s, Notes: notes, Budget: m.PlanBudget})
+		return p.Make(ctx, decompose.Brief{Request: in.Request, Kind: in.Kind, Undo: in.Undo, Shape: s, Notes: notes,
+			Budget: m.PlanBudget})
 	})
 }
 

@@ -53,8 +53,9 @@ func (r *record) apply(e scheduler.Event) error {
 	}
 	switch b := e.Body.(type) {
 	case scheduler.RequestOpened:
-		*r = record{opened: b, is: true, seq: e.Seq, since: e.Time, at: e.Time, results: map[string]json.RawMessage{}, answers: map[string]scheduler.CallEnded{},
-			tries: map[string]int{}, open: map[string]scheduler.CallStarted{}, ledger: budget.NewLedger(b.Config.Limits)}
+		*r = record{opened: b, is: true, seq: e.Seq, since: e.Time, at: e.Time, results: map[string]json.RawMessage{},
+			answers: map[string]scheduler.CallEnded{},
+			tries:   map[string]int{}, open: map[string]scheduler.CallStarted{}, ledger: budget.NewLedger(b.Config.Limits)}
 	case scheduler.RunStarted:
 		r.ran = true
 	case scheduler.CallStarted:
@@ -105,7 +106,8 @@ func Stand(events []scheduler.Event) (*Standing, error) {
 func (m *Machine) Standing() (*Standing, error) { return m.rec.standing() }
 
 func (r record) standing() (*Standing, error) {
-	s := &Standing{Opened: r.opened, Ran: r.ran, Stage: "intent", Since: r.since, At: r.at, Seq: r.seq, Spent: r.ledger.Spent()}
+	s := &Standing{Opened: r.opened, Ran: r.ran, Stage: "intent", Since: r.since, At: r.at, Seq: r.seq,
+		Spent: r.ledger.Spent()}
 	if raw, ok := r.results["intent"]; ok {
 		var in Intent
 		if err := json.Unmarshal(raw, &in); err != nil {
@@ -168,7 +170,8 @@ func (m *Machine) shelve() error {
 		docs = append(docs, filepath.Join(m.Loop, string(p)+".md"))
 	}
 	var old shape.Shape
-	if own, given, err := m.readShape(); given && err == nil && json.Unmarshal(m.rec.results["shape"], &old) == nil && reflect.DeepEqual(own, old) {
+	if own, given, err := m.readShape(); given && err == nil && json.Unmarshal(m.rec.results["shape"], &old) == nil &&
+		reflect.DeepEqual(own, old) {
 		docs = append(docs, m.shapeFile())
 	}
 	for _, d := range docs {
@@ -208,7 +211,8 @@ func (m *Machine) open(ctx context.Context) error {
 	}
 	for _, step := range slices.Sorted(maps.Keys(m.rec.open)) {
 		c := m.rec.open[step]
-		end := scheduler.CallEnded{Step: c.Step, Try: c.Try, Outcome: runner.Interrupted, Reason: "wavex ended before the call did", Cost: c.Cap}
+		end := scheduler.CallEnded{Step: c.Step, Try: c.Try, Outcome: runner.Interrupted,
+			Reason: "wavex ended before the call did", Cost: c.Cap}
 		if m.Recover != nil {
 			end.Cost = m.Recover(ctx, c, m.logDir(c.Step, c.Try))
 		}
@@ -246,5 +250,6 @@ func (m *Machine) keep(b scheduler.Body) error {
 
 // logDir returns the folder of a call's files; each try has its own.
 func (m *Machine) logDir(step string, try int) string {
-	return filepath.Join(m.Loop, "runs", m.rec.opened.Run, "request", fmt.Sprintf("%s-try-%d", strings.ReplaceAll(step, "/", "-"), try))
+	return filepath.Join(m.Loop, "runs", m.rec.opened.Run, "request",
+		fmt.Sprintf("%s-try-%d", strings.ReplaceAll(step, "/", "-"), try))
 }

@@ -141,7 +141,8 @@ func (m *Machine) Spent() budget.USD { return m.rec.ledger.Spent() }
 func (m *Machine) Opened() scheduler.RequestOpened { return m.rec.opened }
 
 func (m *Machine) origin(in Intent) scheduler.Origin {
-	return scheduler.Origin{Request: in.Request, SpecScore: in.Decision.Spec, FitScore: in.Decision.Fit, Shape: string(in.Decision.Shape),
+	return scheduler.Origin{Request: in.Request, SpecScore: in.Decision.Spec, FitScore: in.Decision.Fit,
+		Shape:    string(in.Decision.Shape),
 		Workflow: string(in.Kind.Workflow), Reversibility: string(in.Undo.Class), Recall: in.Recall, Spent: m.Spent()}
 }
 

@@ -100,7 +100,8 @@ const request = "Write the packages; only the standard library; all tests pass a
 
 // machine returns a session over the journal's events.
 func (w *world) machine(b *book) *stage.Machine {
-	return &stage.Machine{Journal: b, Past: slices.Clone(b.events), Now: func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) },
+	return &stage.Machine{Journal: b, Past: slices.Clone(b.events),
+		Now:    func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) },
 		Caller: w, Panel: &counsel.Panel{Caller: w}, Dir: w.dir, Loop: filepath.Join(w.dir, ".loop"), Limits: limits(),
 		Recover: func(_ context.Context, c scheduler.CallStarted, _ string) budget.USD { return min(c.Cap, 77) }}
 }
@@ -108,7 +109,8 @@ func (w *world) machine(b *book) *stage.Machine {
 func limits() budget.Limits { return budget.Limits{USD: 5 * budget.Dollar, NoIterations: true} }
 
 func (w *world) opened() scheduler.RequestOpened {
-	return scheduler.RequestOpened{Run: "r1", Request: request, Config: scheduler.RequestConfig{Limits: limits(), Plan: filepath.Join(w.dir, "plan.json")}}
+	return scheduler.RequestOpened{Run: "r1", Request: request, Config: scheduler.RequestConfig{Limits: limits(),
+		Plan: filepath.Join(w.dir, "plan.json")}}
 }
 
 // A given score is not asked for. A score that is too low stops nothing if it is forced, at once or
@@ -141,7 +143,8 @@ func TestForced(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if d := res.Intent.Decision; !d.Forced || d.Spec != 1 || d.Fit != 5 || d.Shape != intent.Colleague || res.Intent.Score.Source != intent.FromPerson {
+			if d := res.Intent.Decision; !d.Forced || d.Spec != 1 || d.Fit != 5 || d.Shape != intent.Colleague ||
+				res.Intent.Score.Source != intent.FromPerson {
 				t.Errorf("%+v, %+v", d, res.Intent.Score)
 			}
 			if got := strings.Join(w.asked, " "); got != "shape/1 phase/plan phase/requirements phase/design decompose/1 critic/1" {
@@ -207,7 +210,8 @@ func TestKilledAtEveryRecord(t *testing.T) {
 			t.Errorf("without %d records it stands at %+v, %v", n, s, err)
 		}
 	}
-	if want.Origin.Spent != 5000 || want.Origin.SpecScore != 8 || want.Origin.FitScore != 55 || want.Origin.Shape != "tool" {
+	if want.Origin.Spent != 5000 || want.Origin.SpecScore != 8 || want.Origin.FitScore != 55 ||
+		want.Origin.Shape != "tool" {
 		t.Errorf("%+v", want.Origin)
 	}
 	for n := 1; n <= len(all.events); n++ {
@@ -246,7 +250,8 @@ func TestKilledAtEveryRecord(t *testing.T) {
 			}
 		}
 		if lost > 1 || got.Origin.Spent != want.Origin.Spent+budget.USD(lost)*77 {
-			t.Errorf("after %d records: %d spent, want %d and %d for %d lost", n, got.Origin.Spent, want.Origin.Spent, 77*lost, lost)
+			t.Errorf("after %d records: %d spent, want %d and %d for %d lost", n, got.Origin.Spent, want.Origin.Spent,
+				77*lost, lost)
 		}
 		got.Origin.Spent = want.Origin.Spent
 		got.Path = strings.Replace(got.Path, w.dir, whole.dir, 1)
@@ -360,13 +365,15 @@ func TestClarified(t *testing.T) {
 		t.Errorf("the request is now %q, want %q", res.Intent.Request, want)
 	}
 	if len(res.Intent.Recall) != 1 || p.recalled != 1 || looked != 1 || res.Intent.Familiarity == 0 {
-		t.Errorf("%d looks, %d questions, recall %q, familiarity %d", looked, p.recalled, res.Intent.Recall, res.Intent.Familiarity)
+		t.Errorf("%d looks, %d questions, recall %q, familiarity %d", looked, p.recalled, res.Intent.Recall,
+			res.Intent.Familiarity)
 	}
 	again := w.machine(b)
 	again.Learnings = m.Learnings
 	again.Person = p
 	asked := len(w.asked)
-	if got, err := again.Run(t.Context()); err != nil || !reflect.DeepEqual(got.Intent, res.Intent) || looked != 1 || p.recalled != 1 || len(w.asked) != asked {
+	if got, err := again.Run(t.Context()); err != nil || !reflect.DeepEqual(got.Intent, res.Intent) || looked != 1 ||
+		p.recalled != 1 || len(w.asked) != asked {
 		t.Errorf("again: %+v, %v, %d looks, %v", got.Intent, err, looked, w.asked[asked:])
 	}
 }
@@ -405,7 +412,8 @@ func TestFailures(t *testing.T) {
 		"throttled":    {runner.Answer{Outcome: runner.Throttled}, 2, runner.Throttled},
 		"limited":      {runner.Answer{Outcome: runner.Limited}, 1, runner.Limited},
 		"unauthorised": {runner.Answer{Outcome: runner.Unauthorised}, 1, runner.Unauthorised},
-		"nonsense":     {runner.Answer{Outcome: runner.Done, Structured: json.RawMessage(`{"outcome":{"points":9,"reason":""}}`)}, 2, runner.Wrong},
+		"nonsense": {runner.Answer{Outcome: runner.Done,
+			Structured: json.RawMessage(`{"outcome":{"points":9,"reason":""}}`)}, 2, runner.Wrong},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -480,7 +488,8 @@ func TestOneWay(t *testing.T) {
 	if err != nil || res.Intent.Undo.Class != intent.OneWay {
 		t.Fatalf("%+v, %v", res.Intent, err)
 	}
-	if got := fmt.Sprint(len(res.Shape.Criteria), len(res.Shape.MustNot)); got != "2 2" || !strings.Contains(string(res.Plan.File), "rows are lost") {
+	if got := fmt.Sprint(len(res.Shape.Criteria), len(res.Shape.MustNot)); got != "2 2" ||
+		!strings.Contains(string(res.Plan.File), "rows are lost") {
 		t.Errorf("%s: %s", got, res.Plan.File)
 	}
 }

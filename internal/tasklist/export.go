@@ -20,7 +20,8 @@ type NotEmptyError struct {
 }
 
 func (e *NotEmptyError) Error() string {
-	return fmt.Sprintf("the list %s has %d tasks already (%s); take another name, or delete those tasks first", e.List.Name, e.Tasks, e.List.Dir)
+	return fmt.Sprintf("the list %s has %d tasks already (%s); take another name, or delete those tasks first",
+		e.List.Name, e.Tasks, e.List.Dir)
 }
 
 // Export writes the plan into the list, which must be empty, and returns the parts that a list
@@ -74,11 +75,13 @@ func exported(p *plan.Plan, i int, src json.RawMessage, defaults Object) (*Task,
 	if err != nil {
 		return nil, err
 	}
-	t := &Task{Subject: p.Tasks[i].Subject, Description: p.Tasks[i].Description, ActiveForm: p.Tasks[i].ActiveForm, Status: Pending}
+	t := &Task{Subject: p.Tasks[i].Subject, Description: p.Tasks[i].Description, ActiveForm: p.Tasks[i].ActiveForm,
+		Status: Pending}
 	var rest Object
 	for _, m := range o.fields {
 		switch m.name {
-		case "id", "subject", "description", "activeForm", "blockedBy", "addBlockedBy", "depends", "depends_on", "dependsOn", "dependencies":
+		case "id", "subject", "description", "activeForm", "blockedBy", "addBlockedBy", "depends", "depends_on", "dependsOn",
+			"dependencies":
 		case "metadata":
 			if t.Metadata, err = parseObject(m.value, 0); err != nil {
 				return nil, err
@@ -117,7 +120,8 @@ func exported(p *plan.Plan, i int, src json.RawMessage, defaults Object) (*Task,
 
 // tailed reports whether a command survives a round trip through a "Verify:" line.
 func tailed(run string) bool {
-	return !strings.ContainsAny(run, "\r\n`") && strings.TrimSpace(run) == run && !strings.Contains(run, "Verify:") && !strings.HasPrefix(run, "*") && !strings.HasPrefix(run, "_")
+	return !strings.ContainsAny(run, "\r\n`") && strings.TrimSpace(run) == run && !strings.Contains(run, "Verify:") &&
+		!strings.HasPrefix(run, "*") && !strings.HasPrefix(run, "_")
 }
 
 // withTail adds the verify command at the end of a description, unless the description has one

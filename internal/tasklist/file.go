@@ -62,7 +62,8 @@ func (m *Mistake) Error() string { return m.Text }
 func parse(id string, src []byte) (*Task, error) {
 	switch {
 	case len(src) > maxTask:
-		return nil, &Mistake{Code: "too-large", Text: fmt.Sprintf("the file is larger than %d MB, which no task is", maxTask>>20)}
+		return nil, &Mistake{Code: "too-large", Text: fmt.Sprintf("the file is larger than %d MB, which no task is",
+			maxTask>>20)}
 	case bytes.HasPrefix(src, []byte("\ufeff")):
 		return nil, &Mistake{Code: "encoding", Text: "the file begins with a byte order mark, which Claude Code does not read; save it as UTF-8 without one"}
 	case len(bytes.TrimSpace(src)) == 0:

@@ -47,7 +47,8 @@ func TestRoundTrip(t *testing.T) {
 	if got := string(task.render()); got != written {
 		t.Errorf("an unchanged task is written as\n%s", got)
 	}
-	if task.Subject != `Add <b> & "c"` || task.Owner != "me" || !slices.Equal(task.BlockedBy, []string{"1", "2"}) || task.Metadata.Text("a") != "x" {
+	if task.Subject != `Add <b> & "c"` || task.Owner != "me" || !slices.Equal(task.BlockedBy, []string{"1", "2"}) ||
+		task.Metadata.Text("a") != "x" {
 		t.Errorf("%+v", task)
 	}
 	task.Status, task.Owner, task.ActiveForm = Completed, "", ""
@@ -71,32 +72,38 @@ func TestNoTasks(t *testing.T) {
 		at               string // the position of the mistake is the start of this text
 		half             bool
 	}{
-		"empty":             {"", "syntax", "empty", "", true},
-		"blank":             {" \n", "syntax", "empty", "", true},
-		"half":              {`{"id":"1","subj`, "syntax", "in the middle", "", true},
-		"new over old":      {pending("1", "") + `ks":[]}`, "syntax", "", `ks":[]}`, true},
-		"two":               {pending("1", "") + pending("1", ""), "syntax", "more after the end", "", true},
-		"list":              {`[]`, "wrong-type", "object", "", false},
-		"bom":               {"\ufeff" + pending("1", ""), "encoding", "byte order mark", "", false},
-		"utf-16":            {"\xff\xfe{\x00", "syntax", "no JSON", "", true},
-		"utf-8":             {pending("1", ",\"x\":\"\xff\""), "syntax", "UTF-8", "", true},
-		"nul":               {pending("1", ",\"x\":\"\x00\""), "syntax", "no JSON", "", true},
-		"nuls":              {strings.Repeat("\x00", 1000), "syntax", "no JSON", "", true},
-		"deep":              {pending("1", `,"x":`+strings.Repeat("[", 1<<20)), "too-deep", "100 levels", "", false},
-		"deep and whole":    {pending("1", `,"x":`+strings.Repeat("[", 200)+strings.Repeat("]", 200)), "too-deep", "", "", false},
+		"empty":        {"", "syntax", "empty", "", true},
+		"blank":        {" \n", "syntax", "empty", "", true},
+		"half":         {`{"id":"1","subj`, "syntax", "in the middle", "", true},
+		"new over old": {pending("1", "") + `ks":[]}`, "syntax", "", `ks":[]}`, true},
+		"two":          {pending("1", "") + pending("1", ""), "syntax", "more after the end", "", true},
+		"list":         {`[]`, "wrong-type", "object", "", false},
+		"bom":          {"\ufeff" + pending("1", ""), "encoding", "byte order mark", "", false},
+		"utf-16":       {"\xff\xfe{\x00", "syntax", "no JSON", "", true},
+		"utf-8":        {pending("1", ",\"x\":\"\xff\""), "syntax", "UTF-8", "", true},
+		"nul":          {pending("1", ",\"x\":\"\x00\""), "syntax", "no JSON", "", true},
+		"nuls":         {strings.Repeat("\x00", 1000), "syntax", "no JSON", "", true},
+		"deep":         {pending("1", `,"x":`+strings.Repeat("[", 1<<20)), "too-deep", "100 levels", "", false},
+		"deep and whole": {pending("1", `,"x":`+strings.Repeat("[", 200)+strings.Repeat("]", 200)), "too-deep",
+			"", "", false},
 		"long line":         {pending("1", `,"x":"`+mega+`"`), "too-large", "4 MB", "", false},
 		"twice":             {pending("1", `,"status":"completed"`), "syntax", "duplicate", "", true},
 		"a long name twice": {pending("1", `,"`+mega[:1<<20]+`":1,"`+mega[:1<<20]+`":2`), "syntax", "duplicate", "", true},
-		"failed":            {strings.Replace(pending("1", ""), "pending", "failed", 1), "bad-value", `"failed"`, `"failed"`, false},
-		"a long status":     {strings.Replace(pending("1", ""), "pending", strings.Repeat("x", 1<<20), 1), "bad-value", `xxx..."`, "", false},
-		"number":            {strings.Replace(pending("1", ""), `"id":"1"`, `"id":1`, 1), "wrong-type", "id must be a string", `1,"subject`, false},
-		"other id":          {pending("2", ""), "bad-id", "1.json", `"2"`, false},
-		"no id":             {`{"subject":"x","description":"","status":"pending"}`, "missing-field", "no id", "", false},
-		"no description":    {`{"id":"1","subject":"x","status":"pending"}`, "missing-field", "no description", "", false},
-		"owner null":        {pending("1", `,"owner":null`), "wrong-type", "owner", "", false},
-		"blocks no list":    {`{"id":"1","subject":"x","description":"","status":"pending","blocks":"2"}`, "wrong-type", "blocks", `"2"}`, false},
-		"blocks of numbers": {`{"id":"1","subject":"x","description":"","status":"pending","blocks":[2]}`, "wrong-type", "blocks", `[2]`, false},
-		"metadata":          {pending("1", `,"metadata":[]`), "wrong-type", "metadata", "", false},
+		"failed": {strings.Replace(pending("1", ""), "pending", "failed", 1), "bad-value", `"failed"`,
+			`"failed"`, false},
+		"a long status": {strings.Replace(pending("1", ""), "pending", strings.Repeat("x", 1<<20), 1), "bad-value",
+			`xxx..."`, "", false},
+		"number": {strings.Replace(pending("1", ""), `"id":"1"`, `"id":1`, 1), "wrong-type", "id must be a string",
+			`1,"subject`, false},
+		"other id":       {pending("2", ""), "bad-id", "1.json", `"2"`, false},
+		"no id":          {`{"subject":"x","description":"","status":"pending"}`, "missing-field", "no id", "", false},
+		"no description": {`{"id":"1","subject":"x","status":"pending"}`, "missing-field", "no description", "", false},
+		"owner null":     {pending("1", `,"owner":null`), "wrong-type", "owner", "", false},
+		"blocks no list": {`{"id":"1","subject":"x","description":"","status":"pending","blocks":"2"}`, "wrong-type",
+			"blocks", `"2"}`, false},
+		"blocks of numbers": {`{"id":"1","subject":"x","description":"","status":"pending","blocks":[2]}`, "wrong-type",
+			"blocks", `[2]`, false},
+		"metadata": {pending("1", `,"metadata":[]`), "wrong-type", "metadata", "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -105,16 +112,19 @@ func TestNoTasks(t *testing.T) {
 			if !errors.As(err, &m) {
 				t.Fatalf("accepted: %+v %v", task, err)
 			}
-			if m.Code != c.code || !strings.Contains(m.Text, c.says) || m.Half != c.half || c.at != "" && m.At != strings.Index(c.text, c.at) || len(m.Text) > 1000 {
+			if m.Code != c.code || !strings.Contains(m.Text, c.says) || m.Half != c.half || c.at != "" &&
+				m.At != strings.Index(c.text, c.at) || len(m.Text) > 1000 {
 				t.Errorf("got %+v", m)
 			}
 		})
 	}
-	if task, err := parse("3", []byte(strings.ReplaceAll(written, "\n", "\r\n"))); err != nil || string(task.render()) != written {
+	if task, err := parse("3", []byte(strings.ReplaceAll(written, "\n", "\r\n"))); err != nil ||
+		string(task.render()) != written {
 		t.Errorf("lines as Windows ends them: %v", err)
 	}
 	// Missing lists are empty: the plan does not need them.
-	if task, err := parse("1", []byte(`{"id":"1","subject":"x","description":"","status":"pending"}`)); err != nil || task.Blocks != nil {
+	if task, err := parse("1", []byte(`{"id":"1","subject":"x","description":"","status":"pending"}`)); err != nil ||
+		task.Blocks != nil {
 		t.Errorf("%+v %v", task, err)
 	}
 }

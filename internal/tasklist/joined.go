@@ -19,7 +19,8 @@ const Settled = time.Minute
 // Joined returns the pending tasks of the list that known does not know and that have not changed
 // since before, each in the form of a plan file, after its blockers. It omits tasks that run added
 // itself, and tasks that wait for an omitted or unreadable task.
-func (l *List) Joined(ctx context.Context, run string, known func(id string) bool, before time.Time) ([]json.RawMessage, error) {
+func (l *List) Joined(ctx context.Context, run string, known func(id string) bool, before time.Time) ([]json.RawMessage,
+	error) {
 	tasks, _, err := l.Read(ctx)
 	if err != nil {
 		return nil, err

@@ -24,7 +24,8 @@ func TestOpen(t *testing.T) {
 		return func(name string) string { return map[string]string{"CLAUDE_CONFIG_DIR": config}[name] }
 	}
 	root := t.TempDir()
-	for name, want := range map[string]string{"my-list": "my-list", "a b.c_d-é": "a-b-c_d--", "../../x": "------x", `c:\x`: "c--x"} {
+	for name, want := range map[string]string{"my-list": "my-list", "a b.c_d-é": "a-b-c_d--", "../../x": "------x",
+		`c:\x`: "c--x"} {
 		l, err := Open(name, env(root))
 		if err != nil || l.Dir != filepath.Join(root, "tasks", want) || l.Name != want {
 			t.Errorf("%q: %+v %v", name, l, err)
@@ -41,7 +42,8 @@ func TestOpen(t *testing.T) {
 
 func TestReadSkipsWhatIsNoTask(t *testing.T) {
 	t.Parallel()
-	l := folder(t, map[string]string{"10.json": pending("10", ""), "9.json": pending("9", ""), "R-001.json": pending("R-001", ""), "02.json": pending("02", ""),
+	l := folder(t, map[string]string{"10.json": pending("10", ""), "9.json": pending("9", ""),
+		"R-001.json": pending("R-001", ""), "02.json": pending("02", ""),
 		".1.json123": "x", "a b.json": "x", ".json": "x", "notes.md": "x", ".lock": "", ".highwatermark": "12"})
 	if err := os.Mkdir(filepath.Join(l.Dir, "8.json"), 0o755); err != nil {
 		t.Fatal(err)
@@ -57,7 +59,8 @@ func TestReadSkipsWhatIsNoTask(t *testing.T) {
 	root := filepath.Dir(filepath.Dir(l.Dir))
 	plans := folder(t, map[string]string{"plan.json": "{}", "1.json": pending("1", "")})
 	env := func(string) string { return root }
-	if !IsList(l.Dir, os.Getenv) || IsList(filepath.Dir(l.Dir), env) || IsList(filepath.Join(l.Dir, "none"), env) || IsList(plans.Dir, env) {
+	if !IsList(l.Dir, os.Getenv) || IsList(filepath.Dir(l.Dir), env) || IsList(filepath.Join(l.Dir, "none"), env) ||
+		IsList(plans.Dir, env) {
 		t.Error("what is a list, and what is not")
 	}
 	if err := os.Remove(filepath.Join(l.Dir, ".lock")); err != nil {
@@ -77,13 +80,14 @@ func TestNewIDs(t *testing.T) {
 		files map[string]string
 		want  string
 	}{
-		"empty":             {nil, "1"},
-		"after files":       {map[string]string{"2.json": pending("2", ""), "11.json": "broken"}, "12"},
-		"after deletions":   {map[string]string{"2.json": pending("2", ""), ".highwatermark": "41\n"}, "42"},
-		"a mark of Windows": {map[string]string{"2.json": strings.ReplaceAll(written, "\n", "\r\n"), ".highwatermark": "41\r\n"}, "42"},
-		"a bad mark":        {map[string]string{"03.json": pending("03", ""), ".highwatermark": "zz"}, "4"},
-		"a hostile mark":    {map[string]string{".highwatermark": strings.Repeat("9", 400)}, "1"},
-		"names and others":  {map[string]string{"R-001.json": pending("R-001", ""), "12x.json": "{}"}, "13"},
+		"empty":           {nil, "1"},
+		"after files":     {map[string]string{"2.json": pending("2", ""), "11.json": "broken"}, "12"},
+		"after deletions": {map[string]string{"2.json": pending("2", ""), ".highwatermark": "41\n"}, "42"},
+		"a mark of Windows": {map[string]string{"2.json": strings.ReplaceAll(written, "\n", "\r\n"),
+			".highwatermark": "41\r\n"}, "42"},
+		"a bad mark":       {map[string]string{"03.json": pending("03", ""), ".highwatermark": "zz"}, "4"},
+		"a hostile mark":   {map[string]string{".highwatermark": strings.Repeat("9", 400)}, "1"},
+		"names and others": {map[string]string{"R-001.json": pending("R-001", ""), "12x.json": "{}"}, "13"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -108,7 +112,8 @@ func TestAddMirrorsEdges(t *testing.T) {
 		t.Fatal(ids, err)
 	}
 	tasks := whole(t, l)
-	if !slices.Equal(tasks["1"].Blocks, []string{"2", "3"}) || !slices.Equal(tasks["2"].Blocks, []string{"3"}) || !slices.Equal(tasks["3"].BlockedBy, []string{"1", "2"}) {
+	if !slices.Equal(tasks["1"].Blocks, []string{"2", "3"}) || !slices.Equal(tasks["2"].Blocks, []string{"3"}) ||
+		!slices.Equal(tasks["3"].BlockedBy, []string{"1", "2"}) {
 		t.Errorf("%v %v %v", tasks["1"].Blocks, tasks["2"].Blocks, tasks["3"].BlockedBy)
 	}
 	if !strings.Contains(content(t, l, "1.json"), `"x": 1`) {
@@ -132,7 +137,8 @@ func TestNothingIsLost(t *testing.T) {
 			}
 			for k := range each {
 				name := fmt.Sprintf("w%d-%d", w, k)
-				if _, err := own.Add(t.Context(), []*Task{{Subject: name, Status: Pending, BlockedBy: []string{"1"}}}, nil); err != nil {
+				if _, err := own.Add(t.Context(), []*Task{{Subject: name, Status: Pending, BlockedBy: []string{"1"}}},
+					nil); err != nil {
 					t.Error(err)
 				}
 				err := own.Update(t.Context(), "1", func(task *Task) bool {
@@ -213,7 +219,8 @@ func TestLocks(t *testing.T) {
 			defer keep.Stop()
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 			defer cancel()
-			if err := l.Update(ctx, "1", nothing); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) < 5*time.Second {
+			if err := l.Update(ctx, "1", nothing); !errors.Is(err, context.DeadlineExceeded) ||
+				time.Since(began) < 5*time.Second {
 				t.Errorf("%v after %v", err, time.Since(began))
 			}
 			time.AfterFunc(time.Second, func() { _ = os.Remove(file + ".lock") })

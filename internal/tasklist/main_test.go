@@ -59,5 +59,6 @@ func whole(t testing.TB, l *List) map[string]*Task {
 
 // pending returns the shortest task file that the CLI accepts, with more before its end.
 func pending(id, more string) string {
-	return `{"id":"` + id + `","subject":"Task ` + id + `","description":"do it","status":"pending","blocks":[],"blockedBy":[]` + more + `}`
+	return `{"id":"` + id + `","subject":"Task ` + id +
+		`","description":"do it","status":"pending","blocks":[],"blockedBy":[]` + more + `}`
 }

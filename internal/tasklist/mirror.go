@@ -70,7 +70,8 @@ func (m *Mirror) Event(e scheduler.Event, s *scheduler.State) {
 		return
 	}
 	switch b := e.Body.(type) {
-	case scheduler.Notice, scheduler.WaveStarted, scheduler.WaveWarmed, scheduler.SpareStarted, scheduler.SpareEnded: // change no task
+	case scheduler.Notice, scheduler.WaveStarted, scheduler.WaveWarmed, scheduler.SpareStarted,
+		scheduler.SpareEnded: // change no task
 		return
 	case scheduler.AttemptStarted:
 		m.note(s, b.Task)

@@ -58,14 +58,16 @@ func (h *show) start(id string) {
 	h.t.Helper()
 	i, _ := h.s.Index(id)
 	t := &h.s.Tasks[i]
-	h.tell(scheduler.AttemptStarted{Task: id, Key: t.Key, Wave: t.Wave, Attempt: t.Attempts + 1, Try: t.Tries + 1, Why: "first"})
+	h.tell(scheduler.AttemptStarted{Task: id, Key: t.Key, Wave: t.Wave, Attempt: t.Attempts + 1, Try: t.Tries + 1,
+		Why: "first"})
 }
 
 func (h *show) end(id string, o runner.Outcome, to scheduler.Status, stuck int) {
 	h.t.Helper()
 	i, _ := h.s.Index(id)
 	t := &h.s.Tasks[i]
-	h.tell(scheduler.AttemptEnded{Task: id, Key: t.Key, Attempt: t.Attempts, Result: runner.Result{Outcome: o}, Status: to, Stuck: stuck})
+	h.tell(scheduler.AttemptEnded{Task: id, Key: t.Key, Attempt: t.Attempts, Result: runner.Result{Outcome: o}, Status: to,
+		Stuck: stuck})
 }
 
 func (h *show) close() {
@@ -99,7 +101,8 @@ const untouched = "pending  wave= loop= stuck="
 func TestMirror(t *testing.T) {
 	t.Parallel()
 	two := strings.Replace(pending("2", ""), `"blockedBy":[]`, `"blockedBy":["1"]`, 1)
-	l := folder(t, map[string]string{"1.json": pending("1", `,"mine":{"a":1},"metadata":{"mine":true}`), "2.json": two, "3.json": pending("3", "")})
+	l := folder(t, map[string]string{"1.json": pending("1", `,"mine":{"a":1},"metadata":{"mine":true}`), "2.json": two,
+		"3.json": pending("3", "")})
 	put(t, l, "3.json", strings.Replace(pending("3", ""), "do it", "do it. Verify: true", 1))
 	synctest.Test(t, func(t *testing.T) {
 		h := begin(t, l, "")
@@ -142,7 +145,8 @@ func TestMirror(t *testing.T) {
 // A task that the run adds gets a new number, once, in all sessions of the run.
 func TestMirrorOfAddedTasks(t *testing.T) {
 	t.Parallel()
-	l := folder(t, map[string]string{"1.json": strings.Replace(pending("1", ""), "do it", "do it. Verify: true", 1), ".highwatermark": "6"})
+	l := folder(t, map[string]string{"1.json": strings.Replace(pending("1", ""), "do it", "do it. Verify: true", 1),
+		".highwatermark": "6"})
 	added := scheduler.TasksAdded{Wave: 2, Origin: "review", Tasks: []scheduler.Added{{ID: "R-001", For: "x",
 		Task: json.RawMessage(`{"id":"R-001","subject":"Mend x","description":"It is broken.","verify":["test -f x"]}`)}}}
 	synctest.Test(t, func(t *testing.T) {
@@ -164,7 +168,8 @@ func TestMirrorOfAddedTasks(t *testing.T) {
 		h.want("7", "completed wavex wave=2 loop=r-1 stuck=0 execution output")
 		h.close()
 		task := whole(t, l)["7"]
-		if len(whole(t, l)) != 2 || task.Description != "It is broken.\n\nVerify: test -f x" || task.Metadata.Text("remediation") != "R-001" {
+		if len(whole(t, l)) != 2 || task.Description != "It is broken.\n\nVerify: test -f x" ||
+			task.Metadata.Text("remediation") != "R-001" {
 			t.Errorf("%s", task.render())
 		}
 	})
@@ -227,7 +232,8 @@ func TestMirrorEndsAsTheRunDoes(t *testing.T) {
 	ends := []struct {
 		outcome runner.Outcome
 		status  scheduler.Status
-	}{{runner.Done, scheduler.Completed}, {runner.Wrong, scheduler.Failed}, {runner.Wrong, scheduler.Pending}, {runner.Interrupted, scheduler.Pending}, {runner.Done, scheduler.Verified}}
+	}{{runner.Done, scheduler.Completed}, {runner.Wrong, scheduler.Failed}, {runner.Wrong, scheduler.Pending},
+		{runner.Interrupted, scheduler.Pending}, {runner.Done, scheduler.Verified}}
 	rapid.Check(t, func(r *rapid.T) {
 		n := rapid.IntRange(1, 2).Draw(r, "tasks")
 		files := map[string]string{}
@@ -262,7 +268,8 @@ func TestMirrorEndsAsTheRunDoes(t *testing.T) {
 		tasks := whole(t, l)
 		for i := range h.s.Tasks {
 			shown, is := tasks[h.s.Plan.Tasks[i].ID].Status, h.s.Tasks[i].Status
-			if h.s.Tasks[i].Attempts > 0 && (shown == Completed) != (is == scheduler.Completed) || h.s.Tasks[i].Attempts > 0 && shown == InProgress {
+			if h.s.Tasks[i].Attempts > 0 && (shown == Completed) != (is == scheduler.Completed) || h.s.Tasks[i].Attempts > 0 &&
+				shown == InProgress {
 				r.Fatalf("task %s is %s and shown as %s", h.s.Plan.Tasks[i].ID, is, shown)
 			}
 		}

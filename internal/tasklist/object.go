@@ -127,7 +127,8 @@ func parseObject(src []byte, base int) (Object, error) {
 	}
 	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
 		if err == nil {
-			return Object{}, &Mistake{At: base + int(d.InputOffset()), Code: "syntax", Text: "there is more after the end of the task", Half: true}
+			return Object{}, &Mistake{At: base + int(d.InputOffset()), Code: "syntax",
+				Text: "there is more after the end of the task", Half: true}
 		}
 		return wrong(err)
 	}

@@ -160,11 +160,13 @@ func (t *Task) native(blockers []string) (o Object, wrong *Mistake) {
 		at := t.at("metadata", metaFields)
 		more, err := parseObject(v, at)
 		if err != nil {
-			return o, &Mistake{At: at, Code: plan.CodeWrongType, Text: "metadata.wavex must be an object with fields of a plan's task"}
+			return o, &Mistake{At: at, Code: plan.CodeWrongType,
+				Text: "metadata.wavex must be an object with fields of a plan's task"}
 		}
 		for _, m := range more.fields {
 			if o.Get(m.name) != nil || m.name == "metadata" {
-				return o, &Mistake{At: m.at, Code: plan.CodeConflict, Text: fmt.Sprintf("the task has %s already; remove it from metadata.wavex", short(m.name))}
+				return o, &Mistake{At: m.at, Code: plan.CodeConflict,
+					Text: fmt.Sprintf("the task has %s already; remove it from metadata.wavex", short(m.name))}
 			}
 			o.Set(m.name, m.value)
 		}

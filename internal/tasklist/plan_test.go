@@ -37,10 +37,12 @@ func TestPlan(t *testing.T) {
 		t.Fatalf("%v %+v", ids, p)
 	}
 	one, three := p.Tasks[0], p.Tasks[1]
-	if one.Subject != "Add it" || one.Verify[0].Run != "go test ./..." || len(one.Metadata) != 1 || string(one.Metadata["mine"]) != "[1]" || one.Wave != 0 {
+	if one.Subject != "Add it" || one.Verify[0].Run != "go test ./..." || len(one.Metadata) != 1 ||
+		string(one.Metadata["mine"]) != "[1]" || one.Wave != 0 {
 		t.Errorf("%+v", one)
 	}
-	if !reflect.DeepEqual(three.Files, []plan.File{{Path: "a.go"}}) || three.Verify[0].File != "a.go" || p.Settings(1).Model != "m" || three.ActiveForm != "Using" {
+	if !reflect.DeepEqual(three.Files, []plan.File{{Path: "a.go"}}) || three.Verify[0].File != "a.go" ||
+		p.Settings(1).Model != "m" || three.ActiveForm != "Using" {
 		t.Errorf("%+v", three)
 	}
 	// 1 blocks 3, though only the file of 1 says so; 03 is 3.
@@ -54,7 +56,11 @@ func TestPlan(t *testing.T) {
 		t.Error("T-003 is 3")
 	}
 	// The fields that a run writes do not change the plan of the list.
-	if err := l.Update(t.Context(), "3", func(task *Task) bool { view{status: InProgress, run: "r-7", wave: 3}.show(task); return true }); err != nil {
+	if err := l.Update(t.Context(), "3", func(task *Task) bool {
+		view{status: InProgress, run: "r-7",
+			wave: 3}.show(task)
+		return true
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if q, _, _ := l.Plan(t.Context(), ""); q == nil || q.Digest != p.Digest {
@@ -94,22 +100,35 @@ func TestPlanMistakes(t *testing.T) {
 		want  string // FILE:LINE:COLUMN: severity: ... [code]; "..." matches any text
 		says  string
 	}{
-		"empty":           {nil, "l: error", "wavex export --task-list l PLAN"},
-		"all done":        {map[string]string{"1.json": strings.Replace(ok, "pending", "completed", 1)}, "l: error", "all 1 tasks of the list are completed"},
-		"broken":          {map[string]string{"1.json": ok, "2.json": "{\n \"id\": \"2\",\n \"subj"}, "2.json:3:", "mend the file or remove it"},
-		"status":          {map[string]string{"1.json": strings.Replace(ok, `"pending"`, "\n\"failed\"", 1)}, "1.json:2:1: error", "write pending"},
-		"unknown blocker": {map[string]string{"1.json": strings.Replace(ok, `"blockedBy":[]`, "\n\"blockedBy\":[\"9\"]", 1)}, "1.json:2:13: error", `"9"`},
-		"self":            {map[string]string{"1.json": strings.Replace(ok, `"blockedBy":[]`, `"blockedBy":["01"]`, 1)}, "1.json:1:", "blocked by itself"},
-		"cycle": {map[string]string{"1.json": strings.Replace(ok, `"blockedBy":[]`, `"blockedBy":["2"]`, 1), "2.json": strings.Replace(pending("2", ""), `"blockedBy":[]`, `"blockedBy":["1"]`, 1)},
+		"empty": {nil, "l: error", "wavex export --task-list l PLAN"},
+		"all done": {map[string]string{"1.json": strings.Replace(ok, "pending", "completed", 1)}, "l: error",
+			"all 1 tasks of the list are completed"},
+		"broken": {map[string]string{"1.json": ok, "2.json": "{\n \"id\": \"2\",\n \"subj"}, "2.json:3:",
+			"mend the file or remove it"},
+		"status": {map[string]string{"1.json": strings.Replace(ok, `"pending"`, "\n\"failed\"", 1)},
+			"1.json:2:1: error", "write pending"},
+		"unknown blocker": {map[string]string{"1.json": strings.Replace(ok, `"blockedBy":[]`, "\n\"blockedBy\":[\"9\"]", 1)},
+			"1.json:2:13: error", `"9"`},
+		"self": {map[string]string{"1.json": strings.Replace(ok, `"blockedBy":[]`, `"blockedBy":["01"]`, 1)},
+			"1.json:1:", "blocked by itself"},
+		"cycle": {map[string]string{"1.json": strings.Replace(ok, `"blockedBy":[]`, `"blockedBy":["2"]`, 1),
+			"2.json": strings.Replace(pending("2", ""), `"blockedBy":[]`, `"blockedBy":["1"]`, 1)},
 			"1.json:1:1: error", "1 -> 2 -> 1"},
-		"same id":        {map[string]string{"1.json": ok, "01.json": pending("01", "")}, "1.json:1:1: error", "\"01\" are the same number; rename"},
-		"no words":       {map[string]string{"1.json": strings.Replace(ok, "Task 1", "", 1)}, "1.json:1:1: error", "subject"},
-		"nul":            {map[string]string{"1.json": strings.Replace(ok, "Task 1", `a\u0000`, 1)}, "1.json:1:21: error", "NUL"},
-		"fields":         {map[string]string{"1.json": pending("1", `,"metadata":{"wavex":7}`)}, "1.json:1:", "metadata.wavex must be an object"},
-		"field twice":    {map[string]string{"1.json": pending("1", `,"metadata":{"wavex":{"subject":"x"}}`)}, "1.json:1:", "has \"subject\" already"},
-		"wrong field":    {map[string]string{"1.json": pending("1", ",\"metadata\":{\"wavex\":{\n\"files\":[\"../x\"]}}")}, "1.json:2:9: error", "leaves the directory"},
-		"no field":       {map[string]string{"1.json": pending("1", ",\"metadata\":{\"wavex\":{\n\"file\":[\"../x\"]}}")}, "1.json:2:8: error", "files"},
-		"taken":          {map[string]string{"1.json": strings.Replace(pending("1", `,"owner":"me"`), "pending", "in_progress", 1)}, "1.json:1:61: warning", "\"me\" may be at work on it"},
+		"same id": {map[string]string{"1.json": ok, "01.json": pending("01", "")}, "1.json:1:1: error",
+			"\"01\" are the same number; rename"},
+		"no words": {map[string]string{"1.json": strings.Replace(ok, "Task 1", "", 1)}, "1.json:1:1: error", "subject"},
+		"nul": {map[string]string{"1.json": strings.Replace(ok, "Task 1", `a\u0000`, 1)},
+			"1.json:1:21: error", "NUL"},
+		"fields": {map[string]string{"1.json": pending("1", `,"metadata":{"wavex":7}`)}, "1.json:1:",
+			"metadata.wavex must be an object"},
+		"field twice": {map[string]string{"1.json": pending("1", `,"metadata":{"wavex":{"subject":"x"}}`)}, "1.json:1:",
+			"has \"subject\" already"},
+		"wrong field": {map[string]string{"1.json": pending("1", ",\"metadata\":{\"wavex\":{\n\"files\":[\"../x\"]}}")},
+			"1.json:2:9: error", "leaves the directory"},
+		"no field": {map[string]string{"1.json": pending("1", ",\"metadata\":{\"wavex\":{\n\"file\":[\"../x\"]}}")},
+			"1.json:2:8: error", "files"},
+		"taken": {map[string]string{"1.json": strings.Replace(pending("1", `,"owner":"me"`), "pending",
+			"in_progress", 1)}, "1.json:1:61: warning", "\"me\" may be at work on it"},
 		"nothing proves": {map[string]string{"1.json": ok}, "1.json:1:1: warning", "no check"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -131,7 +150,10 @@ func TestPlanMistakes(t *testing.T) {
 					t.Errorf("a message of %d bytes", len(d.Message))
 				}
 			}
-			if !slices.ContainsFunc(all, func(s string) bool { return strings.HasPrefix(s, c.want) && strings.Contains(s, c.says) }) {
+			if !slices.ContainsFunc(all, func(s string) bool {
+				return strings.HasPrefix(s, c.want) &&
+					strings.Contains(s, c.says)
+			}) {
 				t.Errorf("want %s ... %s, got\n%s", c.want, c.says, strings.Join(all, "\n"))
 			}
 		})
@@ -168,7 +190,8 @@ func TestExport(t *testing.T) {
 	}
 	tasks := whole(t, l)
 	one, three := tasks["5"], tasks["7"]
-	if one.Description != "Do.\n\nVerify: go test ./a" || one.Metadata.Text(metaPlanID) != "T-010" || string(one.Metadata.Get("k")) != "1" || !slices.Equal(one.Blocks, []string{"6", "7"}) {
+	if one.Description != "Do.\n\nVerify: go test ./a" || one.Metadata.Text(metaPlanID) != "T-010" ||
+		string(one.Metadata.Get("k")) != "1" || !slices.Equal(one.Blocks, []string{"6", "7"}) {
 		t.Errorf("%s", one.render())
 	}
 	if three.Subject != "Task T-030" || !slices.Equal(three.BlockedBy, []string{"5", "6"}) {
@@ -180,7 +203,9 @@ func TestExport(t *testing.T) {
 	}
 	for i := range q.Tasks {
 		a, b := p.Tasks[i], q.Tasks[i]
-		if !reflect.DeepEqual(a.Verify, b.Verify) || !reflect.DeepEqual(a.Files, b.Files) || a.Prompt != b.Prompt || a.Command != b.Command || !reflect.DeepEqual(p.Settings(i), q.Settings(i)) || !slices.Equal(p.Graph.Blockers(i), q.Graph.Blockers(i)) {
+		if !reflect.DeepEqual(a.Verify, b.Verify) || !reflect.DeepEqual(a.Files, b.Files) || a.Prompt != b.Prompt ||
+			a.Command != b.Command || !reflect.DeepEqual(p.Settings(i), q.Settings(i)) || !slices.Equal(p.Graph.Blockers(i),
+			q.Graph.Blockers(i)) {
 			t.Errorf("task %s: %+v\ncame back as %+v", a.ID, a, b)
 		}
 	}

@@ -46,21 +46,25 @@ func (t *Tracer) Event(e scheduler.Event, s *scheduler.State) {
 		}
 		task := t.task(b.Task, subject, b.Wave, e.Time)
 		t.calls[attemptKey(b.Task, b.Attempt)] = t.start(task.ctx, "attempt", e.Time,
-			str("wavex.task.id", b.Task), num("wavex.attempt", b.Attempt), str("wavex.attempt.why", b.Why), num("wavex.slot", b.Slot),
+			str("wavex.task.id", b.Task), num("wavex.attempt", b.Attempt), str("wavex.attempt.why", b.Why),
+			num("wavex.slot", b.Slot),
 			yes("wavex.advised", b.Advised), dollars("wavex.cap_usd", b.Cap))
 	case scheduler.AttemptEnded:
 		t.attemptEnded(b, e.Time)
 	case scheduler.CounselStarted:
 		if task, ok := t.tasks[b.Task]; ok {
-			t.calls[panelKey(b.Task, b.Panel)] = t.start(task.ctx, "counsel", e.Time, str("wavex.task.id", b.Task), num("wavex.panel", b.Panel))
+			t.calls[panelKey(b.Task, b.Panel)] = t.start(task.ctx, "counsel", e.Time, str("wavex.task.id", b.Task),
+				num("wavex.panel", b.Panel))
 		}
 	case scheduler.CounselEnded:
 		t.end(panelKey(b.Task, b.Panel), e.Time, b.Verdict.Unavailable, str("wavex.counsel.action", string(b.Verdict.Action)),
 			num("wavex.counsel.opinions", len(b.Verdict.Opinions)), dollars("wavex.cost_usd", b.Verdict.Cost))
 	case scheduler.ReviewStarted:
-		t.calls[reviewKey(b.N)] = t.start(t.run.ctx, "review", e.Time, str("wavex.review.mode", string(b.Mode)), num("wavex.wave", b.Wave), num("wavex.review.round", b.Round))
+		t.calls[reviewKey(b.N)] = t.start(t.run.ctx, "review", e.Time, str("wavex.review.mode", string(b.Mode)),
+			num("wavex.wave", b.Wave), num("wavex.review.round", b.Round))
 	case scheduler.ReviewEnded:
-		t.end(reviewKey(b.N), e.Time, b.Review.Error, yes("wavex.review.passed", b.Passed), num("wavex.review.blockers", b.Blockers),
+		t.end(reviewKey(b.N), e.Time, b.Review.Error, yes("wavex.review.passed", b.Passed),
+			num("wavex.review.blockers", b.Blockers),
 			num("wavex.review.findings", len(b.Review.Findings)), dollars("wavex.cost_usd", b.Review.Cost))
 	case scheduler.CriteriaStarted:
 		t.calls[criteriaKey(b.Round)] = t.start(t.run.ctx, "criteria", e.Time)
@@ -84,8 +88,10 @@ func (t *Tracer) Event(e scheduler.Event, s *scheduler.State) {
 }
 
 func (t *Tracer) begun(e scheduler.Event, s *scheduler.State, resumed bool) {
-	t.run = t.start(t.parent, "run", e.Time, str("wavex.run", s.Config.Run), str("wavex.plan", s.Plan.Name), yes("wavex.resumed", resumed),
-		num("wavex.tasks", len(s.Plan.Tasks)), num("wavex.waves", s.Waves), num("wavex.parallel", s.Config.Parallel), str("wavex.agent", s.Config.Agent))
+	t.run = t.start(t.parent, "run", e.Time, str("wavex.run", s.Config.Run), str("wavex.plan", s.Plan.Name),
+		yes("wavex.resumed", resumed),
+		num("wavex.tasks", len(s.Plan.Tasks)), num("wavex.waves", s.Waves), num("wavex.parallel", s.Config.Parallel),
+		str("wavex.agent", s.Config.Agent))
 }
 
 // wave opens a wave's span. Without a barrier several are open at once.
@@ -109,7 +115,8 @@ func (t *Tracer) endWaves(at time.Time) {
 func (t *Tracer) task(id, subject string, wave int, at time.Time) span {
 	s, ok := t.tasks[id]
 	if !ok {
-		s = t.start(t.wave(wave, at).ctx, "task", at, str("wavex.task.id", id), str("wavex.task.subject", subject), num("wavex.wave", wave))
+		s = t.start(t.wave(wave, at).ctx, "task", at, str("wavex.task.id", id), str("wavex.task.subject", subject),
+			num("wavex.wave", wave))
 		t.tasks[id] = s
 	}
 	return s
@@ -126,8 +133,10 @@ func (t *Tracer) attemptEnded(b scheduler.AttemptEnded, at time.Time) {
 		problem = fmt.Sprintf("%s: %s", r.Outcome, r.Reason)
 	}
 	t.end(key, at, problem, str("wavex.outcome", string(r.Outcome)), dollars("wavex.cost_usd", r.Cost),
-		attribute.Int64("gen_ai.usage.input_tokens", r.Usage.Input), attribute.Int64("gen_ai.usage.output_tokens", r.Usage.Output),
-		attribute.Int64("wavex.usage.cache_read_tokens", r.Usage.CacheRead), attribute.Int64("wavex.usage.cache_write_tokens", r.Usage.CacheWrite),
+		attribute.Int64("gen_ai.usage.input_tokens", r.Usage.Input), attribute.Int64("gen_ai.usage.output_tokens",
+			r.Usage.Output),
+		attribute.Int64("wavex.usage.cache_read_tokens", r.Usage.CacheRead), attribute.Int64("wavex.usage.cache_write_tokens",
+			r.Usage.CacheWrite),
 		str("session.id", r.Session), num("wavex.turns", r.Turns), yes("wavex.charged", b.Charged))
 	task, ok := t.tasks[b.Task]
 	if !ok || !b.Status.Settled() && b.Status != scheduler.Verified {
@@ -153,7 +162,8 @@ func (t *Tracer) checks(attempt span, r *runner.Result, end time.Time) {
 		at = attempt.began
 	}
 	for _, c := range r.Checks {
-		s := t.start(attempt.ctx, "check", at, str("wavex.check", c.Check), yes("wavex.check.passed", c.Passed), num("wavex.exit_code", c.ExitCode))
+		s := t.start(attempt.ctx, "check", at, str("wavex.check", c.Check), yes("wavex.check.passed", c.Passed),
+			num("wavex.exit_code", c.ExitCode))
 		if !c.Passed {
 			s.SetStatus(codes.Error, c.Reason)
 		}
@@ -171,7 +181,8 @@ func (t *Tracer) runEnded(b scheduler.RunEnded, at time.Time) {
 	if t.run.Span == nil {
 		return
 	}
-	t.run.SetAttributes(str("wavex.status", b.Status), num("wavex.exit_code", b.ExitCode), dollars("wavex.cost_usd", b.Cost), num("wavex.iterations", b.Iterations),
+	t.run.SetAttributes(str("wavex.status", b.Status), num("wavex.exit_code", b.ExitCode),
+		dollars("wavex.cost_usd", b.Cost), num("wavex.iterations", b.Iterations),
 		num("wavex.tasks.completed", b.Tasks.Completed), num("wavex.tasks.failed", b.Tasks.Failed))
 	if b.ExitCode != 0 {
 		t.run.SetStatus(codes.Error, b.Reason)

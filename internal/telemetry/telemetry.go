@@ -46,7 +46,8 @@ func Wanted(getenv func(string) string) (yes bool, why string) {
 // Exporter returns an exporter for the address, headers and timeouts in the environment.
 func Exporter(ctx context.Context) (sdk.SpanExporter, error) {
 	return otlptracehttp.New(ctx, otlptracehttp.WithRetry(otlptracehttp.RetryConfig{
-		Enabled: true, InitialInterval: 500 * time.Millisecond, MaxInterval: 5 * time.Second, MaxElapsedTime: 10 * time.Second}))
+		Enabled: true, InitialInterval: 500 * time.Millisecond, MaxInterval: 5 * time.Second,
+		MaxElapsedTime: 10 * time.Second}))
 }
 
 // Tracer is a scheduler.View that makes spans from events. Event and Env must be called from the

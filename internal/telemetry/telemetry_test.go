@@ -42,7 +42,8 @@ func env(kv ...string) func(string) string {
 }
 
 // record plays a story to a Tracer and returns the spans that it made.
-func record(t *testing.T, story func(testing.TB, func(scheduler.Event, *scheduler.State)) *reporttest.Story, getenv func(string) string,
+func record(t *testing.T, story func(testing.TB, func(scheduler.Event, *scheduler.State)) *reporttest.Story,
+	getenv func(string) string,
 	see func(*Tracer, scheduler.Event)) []sdk.ReadOnlySpan {
 	t.Helper()
 	mem := &kept{}
@@ -89,7 +90,8 @@ func TestTree(t *testing.T) {
 	for _, s := range spans {
 		byID[s.SpanContext().SpanID().String()] = s
 	}
-	above := map[string][]string{"wave": {"run"}, "task": {"wave"}, "attempt": {"task"}, "counsel": {"task"}, "check": {"attempt"}}
+	above := map[string][]string{"wave": {"run"}, "task": {"wave"}, "attempt": {"task"}, "counsel": {"task"},
+		"check": {"attempt"}}
 	count := map[string]int{}
 	for _, s := range spans {
 		count[s.Name()]++
@@ -107,11 +109,14 @@ func TestTree(t *testing.T) {
 			t.Errorf("%s has no parent of its kind", s.Name())
 			continue
 		}
-		if s.StartTime().Before(parent.StartTime()) || s.EndTime().After(parent.EndTime()) || s.EndTime().Before(s.StartTime()) {
-			t.Errorf("%s lies outside of its %s: %s to %s, %s to %s", s.Name(), parent.Name(), s.StartTime(), s.EndTime(), parent.StartTime(), parent.EndTime())
+		if s.StartTime().Before(parent.StartTime()) || s.EndTime().After(parent.EndTime()) ||
+			s.EndTime().Before(s.StartTime()) {
+			t.Errorf("%s lies outside of its %s: %s to %s, %s to %s", s.Name(), parent.Name(), s.StartTime(), s.EndTime(),
+				parent.StartTime(), parent.EndTime())
 		}
 	}
-	if count["run"] != 1 || count["wave"] < 2 || count["task"] < 3 || count["attempt"] <= count["task"] || count["counsel"] < 1 || count["check"] < 1 {
+	if count["run"] != 1 || count["wave"] < 2 || count["task"] < 3 || count["attempt"] <= count["task"] ||
+		count["counsel"] < 1 || count["check"] < 1 {
 		t.Errorf("%v", count)
 	}
 }
@@ -127,14 +132,16 @@ func TestAttributes(t *testing.T) {
 	})
 	for _, b := range ended {
 		i := slices.IndexFunc(spans, func(s sdk.ReadOnlySpan) bool {
-			return s.Name() == "attempt" && value(s, "wavex.task.id") == b.Task && value(s, "wavex.attempt") == fmt.Sprint(b.Attempt)
+			return s.Name() == "attempt" && value(s, "wavex.task.id") == b.Task &&
+				value(s, "wavex.attempt") == fmt.Sprint(b.Attempt)
 		})
 		if i < 0 {
 			t.Errorf("no span of %s, attempt %d", b.Task, b.Attempt)
 			continue
 		}
 		s := spans[i]
-		if value(s, "wavex.outcome") != string(b.Result.Outcome) || (s.Status().Code == codes.Error) != (b.Result.Outcome != "done") ||
+		if value(s, "wavex.outcome") != string(b.Result.Outcome) ||
+			(s.Status().Code == codes.Error) != (b.Result.Outcome != "done") ||
 			value(s, "gen_ai.usage.output_tokens") != fmt.Sprint(b.Result.Usage.Output) {
 			t.Errorf("%s: %v %v", b.Task, s.Status(), s.Attributes())
 		}

@@ -199,5 +199,6 @@ func Excerpt(text string, n int) string {
 	if len(text) <= n {
 		return text
 	}
-	return strings.ToValidUTF8(text[:n/2], "") + fmt.Sprintf("\n[... %d bytes left out ...]\n", len(text)-n) + strings.ToValidUTF8(text[len(text)-n/2:], "")
+	return strings.ToValidUTF8(text[:n/2], "") + fmt.Sprintf("\n[... %d bytes left out ...]\n", len(text)-n) +
+		strings.ToValidUTF8(text[len(text)-n/2:], "")
 }

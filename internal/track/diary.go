@@ -34,7 +34,8 @@ type Diary struct {
 
 // NewDiary returns a Diary that writes into a tracking directory; clean removes secrets.
 func NewDiary(dir string, clean func([]byte) []byte) *Diary {
-	d := &Diary{dir: dir, clean: clean, found: map[string]string{}, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	d := &Diary{dir: dir, clean: clean, found: map[string]string{}, wake: make(chan struct{}, 1),
+		done: make(chan struct{})}
 	quit := make(chan struct{})
 	d.stop = sync.OnceFunc(func() { close(quit) })
 	go func() {
@@ -141,13 +142,15 @@ func (d *Diary) say(e scheduler.Event, s *scheduler.State) (Section, []string) {
 			return Deviations, d.deviation(s, b.Task, "by counsel: "+b.Verdict.Fix)
 		}
 	case scheduler.TasksAdded:
-		return Deviations, []string{fmt.Sprintf("Found: %s needed more work than planned", at), fmt.Sprintf("Adjustment: %s added to the plan", report.Plural(len(b.Tasks), "task", "tasks"))}
+		return Deviations, []string{fmt.Sprintf("Found: %s needed more work than planned", at),
+			fmt.Sprintf("Adjustment: %s added to the plan", report.Plural(len(b.Tasks), "task", "tasks"))}
 	case scheduler.Draining:
 		if b.Stop.Status == "interrupted" {
 			return Interventions, []string{at + ": " + b.Stop.Reason}
 		}
 	case scheduler.Resumed:
-		return Interventions, []string{fmt.Sprintf("%s: resumed with %s, budget %s", at, report.Plural(b.Tasks, "task", "tasks"), report.Budget(b.Config.Limits))}
+		return Interventions, []string{fmt.Sprintf("%s: resumed with %s, budget %s", at, report.Plural(b.Tasks, "task",
+			"tasks"), report.Budget(b.Config.Limits))}
 	case scheduler.Answered:
 		answer := "no"
 		if b.Yes {
@@ -158,7 +161,8 @@ func (d *Diary) say(e scheduler.Event, s *scheduler.State) (Section, []string) {
 			about = fmt.Sprintf("wave %d", b.Wave)
 		}
 		if b.Stop == nil || b.Yes || !strings.HasPrefix(b.Stop.Reason, "nobody") {
-			return Interventions, []string{strings.TrimSpace(fmt.Sprintf("%s: a person said %s at %s %s", at, answer, b.Gate, about))}
+			return Interventions, []string{strings.TrimSpace(fmt.Sprintf("%s: a person said %s at %s %s", at, answer,
+				b.Gate, about))}
 		}
 	case scheduler.ReviewEnded:
 		var judged []string

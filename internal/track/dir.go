@@ -81,7 +81,8 @@ func New(project string, m Meta) (string, error) {
 
 func (m Meta) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "---\nslug: %s\ncreated: %s\npipeline: %q\ngoal: %q\n---\n\n# %s\n\n## Goal\n\n", m.Slug, m.At.UTC().Format(time.RFC3339), m.Pipeline, m.Goal, m.Slug)
+	fmt.Fprintf(&b, "---\nslug: %s\ncreated: %s\npipeline: %q\ngoal: %q\n---\n\n# %s\n\n## Goal\n\n", m.Slug,
+		m.At.UTC().Format(time.RFC3339), m.Pipeline, m.Goal, m.Slug)
 	goal := strings.TrimSpace(m.Goal)
 	if goal == "" {
 		goal = "(to be filled in)"

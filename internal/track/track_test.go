@@ -27,7 +27,8 @@ func must(t testing.TB, err error) {
 func TestSlug(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"login-feature": "login-feature", "Login  Feature!": "login-feature", "../../etc": "etc", "Größe 2": "größe-2", "--": "", "": "",
+		"login-feature": "login-feature", "Login  Feature!": "login-feature", "../../etc": "etc", "Größe 2": "größe-2",
+		"--": "", "": "",
 		"a\x00b": "a-b", strings.Repeat("x", 100): strings.Repeat("x", maxSlug),
 	} {
 		if got := Slug(text); got != want {
@@ -40,7 +41,8 @@ func TestNewAndFind(t *testing.T) {
 	t.Parallel()
 	project := t.TempDir()
 	at := time.Date(2026, 1, 23, 12, 0, 0, 0, time.UTC)
-	old, err := New(project, Meta{Slug: "login", Goal: "Users: \"log\" in\n", Pipeline: "plan -> tasks", At: at.AddDate(0, 0, -1)})
+	old, err := New(project, Meta{Slug: "login", Goal: "Users: \"log\" in\n", Pipeline: "plan -> tasks",
+		At: at.AddDate(0, 0, -1)})
 	must(t, err)
 	dir, err := New(project, Meta{Slug: "login", At: at})
 	must(t, err)
@@ -52,7 +54,8 @@ func TestNewAndFind(t *testing.T) {
 	}
 	meta, err := os.ReadFile(filepath.Join(old, MetaFile))
 	must(t, err)
-	for _, part := range []string{"---\nslug: login\n", "goal: \"Users: \\\"log\\\" in\\n\"\n", "pipeline: \"plan -> tasks\"\n", "\n# login\n"} {
+	for _, part := range []string{"---\nslug: login\n", "goal: \"Users: \\\"log\\\" in\\n\"\n",
+		"pipeline: \"plan -> tasks\"\n", "\n# login\n"} {
 		if !strings.Contains(string(meta), part) {
 			t.Errorf("_meta.md lacks %q:\n%s", part, meta)
 		}
@@ -60,13 +63,15 @@ func TestNewAndFind(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, ContextFile)); err == nil {
 		t.Error("_context.md is there before anybody wrote it (LEDGER S3-07)")
 	}
-	for name, want := range map[string]string{"login": dir, "Login": dir, "2026-01-22-login": old, old: old, ".claude/pensieve/loop/2026-01-22-login": old, "log": "", ".": "", "": ""} {
+	for name, want := range map[string]string{"login": dir, "Login": dir, "2026-01-22-login": old, old: old,
+		".claude/pensieve/loop/2026-01-22-login": old, "log": "", ".": "", "": ""} {
 		got, err := Find(project, name)
 		if got != want || (err == nil) != (want != "") {
 			t.Errorf("Find(%q) = %q, %v, want %q", name, got, err, want)
 		}
 	}
-	for file, want := range map[string]string{filepath.Join(dir, "plan.json"): dir, filepath.Join(project, "plan.json"): "", filepath.Join(dir, "sub", "plan.json"): ""} {
+	for file, want := range map[string]string{filepath.Join(dir, "plan.json"): dir,
+		filepath.Join(project, "plan.json"): "", filepath.Join(dir, "sub", "plan.json"): ""} {
 		if got := Of(project, file); got != want {
 			t.Errorf("Of(%q) = %q, want %q", file, got, want)
 		}
@@ -78,15 +83,21 @@ func TestAdd(t *testing.T) {
 	entry := Entry{Deviations, []string{"Before: x", "Found: y"}, "r/1"}
 	const own = "- Before: x\n- Found: y <!-- wavex r/1 -->\n"
 	for name, c := range map[string]struct{ text, want string }{
-		"nothing":         {"", "## Post-Context\n\n### Deviations\n\n" + own},
-		"no post-context": {"# Context\n\n## Pre-Context\nGoal: x", "# Context\n\n## Pre-Context\nGoal: x\n\n## Post-Context\n\n### Deviations\n\n" + own},
+		"nothing": {"", "## Post-Context\n\n### Deviations\n\n" + own},
+		"no post-context": {"# Context\n\n## Pre-Context\nGoal: x",
+			"# Context\n\n## Pre-Context\nGoal: x\n\n## Post-Context\n\n### Deviations\n\n" + own},
 		"the seed's form": {"## Pre-Context\na\n\n---\n\n## Post-Context\n\n> If so, note.\n\n### Deviations\n[Pre vs reality]\n- Before: XXX\n\n### Interventions\n[Manual]\n",
 			"## Pre-Context\na\n\n---\n\n## Post-Context\n\n> If so, note.\n\n### Deviations\n[Pre vs reality]\n- Before: XXX\n" + own + "\n### Interventions\n[Manual]\n"},
-		"no such section":       {"## Post-Context\nnone\n\n## Later\nz\n", "## Post-Context\nnone\n\n### Deviations\n\n" + own + "\n## Later\nz\n"},
-		"sections side by side": {"## Post-Context\n### Deviations\n### Interventions\n", "## Post-Context\n### Deviations\n\n" + own + "\n### Interventions\n"},
-		"a heading in a fence":  {"## Post-Context\n```\n### Deviations\n```\n", "## Post-Context\n```\n### Deviations\n```\n\n### Deviations\n\n" + own},
-		"the wrong part":        {"### Deviations\nof another\n\n## Post-Context\n", "### Deviations\nof another\n\n## Post-Context\n\n### Deviations\n\n" + own},
-		"there already":         {"## Post-Context\n\n### Deviations\n\n" + own, "## Post-Context\n\n### Deviations\n\n" + own},
+		"no such section": {"## Post-Context\nnone\n\n## Later\nz\n", "## Post-Context\nnone\n\n### Deviations\n\n" +
+			own + "\n## Later\nz\n"},
+		"sections side by side": {"## Post-Context\n### Deviations\n### Interventions\n",
+			"## Post-Context\n### Deviations\n\n" + own + "\n### Interventions\n"},
+		"a heading in a fence": {"## Post-Context\n```\n### Deviations\n```\n",
+			"## Post-Context\n```\n### Deviations\n```\n\n### Deviations\n\n" + own},
+		"the wrong part": {"### Deviations\nof another\n\n## Post-Context\n",
+			"### Deviations\nof another\n\n## Post-Context\n\n### Deviations\n\n" + own},
+		"there already": {"## Post-Context\n\n### Deviations\n\n" + own, "## Post-Context\n\n### Deviations\n\n" +
+			own},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -104,13 +115,15 @@ func TestAdd(t *testing.T) {
 // Existing lines stay in their order, and an entry is added once.
 func TestAddProperties(t *testing.T) {
 	t.Parallel()
-	words := rapid.SampledFrom([]string{"# A", "## Post-Context", "### Deviations", "### Interventions", "- x", "", "---", "```", "text", "\ufeff", "\xff"})
+	words := rapid.SampledFrom([]string{"# A", "## Post-Context", "### Deviations", "### Interventions", "- x", "", "---",
+		"```", "text", "\ufeff", "\xff"})
 	rapid.Check(t, func(t *rapid.T) {
 		lines := rapid.SliceOfN(words, 0, 12).Draw(t, "lines")
 		text := strings.Join(lines, "\n")
 		var entries []Entry
 		for i := range rapid.IntRange(1, 3).Draw(t, "entries") {
-			entries = append(entries, Entry{rapid.SampledFrom([]Section{Deviations, Interventions}).Draw(t, "section"), []string{"one", "two"}, strings.Repeat("k", i+1)})
+			entries = append(entries, Entry{rapid.SampledFrom([]Section{Deviations, Interventions}).Draw(t, "section"),
+				[]string{"one", "two"}, strings.Repeat("k", i+1)})
 		}
 		got := add(text, entries)
 		if again := add(got, entries); again != got {
@@ -147,7 +160,8 @@ func TestDiary(t *testing.T) {
 		return text
 	}
 	once := tell(reporttest.Mixed)
-	for _, part := range []string{"# C\n\n## Pre-Context\nAgreed.\n", "### Deviations\n\n- Before: T-", "- Found: ", "- Adjustment: by counsel: ", "- Adjustment: given up"} {
+	for _, part := range []string{"# C\n\n## Pre-Context\nAgreed.\n", "### Deviations\n\n- Before: T-", "- Found: ",
+		"- Adjustment: by counsel: ", "- Adjustment: given up"} {
 		if !strings.Contains(once, part) {
 			t.Errorf("lacks %q:\n%s", part, once)
 		}
@@ -181,7 +195,8 @@ func TestDiaryOfAGoodRun(t *testing.T) {
 	d = NewDiary(dir, nil)
 	reporttest.Paused(t, d.Event)
 	must(t, d.Close())
-	if text, err := Read(dir); err != nil || !strings.Contains(text, "### Interventions\n\n- 2026-01-02 04:04Z: resumed with 2 tasks") {
+	if text, err := Read(dir); err != nil ||
+		!strings.Contains(text, "### Interventions\n\n- 2026-01-02 04:04Z: resumed with 2 tasks") {
 		t.Errorf("%q, %v", text, err)
 	}
 	gone := NewDiary(filepath.Join(dir, "gone"), nil)
@@ -197,7 +212,8 @@ func TestExcerpt(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	got := Excerpt("BEGIN"+strings.Repeat("ü", 1000)+"END", 101)
-	if len(got) > 160 || !strings.HasPrefix(got, "BEGIN") || !strings.HasSuffix(got, "END") || strings.ToValidUTF8(got, "?") != got {
+	if len(got) > 160 || !strings.HasPrefix(got, "BEGIN") || !strings.HasSuffix(got, "END") ||
+		strings.ToValidUTF8(got, "?") != got {
 		t.Errorf("%q", got)
 	}
 }

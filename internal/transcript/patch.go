@@ -139,7 +139,8 @@ func Diff(in io.Reader, dir string, max int) (string, error) {
 
 func relative(dir, path string) string {
 	path = strings.ReplaceAll(path, `\`, "/")
-	if rest, ok := strings.CutPrefix(path, strings.TrimSuffix(strings.ReplaceAll(dir, `\`, "/"), "/")+"/"); ok && dir != "" {
+	if rest, ok := strings.CutPrefix(path, strings.TrimSuffix(strings.ReplaceAll(dir, `\`, "/"), "/")+"/"); ok &&
+		dir != "" {
 		return rest
 	}
 	return strings.TrimPrefix(path, "/")

@@ -114,7 +114,8 @@ func (r *Reader) Line(line []byte) []Entry {
 		out = r.user(o)
 	case "rate_limit_event":
 		l := o.Get("rate_limit_info")
-		out = []Entry{{Kind: Limit, Text: words(l.Get("rateLimitType").Str, l.Get("status").Str), Failed: l.Get("status").Str == "rejected"}}
+		out = []Entry{{Kind: Limit, Text: words(l.Get("rateLimitType").Str, l.Get("status").Str),
+			Failed: l.Get("status").Str == "rejected"}}
 	case "result":
 		out = []Entry{end(o)}
 	}
@@ -129,7 +130,8 @@ func (r *Reader) Line(line []byte) []Entry {
 func system(o gjson.Result) []Entry {
 	switch o.Get("subtype").Str {
 	case "init":
-		return []Entry{{Kind: Init, Target: o.Get("cwd").Str, Text: words("claude", o.Get("claude_code_version").Str, o.Get("model").Str)}}
+		return []Entry{{Kind: Init, Target: o.Get("cwd").Str, Text: words("claude", o.Get("claude_code_version").Str,
+			o.Get("model").Str)}}
 	case "api_retry":
 		return []Entry{{Kind: Retry, Failed: true, Text: fmt.Sprintf("%s, try %d of %d in %s",
 			words(o.Get("error_status").Raw, o.Get("error").Str), o.Get("attempt").Int(), o.Get("max_retries").Int(),
@@ -179,7 +181,8 @@ func (r *Reader) user(o gjson.Result) (out []Entry) {
 			id := b.Get("tool_use_id").String()
 			c := r.calls[id]
 			delete(r.calls, id)
-			e := Entry{Kind: Answer, ID: id, Tool: c.tool, Target: c.target, Text: flat(b.Get("content")), Failed: b.Get("is_error").Bool()}
+			e := Entry{Kind: Answer, ID: id, Tool: c.tool, Target: c.target, Text: flat(b.Get("content")),
+				Failed: b.Get("is_error").Bool()}
 			if !e.Failed {
 				e.Patch = done(told, c.patch)
 			}
@@ -192,7 +195,8 @@ func (r *Reader) user(o gjson.Result) (out []Entry) {
 
 func end(o gjson.Result) Entry {
 	e := Entry{Kind: End, Failed: o.Get("is_error").Bool() || o.Get("subtype").Str != "success"}
-	e.Text = words(o.Get("subtype").Str, fmt.Sprintf("after %d turns, $%.4f", o.Get("num_turns").Int(), o.Get("total_cost_usd").Num))
+	e.Text = words(o.Get("subtype").Str, fmt.Sprintf("after %d turns, $%.4f", o.Get("num_turns").Int(),
+		o.Get("total_cost_usd").Num))
 	if s := o.Get("api_error_status").Int(); s != 0 {
 		e.Text += fmt.Sprintf(", API status %d", s)
 	}
@@ -209,7 +213,8 @@ func end(o gjson.Result) Entry {
 
 // target returns the subject of a tool call: the first known input, such as a path or a command.
 func target(input gjson.Result) string {
-	for _, k := range []string{"file_path", "notebook_path", "command", "pattern", "url", "query", "description", "path", "prompt"} {
+	for _, k := range []string{"file_path", "notebook_path", "command", "pattern", "url", "query", "description",
+		"path", "prompt"} {
 		if s := input.Get(k).Str; s != "" {
 			return s
 		}

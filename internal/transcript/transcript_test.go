@@ -25,7 +25,8 @@ a line of the CLI's own
 func entries(t *testing.T, text string) []transcript.Entry {
 	t.Helper()
 	var all []transcript.Entry
-	if err := transcript.Read(strings.NewReader(text), func(e transcript.Entry) error { all = append(all, e); return nil }); err != nil {
+	if err := transcript.Read(strings.NewReader(text),
+		func(e transcript.Entry) error { all = append(all, e); return nil }); err != nil {
 		t.Fatal(err)
 	}
 	return all
@@ -59,7 +60,8 @@ func TestRead(t *testing.T) {
 	}
 	for i, w := range want {
 		g := got[i]
-		if g.Kind != w.kind || g.Tool != w.tool || g.Target != w.target || g.Text != w.text || g.Failed != w.failed || g.Inner != w.inner {
+		if g.Kind != w.kind || g.Tool != w.tool || g.Target != w.target || g.Text != w.text || g.Failed != w.failed ||
+			g.Inner != w.inner {
 			t.Errorf("entry %d is %+v, want %+v", i, g, w)
 		}
 	}

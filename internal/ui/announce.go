@@ -51,7 +51,8 @@ func reviewed(s *scheduler.State) string {
 		if r.Review.Error != "" || r.Review.Nothing != "" {
 			continue
 		}
-		text := fmt.Sprintf("wave %d: %.1f/10, %s", r.Wave, r.Review.Score, report.Plural(len(r.Review.Findings), "issue", "issues"))
+		text := fmt.Sprintf("wave %d: %.1f/10, %s", r.Wave, r.Review.Score, report.Plural(len(r.Review.Findings),
+			"issue", "issues"))
 		if r.Mode == counsel.Thorough {
 			text = "thorough: passed"
 			if !r.Passed {

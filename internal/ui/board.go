@@ -51,7 +51,8 @@ type Doing struct {
 // BoardOf derives the board from a state. The caller adds the running work. alive tells whether a
 // wavex process works at the run.
 func BoardOf(s *scheduler.State, alive bool) *Board {
-	b := &Board{Run: s.Config.Run, Status: "running", Began: s.Began, Waves: make([]WaveCount, s.Waves), Open: s.Wave, Counts: s.Counts, Spent: s.Ledger.Spent(),
+	b := &Board{Run: s.Config.Run, Status: "running", Began: s.Began, Waves: make([]WaveCount, s.Waves), Open: s.Wave,
+		Counts: s.Counts, Spent: s.Ledger.Spent(),
 		Limits: s.Ledger.Limits(), Notional: s.Notional, Turns: s.Ledger.Iterations(), Hold: s.Hold}
 	if s.Plan != nil {
 		b.Name = s.Plan.Name
@@ -127,7 +128,8 @@ func (b *Board) head(now time.Time, columns int, o Options) string {
 	if o.ASCII {
 		sign = ""
 	}
-	parts := []string{b.Status, safe.Fit(or(b.Name, b.Run), 60, o.ASCII), report.Took(max(end.Sub(b.Began), 0).Truncate(time.Second))}
+	parts := []string{b.Status, safe.Fit(or(b.Name, b.Run), 60, o.ASCII),
+		report.Took(max(end.Sub(b.Began), 0).Truncate(time.Second))}
 	if b.Name != "" { // else the Run line stands there already
 		parts = append(parts, b.Run)
 	}
@@ -241,7 +243,8 @@ func (b *Board) wave(i, digits, columns int, o Options) string {
 func (b *Board) running(now time.Time, columns int, ascii bool) []string {
 	out := make([]string, 0, len(b.Running))
 	for _, d := range b.Running {
-		r := running{label: d.Kind, counsel: d.Kind == "counsel", started: d.Since, last: safe.Fit(d.Last, said, ascii), lastAt: d.At}
+		r := running{label: d.Kind, counsel: d.Kind == "counsel", started: d.Since, last: safe.Fit(d.Last, said, ascii),
+			lastAt: d.At}
 		if d.Task != "" {
 			r.label = safe.Fit(d.Task, 60, ascii) + " " + safe.Fit(d.Subject, 80, ascii)
 			if d.Attempt > 1 && !r.counsel {

@@ -15,13 +15,16 @@ import (
 // boardOf returns a board in the middle of a story.
 func boardOf(t *testing.T) (*Board, time.Time) {
 	t.Helper()
-	s := reporttest.New(t, "parser", reporttest.Tasks{{ID: "T-001", Subject: "Add the token type"}, {ID: "T-002", Subject: "Write the parser"},
-		{ID: "T-003", Subject: "Document the grammar, with examples", Blockers: []int{0, 1}}, {ID: "T-004", Subject: "Publish", Blockers: []int{2}}})
+	s := reporttest.New(t, "parser", reporttest.Tasks{{ID: "T-001", Subject: "Add the token type"},
+		{ID: "T-002", Subject: "Write the parser"},
+		{ID: "T-003", Subject: "Document the grammar, with examples", Blockers: []int{0, 1}},
+		{ID: "T-004", Subject: "Publish", Blockers: []int{2}}})
 	s.Begin(reporttest.Config()).Wave(1).Run("T-001", 0).Run("T-002", 1).After(12*time.Second).
 		End("T-001", reporttest.Good(120_000), "completed", nil).After(50 * time.Second)
 	b := BoardOf(s.S, true)
 	b.Running = []Doing{
-		{Task: "T-002", Subject: "Write the parser", Kind: "attempt", Attempt: 2, Since: reporttest.Start.Add(4 * time.Second), Last: "Bash go test ./...", At: s.Now().Add(-3 * time.Second)},
+		{Task: "T-002", Subject: "Write the parser", Kind: "attempt", Attempt: 2,
+			Since: reporttest.Start.Add(4 * time.Second), Last: "Bash go test ./...", At: s.Now().Add(-3 * time.Second)},
 		{Task: "T-009", Subject: "Name it", Kind: "counsel", Attempt: 1, Since: s.Now().Add(-9 * time.Second)},
 		{Kind: "review", Attempt: 1, Since: s.Now().Add(-70 * time.Second)},
 	}
@@ -32,7 +35,8 @@ func TestBoardGolden(t *testing.T) {
 	t.Parallel()
 	for _, size := range []struct{ columns, rows int }{{100, 24}, {60, 24}, {32, 12}, {80, 6}} {
 		b, now := boardOf(t)
-		o := Options{Width: func() int { return size.columns }, Height: func() int { return size.rows }, ASCII: size.columns == 60}
+		o := Options{Width: func() int { return size.columns }, Height: func() int { return size.rows },
+			ASCII: size.columns == 60}
 		golden(t, fmt.Sprintf("board-%dx%d.txt", size.columns, size.rows), strings.Join(b.Lines(now, o), "\n")+"\n")
 	}
 	for name, tell := range stories {
@@ -48,7 +52,8 @@ func TestBoardGolden(t *testing.T) {
 func TestBoardFits(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		b := &Board{Run: "r", Name: rapid.StringN(0, 80, -1).Draw(t, "name"), Status: "running", Began: reporttest.Start, Stopping: rapid.SampledFrom([]string{"", "why\x1b[2J"}).Draw(t, "stop")}
+		b := &Board{Run: "r", Name: rapid.StringN(0, 80, -1).Draw(t, "name"), Status: "running", Began: reporttest.Start,
+			Stopping: rapid.SampledFrom([]string{"", "why\x1b[2J"}).Draw(t, "stop")}
 		n := rapid.IntRange(0, 60).Draw(t, "waves")
 		for range n {
 			all := rapid.IntRange(1, 2000).Draw(t, "all")
@@ -57,11 +62,13 @@ func TestBoardFits(t *testing.T) {
 		}
 		b.Open = rapid.IntRange(0, n).Draw(t, "open")
 		for range rapid.IntRange(0, 40).Draw(t, "running") {
-			b.Running = append(b.Running, Doing{Task: rapid.String().Draw(t, "task"), Subject: rapid.String().Draw(t, "subject"), Kind: "attempt",
+			b.Running = append(b.Running, Doing{Task: rapid.String().Draw(t, "task"), Subject: rapid.String().Draw(t, "subject"),
+				Kind:    "attempt",
 				Attempt: 2, Since: reporttest.Start, Last: rapid.String().Draw(t, "last"), At: reporttest.Start})
 		}
 		columns, rows := rapid.IntRange(12, 200).Draw(t, "columns"), rapid.IntRange(4, 60).Draw(t, "rows")
-		o := Options{Width: func() int { return columns }, Height: func() int { return rows }, ASCII: rapid.Bool().Draw(t, "ascii")}
+		o := Options{Width: func() int { return columns }, Height: func() int { return rows },
+			ASCII: rapid.Bool().Draw(t, "ascii")}
 		lines := b.Lines(reporttest.Start.Add(time.Hour), o)
 		if len(lines) > rows-1 {
 			t.Fatalf("%d lines on %d rows", len(lines), rows)
@@ -103,7 +110,8 @@ func TestWatchRedraws(t *testing.T) {
 		t.Fatal(err)
 	}
 	screen := strings.Join(e.rows, "\n")
-	if strings.Count(screen, "iteration 5/25") != 1 || strings.Contains(screen, "iteration 4") || strings.Count(screen, "wave 1") != 1 {
+	if strings.Count(screen, "iteration 5/25") != 1 || strings.Contains(screen, "iteration 4") ||
+		strings.Count(screen, "wave 1") != 1 {
 		t.Errorf("the screen shows\n%s", screen)
 	}
 }

@@ -50,7 +50,8 @@ func Box(st Standing, o Options) string {
 		lines = append(lines, l.lines(inner, o)...)
 	}
 	if st.Plain {
-		return b.Status + ": " + or(safe.Line(b.Name), safe.Line(b.Run)) + "\n" + strings.Join(lines, "\n") + "\n" + st.goOn(b)
+		return b.Status + ": " + or(safe.Line(b.Name), safe.Line(b.Run)) + "\n" + strings.Join(lines, "\n") +
+			"\n" + st.goOn(b)
 	}
 	return frame(b.Status+": "+or(safe.Line(b.Name), safe.Line(b.Run)), lines, width, o) + st.goOn(b)
 }
@@ -74,12 +75,14 @@ func RequestBox(r Request, o Options) string {
 	lines := append(fold(safe.Line(r.Words), inner), "")
 	at := map[string]int{"intent": 0, "shape": 1, "decompose": 2, "executing": 3}[r.Stage]
 	for i, s := range []stageLine{{none, "intent", "not settled", "score the request, and ask where it is unclear"},
-		{none, "shape", "not settled", "find the files that it is about"}, {none, "plan", "none yet", "break the request down into tasks"}} {
+		{none, "shape", "not settled", "find the files that it is about"},
+		{none, "plan", "none yet", "break the request down into tasks"}} {
 		switch {
 		case i < at:
 			s.mark, s.stands, s.next = good, "settled", ""
 			if f := r.Origin; f != nil && i == 0 {
-				s.stands = fmt.Sprintf("spec %d/10, fit %d, %s, workflow %s", f.SpecScore, f.FitScore, safe.Line(f.Shape), safe.Line(f.Workflow))
+				s.stands = fmt.Sprintf("spec %d/10, fit %d, %s, workflow %s", f.SpecScore, f.FitScore, safe.Line(f.Shape),
+					safe.Line(f.Workflow))
 			}
 			if i == 0 && r.Vague {
 				s.mark, s.stands, s.next = bad, s.stands+", too vague", "say it more clearly"

@@ -51,7 +51,8 @@ func TestFold(t *testing.T) {
 		columns int
 		want    string
 	}{
-		{"", 10, ""}, {"one two three", 8, "one two|three"}, {"abcdefghijkl", 8, "abcdefgh|ijkl"}, {"a abcdefghij b", 8, "a|abcdefgh|ij b"},
+		{"", 10, ""}, {"one two three", 8, "one two|three"}, {"abcdefghijkl", 8, "abcdefgh|ijkl"},
+		{"a abcdefghij b", 8, "a|abcdefgh|ij b"},
 		{"終わり終わり", 8, "終わり終|わり"},
 	} {
 		if got := strings.Join(fold(tc.text, tc.columns), "|"); got != tc.want {
@@ -69,7 +70,8 @@ func TestRequestBoxGolden(t *testing.T) {
 		{Words: "make it better", Stage: "shape", Origin: o, Vague: true, Next: `wavex start "..."`},
 		{Words: "add a --json flag", Stage: "decompose", Origin: o, Next: "wavex start", Plain: true},
 		{Words: "add a --json flag", Stage: "executing", Origin: o, Planned: true, Next: "wavex start"},
-		{Words: strings.Repeat("rewrite everything ", 12), Stage: "executing", Origin: o, Planned: true, Split: true, Next: `wavex start "..."`},
+		{Words: strings.Repeat("rewrite everything ", 12), Stage: "executing", Origin: o, Planned: true, Split: true,
+			Next: `wavex start "..."`},
 	} {
 		b.WriteString(RequestBox(r, Options{Width: func() int { return 72 }}))
 	}

@@ -60,7 +60,8 @@ func LogEntry(e transcript.Entry, o Options) []string {
 		return strings.Split(head("36", sign("→", "->"), words), "\n")
 	case transcript.Answer:
 		if e.Failed {
-			return append([]string{in + "  " + color("31", sign("✗ ", "FAILED ")+safe.Line(e.Tool))}, indent(in+"    ", safe.Text(e.Text, 0), 2*answerLines)...)
+			return append([]string{in + "  " + color("31", sign("✗ ", "FAILED ")+safe.Line(e.Tool))},
+				indent(in+"    ", safe.Text(e.Text, 0), 2*answerLines)...)
 		}
 		if len(e.Patch) > 0 {
 			return edits(in, e.Patch, color)

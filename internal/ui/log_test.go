@@ -23,8 +23,10 @@ func logged(o Options) string {
 		{Kind: transcript.Tool, Tool: "Bash", Target: "go test ./...\ngo vet ./...\na\nb\nc"},
 		{Kind: transcript.Answer, Tool: "Bash", Text: long},
 		{Kind: transcript.Tool, Tool: "Edit", Target: "parse.go"},
-		{Kind: transcript.Answer, Tool: "Edit", Patch: []transcript.Change{{Path: "parse.go", Lines: []string{"@@ -1,2 +1,2 @@", " a", "-\tb", "+\tc"}}}},
-		{Kind: transcript.Answer, Tool: "Write", Patch: []transcript.Change{{Path: "n", Created: true, Lines: strings.Split(long+"\n"+long, "\n")}}},
+		{Kind: transcript.Answer, Tool: "Edit", Patch: []transcript.Change{{Path: "parse.go",
+			Lines: []string{"@@ -1,2 +1,2 @@", " a", "-\tb", "+\tc"}}}},
+		{Kind: transcript.Answer, Tool: "Write",
+			Patch: []transcript.Change{{Path: "n", Created: true, Lines: strings.Split(long+"\n"+long, "\n")}}},
 		{Kind: transcript.Tool, Tool: "Grep", Target: "x", Inner: true},
 		{Kind: transcript.Answer, Tool: "Grep", Text: "no", Failed: true, Inner: true},
 		{Kind: transcript.Told, Text: "a reminder\n2\n3\n4"},
@@ -82,7 +84,8 @@ func TestLogOfAnAttempt(t *testing.T) {
 			}
 		}
 	}
-	if got := then(scheduler.AttemptEnded{Status: scheduler.Pending, Continue: true, NotBefore: reporttest.Start.Add(time.Hour)}); got != "another attempt in the same session not before 2026-01-02T04:04:05Z" {
+	if got := then(scheduler.AttemptEnded{Status: scheduler.Pending, Continue: true,
+		NotBefore: reporttest.Start.Add(time.Hour)}); got != "another attempt in the same session not before 2026-01-02T04:04:05Z" {
 		t.Error(got)
 	}
 }

@@ -136,11 +136,15 @@ func TestSchemaIsWhole(t *testing.T) {
 			t.Errorf("%s has %q, which %s has not", where, p, typ)
 		}
 	}
-	for _, b := range []scheduler.Body{scheduler.RunStarted{}, scheduler.Resumed{}, scheduler.WaveStarted{}, scheduler.AttemptStarted{},
+	for _, b := range []scheduler.Body{scheduler.RunStarted{}, scheduler.Resumed{}, scheduler.WaveStarted{},
+		scheduler.AttemptStarted{},
 		scheduler.AttemptEnded{}, scheduler.CounselStarted{}, scheduler.CounselEnded{}, scheduler.CounselSkipped{},
-		scheduler.CriteriaStarted{}, scheduler.CriteriaEnded{}, scheduler.ReviewStarted{}, scheduler.ReviewEnded{}, scheduler.ReviewSkipped{},
-		scheduler.TasksAdded{}, scheduler.GateEnded{}, scheduler.RequestOpened{}, scheduler.CallStarted{}, scheduler.CallEnded{},
-		scheduler.StageEnded{}, scheduler.Asked{}, scheduler.Answered{}, scheduler.RolledBack{}, scheduler.PrecheckStarted{}, scheduler.PrecheckEnded{}, scheduler.Draining{}, scheduler.Notice{}, scheduler.RunEnded{}} {
+		scheduler.CriteriaStarted{}, scheduler.CriteriaEnded{}, scheduler.ReviewStarted{}, scheduler.ReviewEnded{},
+		scheduler.ReviewSkipped{},
+		scheduler.TasksAdded{}, scheduler.GateEnded{}, scheduler.RequestOpened{}, scheduler.CallStarted{},
+		scheduler.CallEnded{},
+		scheduler.StageEnded{}, scheduler.Asked{}, scheduler.Answered{}, scheduler.RolledBack{}, scheduler.PrecheckStarted{},
+		scheduler.PrecheckEnded{}, scheduler.Draining{}, scheduler.Notice{}, scheduler.RunEnded{}} {
 		def, ok := doc.Defs[b.Type()]
 		if !ok {
 			t.Errorf("no definition of %s", b.Type())

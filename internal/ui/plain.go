@@ -103,7 +103,8 @@ func (v *plain) Event(e scheduler.Event, s *scheduler.State) {
 		say(starting(b, v.opts), setting(b.Config, b.Plan, b.Name, b.Tasks, b.Waves), rehearsed(b.Config))
 	case scheduler.Resumed:
 		v.next.reset(s)
-		say(append(resumed(s, &v.next), setting(b.Config, b.Plan, "", b.Tasks, b.Waves), edited("plan edited: ", b.Edit), rehearsed(b.Config))...)
+		say(append(resumed(s, &v.next), setting(b.Config, b.Plan, "", b.Tasks, b.Waves), edited("plan edited: ", b.Edit),
+			rehearsed(b.Config))...)
 	case scheduler.WaveStarted:
 		say(fmt.Sprintf("wave %d/%d: %s: %s", b.Wave, b.Of, report.Plural(len(b.Tasks), "task", "tasks"), ids(b.Tasks)))
 	case scheduler.WaveWarmed:

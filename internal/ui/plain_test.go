@@ -23,7 +23,8 @@ func TestPlainGolden(t *testing.T) {
 	for name, tell := range stories {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			golden(t, "plain-"+name+".txt", shown(t, tell, openPlain(Options{Status: true, Shape: "Tool (9/10)", Workflow: "A"})))
+			golden(t, "plain-"+name+".txt", shown(t, tell,
+				openPlain(Options{Status: true, Shape: "Tool (9/10)", Workflow: "A"})))
 		})
 	}
 }
@@ -139,7 +140,8 @@ func TestHostileTexts(t *testing.T) {
 func TestPlainAsksBehindWhatItTells(t *testing.T) {
 	t.Parallel()
 	out := &buffer{}
-	s := scheduler.NewState(&plan.Plan{Tasks: []plan.Task{{ID: "a", Subject: "First"}}, Graph: dag.NewBuilder(0, 0).Build(1)})
+	s := scheduler.NewState(&plan.Plan{Tasks: []plan.Task{{ID: "a", Subject: "First"}},
+		Graph: dag.NewBuilder(0, 0).Build(1)})
 	v := Plain(out, Options{Asks: true, Now: func() time.Time { return reporttest.Start }})
 	tell := func(b scheduler.Body) { v.Event(scheduler.Event{Time: reporttest.Start, Body: b}, s) }
 	tell(scheduler.Notice{Text: "before"})
@@ -156,7 +158,8 @@ func TestPlainAsksBehindWhatItTells(t *testing.T) {
 	at := reporttest.Start.UTC().Format(time.RFC3339) + " "
 	got := strings.ReplaceAll(out.String(), at, "")
 	const question = "\nRetry a? [Y/n] "
-	want := "notice: before\n" + question + "\nnotice: meanwhile\n" + question + "\na api_retry: again\n" + question + "notice: after\n" + "\nDone? [Y/n] "
+	want := "notice: before\n" + question + "\nnotice: meanwhile\n" + question + "\na api_retry: again\n" + question +
+		"notice: after\n" + "\nDone? [Y/n] "
 	if !strings.HasPrefix(got, want) || strings.Count(got, "Done?") != 1 {
 		t.Errorf("told:\n%q\nwant\n%q", got, want)
 	}

@@ -51,7 +51,8 @@ func (st Standing) stages() []stageLine {
 	s := st.State
 	var out []stageLine
 	if f := s.From; f != nil {
-		out = append(out, stageLine{good, "request", fmt.Sprintf("spec %d/10, fit %d, %s, workflow %s", f.SpecScore, f.FitScore, safe.Line(f.Shape), safe.Line(f.Workflow)), ""})
+		out = append(out, stageLine{good, "request", fmt.Sprintf("spec %d/10, fit %d, %s, workflow %s", f.SpecScore,
+			f.FitScore, safe.Line(f.Shape), safe.Line(f.Workflow)), ""})
 	}
 	out = append(out, st.plan())
 	waves := st.waves()
@@ -59,14 +60,16 @@ func (st Standing) stages() []stageLine {
 	done := s.Counts.Completed == len(s.Tasks)
 	out = append(out, st.review(done), st.criteria(done))
 	if n := len(s.Regressions); n > 0 {
-		out = append(out, stageLine{warn, "checks", report.Plural(n, "is broken", "are broken") + ": " + text(s.Regressions[0].String()),
+		out = append(out, stageLine{warn, "checks", report.Plural(n, "is broken", "are broken") + ": " +
+			text(s.Regressions[0].String()),
 			`wavex verify --fix, or "recheck": false where that is as it should be`})
 	}
 	if s.Gate != nil || len(s.Criteria) > 0 && s.Ended == nil {
 		out = append(out, st.gate())
 	}
 	if d := st.Delivered; d != nil {
-		out = append(out, stageLine{good, "delivery", strings.TrimSpace(safe.Line(d.How) + " " + safe.Line(d.Ref)), safe.Line(d.Command)})
+		out = append(out, stageLine{good, "delivery", strings.TrimSpace(safe.Line(d.How) + " " + safe.Line(d.Ref)),
+			safe.Line(d.Command)})
 	} else if s.Config.Isolation == scheduler.Isolated {
 		out = append(out, stageLine{none, "delivery", "not yet: " + or(safe.Line(s.Config.Deliver), "auto"), ""})
 	}
@@ -76,7 +79,8 @@ func (st Standing) stages() []stageLine {
 // plan describes the plan of the run, and the changes that a resume would find in it.
 func (st Standing) plan() stageLine {
 	s := st.State
-	l := stageLine{good, "plan", fmt.Sprintf("%s in %s", report.Plural(len(s.Tasks), "task", "tasks"), report.Plural(s.Waves, "wave", "waves")), ""}
+	l := stageLine{good, "plan", fmt.Sprintf("%s in %s", report.Plural(len(s.Tasks), "task", "tasks"),
+		report.Plural(s.Waves, "wave", "waves")), ""}
 	switch {
 	case st.Gone:
 		l.mark, l.stands = warn, l.stands+"; "+safe.Line(s.Plan.Path)+" is not there any more"
@@ -132,9 +136,11 @@ func (st Standing) repair() string {
 func (st Standing) review(done bool) stageLine {
 	s := st.State
 	if r := s.Thorough(); r != nil {
-		l := stageLine{good, "review", fmt.Sprintf("thorough, passed, %s", report.Plural(len(r.Review.Findings), "finding", "findings")), ""}
+		l := stageLine{good, "review", fmt.Sprintf("thorough, passed, %s", report.Plural(len(r.Review.Findings), "finding",
+			"findings")), ""}
 		if !r.Passed {
-			l.mark, l.stands, l.next = bad, fmt.Sprintf("thorough, not passed, %s", report.Plural(r.Blockers, "blocker", "blockers")), ""
+			l.mark, l.stands, l.next = bad, fmt.Sprintf("thorough, not passed, %s", report.Plural(r.Blockers, "blocker",
+				"blockers")), ""
 			for _, f := range r.Review.Findings {
 				if f.Blocks() {
 					l.next = "mend " + text(f.Text)

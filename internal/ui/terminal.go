@@ -267,7 +267,8 @@ func (v *terminal) tell(e scheduler.Event, s *scheduler.State) (rows []row, tabl
 			m = warn
 		}
 		whole(m, notice(b))
-	case scheduler.CriteriaEnded, scheduler.ReviewStarted, scheduler.ReviewEnded, scheduler.ReviewSkipped, scheduler.PrecheckStarted, scheduler.PrecheckEnded, scheduler.TasksAdded, scheduler.GateEnded:
+	case scheduler.CriteriaEnded, scheduler.ReviewStarted, scheduler.ReviewEnded, scheduler.ReviewSkipped,
+		scheduler.PrecheckStarted, scheduler.PrecheckEnded, scheduler.TasksAdded, scheduler.GateEnded:
 		lines, m := concluded(b, s)
 		whole(m, lines...)
 	case scheduler.RunEnded:

@@ -65,7 +65,8 @@ func TestTerminalGolden(t *testing.T) {
 				var all strings.Builder
 				watched(t, stories[c.story], e, c.opts, func(v View, ev scheduler.Event) {
 					if _, ok := ev.Body.(scheduler.AttemptStarted); ok {
-						v.Observe(runner.Observation{Task: "T-002", Attempt: 2, Kind: "tool", Text: "Edit \x1b[2Jparser.go", Cost: 20_000})
+						v.Observe(runner.Observation{Task: "T-002", Attempt: 2, Kind: "tool", Text: "Edit \x1b[2Jparser.go",
+							Cost: 20_000})
 						settle()
 					}
 					if c.frames {
@@ -154,7 +155,8 @@ func TestTerminalTicks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &emulator{t: t, width: 80, height: 24}
 		began := time.Now()
-		v := Terminal(e, Options{Width: e.columns, Now: func() time.Time { return reporttest.Start.Add(time.Hour + 2*time.Second + time.Since(began)) }})
+		v := Terminal(e, Options{Width: e.columns,
+			Now: func() time.Time { return reporttest.Start.Add(time.Hour + 2*time.Second + time.Since(began)) }})
 		reporttest.Paused(t, v.Event)
 		v.Observe(runner.Observation{Task: "T-002", Attempt: 1, Kind: "tool", Text: "Bash go test ./..."})
 		<-time.After(75 * time.Second)
@@ -232,7 +234,8 @@ func TestProgressBar(t *testing.T) {
 		done, all int
 		want      string
 	}{
-		{0, 4, "   0% [..........]"}, {1, 4, "  25% [=>........]"}, {2, 4, "  50% [====>.....]"}, {4, 4, " 100% [==========]"},
+		{0, 4, "   0% [..........]"}, {1, 4, "  25% [=>........]"}, {2, 4, "  50% [====>.....]"},
+		{4, 4, " 100% [==========]"},
 		{0, 0, "   0% [..........]"}, {9, 4, " 100% [==========]"},
 	} {
 		if got := progress(c.done, c.all, 10, true); got != c.want {

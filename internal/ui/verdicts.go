@@ -49,9 +49,11 @@ func concluded(b scheduler.Body, s *scheduler.State) (lines []string, m mark) {
 			names = append(names, name(s, a.ID))
 		}
 		if b.Origin == scheduler.FromList {
-			return []string{fmt.Sprintf("%s joined the task list: %s", report.Plural(len(b.Tasks), "task", "tasks"), strings.Join(names, ", "))}, redo
+			return []string{fmt.Sprintf("%s joined the task list: %s", report.Plural(len(b.Tasks), "task", "tasks"),
+				strings.Join(names, ", "))}, redo
 		}
-		return []string{fmt.Sprintf("back to work: %s for what the %s found: %s", report.Plural(len(b.Tasks), "task", "tasks"),
+		return []string{fmt.Sprintf("back to work: %s for what the %s found: %s",
+			report.Plural(len(b.Tasks), "task", "tasks"),
 			text(b.Origin), strings.Join(names, ", "))}, redo
 	case scheduler.GateEnded:
 		return gateEnded(b)
@@ -203,7 +205,8 @@ func precheckEnded(b scheduler.PrecheckEnded) (lines []string, m mark) {
 	default:
 		l, m = l+"refused", warn
 	}
-	lines = []string{fmt.Sprintf("%s | asked %s | %s%s", l, text(strings.Join(c.Experts, ", ")), c.Cost.Spent(), because(c.Reason))}
+	lines = []string{fmt.Sprintf("%s | asked %s | %s%s", l, text(strings.Join(c.Experts, ", ")), c.Cost.Spent(),
+		because(c.Reason))}
 	for _, want := range c.Conditions {
 		lines = append(lines, "  to see to: "+text(want))
 	}

@@ -22,7 +22,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type telling func(testing.TB, func(scheduler.Event, *scheduler.State)) *reporttest.Story
 
 var stories = map[string]telling{
-	"mixed": reporttest.Mixed, "complete": reporttest.Complete, "paused": reporttest.Paused, "hostile": reporttest.Hostile, "reviewed": reporttest.Reviewed,
+	"mixed": reporttest.Mixed, "complete": reporttest.Complete, "paused": reporttest.Paused, "hostile": reporttest.Hostile,
+	"reviewed": reporttest.Reviewed,
 }
 
 // buffer is a bytes.Buffer that is safe for two goroutines.
@@ -71,7 +72,8 @@ func TestAnnouncement(t *testing.T) {
 		{Mode: counsel.Thorough, Round: 1, Blockers: 2},
 	}
 	var a Announcer
-	want := []string{"[LOOP RESUME] Active loop detected", "Stage: complete | Spec: 8/10 | Fit: 45", "Progress: 2/2 tasks | Wave: 2",
+	want := []string{"[LOOP RESUME] Active loop detected", "Stage: complete | Spec: 8/10 | Fit: 45",
+		"Progress: 2/2 tasks | Wave: 2",
 		"Reviews: wave 1: 7.5/10, 1 issue; thorough: 2 blockers left", "Next: none"}
 	if got := a.Lines(s); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)

@@ -73,7 +73,8 @@ func setting(c scheduler.Config, plan, title string, tasks, waves int) string {
 	if title != "" {
 		l += fmt.Sprintf(" (%s)", text(title))
 	}
-	return l + fmt.Sprintf(" | %s in %s | %d side by side | iterations %s | agent %s", report.Plural(tasks, "task", "tasks"),
+	return l + fmt.Sprintf(" | %s in %s | %d side by side | iterations %s | agent %s",
+		report.Plural(tasks, "task", "tasks"),
 		report.Plural(waves, "wave", "waves"), c.Parallel, most(c), or(text(c.Agent), "claude"))
 }
 
@@ -112,7 +113,8 @@ func edited(before string, e *scheduler.Edit) string {
 	for _, part := range []struct {
 		words string
 		list  []string
-	}{{"run again: ", e.Again}, {"changed before they were completed: ", e.Changed}, {"added: ", e.Added}, {"dropped: ", e.Dropped}} {
+	}{{"run again: ", e.Again}, {"changed before they were completed: ", e.Changed}, {"added: ", e.Added},
+		{"dropped: ", e.Dropped}} {
 		if len(part.list) > 0 {
 			l = append(l, part.words+ids(part.list))
 		}

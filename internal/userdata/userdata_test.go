@@ -54,7 +54,8 @@ func TestMaxims(t *testing.T) {
 	if notes, err := Maxims(); err != nil || notes == nil || len(notes) != 0 {
 		t.Errorf("without any: %v, %v", notes, err)
 	}
-	roomtest.Files{"maxims/b.md": "two", "maxims/custom.md": "mine", "maxims/a.md": "one", "maxims/.DS_Store": "x", "maxims/old/c.md": "three", "maxims/é.md": ""}.Write(t, root)
+	roomtest.Files{"maxims/b.md": "two", "maxims/custom.md": "mine", "maxims/a.md": "one", "maxims/.DS_Store": "x",
+		"maxims/old/c.md": "three", "maxims/é.md": ""}.Write(t, root)
 	roomtest.Files{"shared.md": "linked"}.Write(t, root)
 	roomtest.Must(t, os.Symlink(filepath.Join(root, "shared.md"), filepath.Join(root, "maxims", "c.md")))
 	notes, err := Maxims()
@@ -62,7 +63,8 @@ func TestMaxims(t *testing.T) {
 	for _, n := range notes {
 		got = append(got, n.Title+" "+n.Text)
 	}
-	if want := "[maxims/custom.md mine maxims/a.md one maxims/b.md two maxims/c.md linked maxims/é.md ]"; err != nil || fmt.Sprint(got) != want {
+	if want := "[maxims/custom.md mine maxims/a.md one maxims/b.md two maxims/c.md linked maxims/é.md ]"; err != nil ||
+		fmt.Sprint(got) != want {
 		t.Errorf("%s, %v", got, err)
 	}
 }
@@ -114,7 +116,8 @@ func TestLearnings(t *testing.T) {
 	if all, err := Learnings(dir, say); err != nil || len(all) != 0 || said != nil {
 		t.Errorf("without any: %v, %v", all, err)
 	}
-	const one, other = `{"kind":"failure","context":"here","failure":"f","prevention":"p"}`, `{"kind":"failure","context":"there","failure":"g","prevention":"q"}`
+	const one, other = `{"kind":"failure","context":"here","failure":"f","prevention":"p"}`,
+		`{"kind":"failure","context":"there","failure":"g","prevention":"q"}`
 	files := LearningFiles(dir)
 	if len(files) != 2 || filepath.Dir(files[0]) != Project(dir) || filepath.Dir(files[1]) != root {
 		t.Fatalf("%q", files)

@@ -41,23 +41,29 @@ func TestChecks(t *testing.T) {
 		{check: plan.Check{File: "b.txt"}, kind: verify.KindObservation, reason: "b.txt does not exist"},
 		{check: plan.Check{File: "b.txt", Contains: "x"}, kind: verify.KindObservation, reason: "b.txt does not exist"},
 		{check: plan.Check{File: "a.txt", Contains: "alpha\nbeta"}, passed: true, kind: verify.KindObservation},
-		{check: plan.Check{File: "a.txt", Contains: "gamma"}, kind: verify.KindObservation, reason: `a.txt does not contain "gamma"`},
+		{check: plan.Check{File: "a.txt", Contains: "gamma"}, kind: verify.KindObservation,
+			reason: `a.txt does not contain "gamma"`},
 		{check: plan.Check{File: "big", Contains: "needle"}, passed: true, kind: verify.KindObservation},
-		{check: plan.Check{File: "big", Contains: "needles"}, kind: verify.KindObservation, reason: `big does not contain "needles"`},
+		{check: plan.Check{File: "big", Contains: "needles"}, kind: verify.KindObservation,
+			reason: `big does not contain "needles"`},
 		{check: plan.Check{File: "sub", Contains: "x"}, kind: verify.KindObservation, reason: "sub is not a regular file"},
-		{check: plan.Check{File: "sub/empty", Contains: "x"}, kind: verify.KindObservation, reason: `sub/empty does not contain "x"`},
+		{check: plan.Check{File: "sub/empty", Contains: "x"}, kind: verify.KindObservation,
+			reason: `sub/empty does not contain "x"`},
 		{check: plan.Check{File: "a.txt", Matches: `(?m)^b\w+$`}, passed: true, kind: verify.KindObservation},
 		{check: plan.Check{File: "a.txt", Matches: `^b`}, kind: verify.KindObservation, reason: "a.txt does not match /^b/"},
-		{check: plan.Check{File: "a.txt", Matches: `(`}, kind: verify.KindObservation, reason: "error parsing regexp: missing closing ): `(`"},
+		{check: plan.Check{File: "a.txt", Matches: `(`}, kind: verify.KindObservation,
+			reason: "error parsing regexp: missing closing ): `(`"},
 	} {
 		t.Run(verify.Describe(tc.check), func(t *testing.T) {
 			t.Parallel()
-			got, err := verify.Run(t.Context(), dir, []string{"PATH=" + os.Getenv("PATH"), "WANT=" + dir}, []plan.Check{tc.check})
+			got, err := verify.Run(t.Context(), dir, []string{"PATH=" + os.Getenv("PATH"), "WANT=" + dir},
+				[]plan.Check{tc.check})
 			if err != nil || len(got) != 1 {
 				t.Fatalf("Run = %v, %v; want one evidence", got, err)
 			}
 			e := got[0]
-			if e.Passed != tc.passed || e.ExitCode != tc.code || e.Kind != tc.kind || e.Reason != tc.reason || e.Output != tc.output {
+			if e.Passed != tc.passed || e.ExitCode != tc.code || e.Kind != tc.kind || e.Reason != tc.reason ||
+				e.Output != tc.output {
 				t.Errorf("evidence = %+v; want %+v", e, tc)
 			}
 			if e.Check != verify.Describe(tc.check) {
@@ -88,7 +94,8 @@ func TestFloodIsReadToTheEnd(t *testing.T) {
 		t.Fatalf("Run = %+v, %v", got, err)
 	}
 	out := got[0].Output
-	if len(out) > 2048 || !strings.HasPrefix(out, "first line") || !strings.HasSuffix(out, "last line") || !strings.Contains(out, "bytes left out") {
+	if len(out) > 2048 || !strings.HasPrefix(out, "first line") || !strings.HasSuffix(out, "last line") ||
+		!strings.Contains(out, "bytes left out") {
 		t.Errorf("output of %d bytes: %.60q...", len(out), out)
 	}
 }

@@ -20,7 +20,8 @@ func (late) Stat(name string) (fs.FileInfo, error) { return os.Stat(filepath.Dir
 func TestReplacedBetweenLookAndOpen(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := errors.Join(os.WriteFile(filepath.Join(dir, "file"), nil, 0o600), unix.Mkfifo(filepath.Join(dir, "pipe"), 0o600)); err != nil {
+	if err := errors.Join(os.WriteFile(filepath.Join(dir, "file"), nil, 0o600), unix.Mkfifo(filepath.Join(dir, "pipe"),
+		0o600)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := open(late{}, filepath.Join(dir, "pipe")); !errors.Is(err, ErrNoFile) {

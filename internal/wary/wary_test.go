@@ -29,8 +29,10 @@ func TestRead(t *testing.T) {
 		head  string
 		wrong error
 	}{
-		"file": {5, "hello", "hello", nil}, "empty": {0, "", "", nil}, "link": {9, "hello", "hello", nil}, "folder": {9, "", "", wary.ErrNoFile},
-		"none": {9, "", "", fs.ErrNotExist}, "broken": {9, "", "", fs.ErrNotExist}, "huge": {3, "", "\x00\x00\x00", wary.ErrLong},
+		"file": {5, "hello", "hello", nil}, "empty": {0, "", "", nil}, "link": {9, "hello", "hello", nil},
+		"folder": {9, "", "", wary.ErrNoFile},
+		"none":   {9, "", "", fs.ErrNotExist}, "broken": {9, "", "", fs.ErrNotExist}, "huge": {3, "", "\x00\x00\x00",
+			wary.ErrLong},
 	} {
 		text, err := wary.Read(at(name), c.most)
 		var path *fs.PathError
@@ -69,7 +71,8 @@ func TestOpenIn(t *testing.T) {
 	for name, to := range map[string]string{"inside": "folder/file", "outside": "../secret"} {
 		roomtest.Must(t, os.Symlink(to, filepath.Join(in, name)))
 	}
-	for name, there := range map[string]bool{"folder/file": true, "inside": true, "outside": false, "../secret": false, "folder": false, "none": false} {
+	for name, there := range map[string]bool{"folder/file": true, "inside": true, "outside": false, "../secret": false,
+		"folder": false, "none": false} {
 		f, err := wary.OpenIn(in, name)
 		if (err == nil) != there {
 			t.Errorf("%s: %v", name, err)

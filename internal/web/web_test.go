@@ -22,7 +22,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // serve starts a server with a story's run. stop ends it and returns its error.
 func serve(t *testing.T, s *reporttest.Story) (srv *web.Server, stop func() error) {
 	t.Helper()
-	srv, l, err := web.Listen(t.Context(), 0, func(b []byte) []byte { return bytes.ReplaceAll(b, []byte("hunter2!"), []byte("(gone)")) })
+	srv, l, err := web.Listen(t.Context(), 0, func(b []byte) []byte {
+		return bytes.ReplaceAll(b, []byte("hunter2!"),
+			[]byte("(gone)"))
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +50,8 @@ func serve(t *testing.T, s *reporttest.Story) (srv *web.Server, stop func() erro
 
 func publish(t *testing.T, srv *web.Server, s *reporttest.Story) {
 	t.Helper()
-	if err := srv.Publish(web.Snapshot{Run: page.Of(s.S, s.Events, s.Now(), true), Details: page.DetailsOf(s.S, s.Events, nil)}); err != nil {
+	if err := srv.Publish(web.Snapshot{Run: page.Of(s.S, s.Events, s.Now(), true), Details: page.DetailsOf(s.S, s.Events,
+		nil)}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -93,7 +97,8 @@ func TestServes(t *testing.T) {
 	if strings.Contains(body, "hunter2!") || !strings.Contains(body, "(gone)") {
 		t.Error("what is to be cleaned is sent")
 	}
-	for name, want := range map[string]string{"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
+	for name, want := range map[string]string{"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff",
+		"Referrer-Policy":              "no-referrer",
 		"Cross-Origin-Resource-Policy": "same-origin", "Content-Security-Policy": "frame-ancestors 'none'"} {
 		if head.Get(name) != want {
 			t.Errorf("%s is %q", name, head.Get(name))

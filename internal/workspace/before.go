@@ -82,7 +82,8 @@ func Remember(ctx context.Context, project, at string, env []string) error {
 		}
 	}
 	if small.Len() > 0 {
-		if _, err := g.feed(ctx, small.String(), "add", "--ignore-errors", "--pathspec-from-file=-", "--pathspec-file-nul"); err != nil {
+		if _, err := g.feed(ctx, small.String(), "add", "--ignore-errors", "--pathspec-from-file=-",
+			"--pathspec-file-nul"); err != nil {
 			return err
 		}
 	}

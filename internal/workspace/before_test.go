@@ -43,7 +43,8 @@ func TestRemember(t *testing.T) {
 			if content != nil {
 				r.write(r.dir, files{"a.txt": "a2\n", "gone.txt": ""})
 			}
-			r.write(r.dir, files{"staged.txt": "s\n", "sub/odd *[x].txt": "n\n", "ignored/x": "x\n", "big.bin": strings.Repeat("x", untrackedMax+1)})
+			r.write(r.dir, files{"staged.txt": "s\n", "sub/odd *[x].txt": "n\n", "ignored/x": "x\n",
+				"big.bin": strings.Repeat("x", untrackedMax+1)})
 			r.git("add", "staged.txt")
 			r.git("init", "-q", "nested")
 			r.write(r.dir, files{"nested/x": "x\n"})
@@ -77,7 +78,8 @@ func TestRememberNot(t *testing.T) {
 		t.Error("half an index was taken for a whole one")
 	}
 	dir := t.TempDir()
-	if err := Remember(t.Context(), dir, at, testEnv(t.TempDir())); err == nil || !strings.Contains(err.Error(), "no git checkout") {
+	if err := Remember(t.Context(), dir, at, testEnv(t.TempDir())); err == nil || !strings.Contains(err.Error(),
+		"no git checkout") {
 		t.Errorf("without a repository: %v", err)
 	}
 }

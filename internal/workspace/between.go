@@ -69,7 +69,8 @@ func (p *Points) gapsBefore(ctx context.Context, commit string) (int, error) {
 
 // parted returns the changes between two checkpoints: ours were made in the run's sessions, theirs
 // between sessions.
-func (p *Points) parted(ctx context.Context, from, to string, refs map[string]string) (ours, theirs map[string]diffed, err error) {
+func (p *Points) parted(ctx context.Context, from, to string, refs map[string]string) (ours, theirs map[string]diffed,
+	err error) {
 	ours, theirs = map[string]diffed{}, map[string]diffed{}
 	first, err := p.gapsBefore(ctx, from)
 	if err != nil {

@@ -130,11 +130,13 @@ func FuzzComponent(f *testing.F) {
 
 // refPart reports whether s is a valid component by git-check-ref-format(1).
 func refPart(s string) bool {
-	if s == "" || s[0] == '.' || s[len(s)-1] == '.' || len(s) > math.MaxUint8-20 || len(s) >= 5 && s[len(s)-5:] == ".lock" {
+	if s == "" || s[0] == '.' || s[len(s)-1] == '.' || len(s) > math.MaxUint8-20 || len(s) >= 5 &&
+		s[len(s)-5:] == ".lock" {
 		return false
 	}
 	for i := range len(s) {
-		if s[i] <= ' ' || s[i] == 0x7f || slices.Contains([]byte(`~^:?*[\/`), s[i]) || s[i] == '.' && s[i+1] == '.' || s[i] == '@' && i+1 < len(s) && s[i+1] == '{' {
+		if s[i] <= ' ' || s[i] == 0x7f || slices.Contains([]byte(`~^:?*[\/`), s[i]) || s[i] == '.' && s[i+1] == '.' ||
+			s[i] == '@' && i+1 < len(s) && s[i+1] == '{' {
 			return false
 		}
 	}

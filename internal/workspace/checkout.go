@@ -42,7 +42,8 @@ func look(ctx context.Context, g git, project string) (checkout, error) {
 	case errors.As(err, &start) && errors.Is(err, proc.ErrNotFound):
 		return c, &Error{NoGit, "git is not installed", "install it, or run with --isolation shared"}
 	case exitCode(err) > 0 || err == nil && (len(facts) < 3 || facts[0] != "true"):
-		return c, &Error{NoRepo, project + " is in no git checkout", "run git init and commit, or run with --isolation shared"}
+		return c, &Error{NoRepo, project + " is in no git checkout",
+			"run git init and commit, or run with --isolation shared"}
 	case err != nil:
 		return c, err
 	}
@@ -52,7 +53,8 @@ func look(ctx context.Context, g git, project string) (checkout, error) {
 	}
 	c.version = parseVersion(said)
 	if slices.Compare(c.version[:], oldest[:]) < 0 {
-		return c, &Error{TooOld, fmt.Sprintf("git is %s", said), fmt.Sprintf("worktrees need %d.%d or newer; --isolation shared needs none", oldest[0], oldest[1])}
+		return c, &Error{TooOld, fmt.Sprintf("git is %s", said),
+			fmt.Sprintf("worktrees need %d.%d or newer; --isolation shared needs none", oldest[0], oldest[1])}
 	}
 	c.top, c.common = filepath.FromSlash(facts[1]), filepath.FromSlash(facts[2])
 	if !filepath.IsAbs(c.common) {
@@ -81,7 +83,8 @@ func (c *checkout) where(ctx context.Context, g git) error {
 // inspect collects the uncommitted changes. Paths in own do not count.
 func (c *checkout) inspect(ctx context.Context, g git, own []string) error {
 	g = g.at(c.top)
-	out, err := g.out(ctx, "status", "--porcelain", "-z", "--no-renames", "--untracked-files=normal", "--ignore-submodules=none")
+	out, err := g.out(ctx, "status", "--porcelain", "-z", "--no-renames", "--untracked-files=normal",
+		"--ignore-submodules=none")
 	if err != nil {
 		return err
 	}
@@ -94,7 +97,8 @@ func (c *checkout) inspect(ctx context.Context, g git, own []string) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range []string{"MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply", "BISECT_LOG"} {
+	for _, name := range []string{"MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply",
+		"BISECT_LOG"} {
 		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
 			c.underway, _, _ = strings.Cut(strings.ToLower(strings.ReplaceAll(name, "_", "-")), "-head")
 		}
@@ -147,7 +151,8 @@ func (m *Manager) beyond(ctx context.Context) (why string, err error) {
 	for _, name := range usual {
 		for _, dir := range []string{"", m.c.prefix} {
 			path := filepath.ToSlash(filepath.Join(dir, name))
-			if _, err := os.Lstat(filepath.Join(m.c.top, filepath.FromSlash(path))); err == nil && !slices.Contains(there, path) {
+			if _, err := os.Lstat(filepath.Join(m.c.top, filepath.FromSlash(path))); err == nil &&
+				!slices.Contains(there, path) {
 				there = append(there, path)
 			}
 		}

@@ -14,7 +14,8 @@ import (
 // combined.go runs the checks and blame.go finds the culprits. Nothing is moved or recorded here.
 
 // combine decides which candidates are integrated. The commit consists of good, in that order.
-func (m *Manager) combine(ctx context.Context, rec *record, cs []candidate) (in Integration, good []candidate, err error) {
+func (m *Manager) combine(ctx context.Context, rec *record, cs []candidate) (in Integration, good []candidate,
+	err error) {
 	earlier := m.integrated()
 	for _, c := range cs {
 		if err := m.examine(ctx, rec.From, earlier, &c); err != nil {
@@ -23,7 +24,8 @@ func (m *Manager) combine(ctx context.Context, rec *record, cs []candidate) (in 
 		if gone := m.undeclared(c); len(gone) > 0 && m.tooMany(ctx, rec.From, len(gone)) {
 			in.Held = append(in.Held, Culprit{c.Task, Deletes,
 				verify.OneLine(fmt.Sprintf("it deletes %d files that it did not declare: %s", len(gone), some(gone)), 400),
-				verify.Shorten("Deleted by commit "+short(c.commit)+" without being declared:\n"+strings.Join(gone, "\n"), detailMax)})
+				verify.Shorten("Deleted by commit "+short(c.commit)+" without being declared:\n"+strings.Join(gone, "\n"),
+					detailMax)})
 			continue
 		}
 		good = append(good, c)
@@ -31,7 +33,8 @@ func (m *Manager) combine(ctx context.Context, rec *record, cs []candidate) (in 
 	if good, err = m.compatible(ctx, rec.From, good, &in); err != nil {
 		return in, nil, err
 	}
-	j := &jury{m: m, rec: rec, fixed: m.checkedBefore(rec.Wave, good), common: m.expected, seen: map[string]verify.Evidence{}}
+	j := &jury{m: m, rec: rec, fixed: m.checkedBefore(rec.Wave, good), common: m.expected,
+		seen: map[string]verify.Evidence{}}
 	for len(good) > 0 {
 		red, err := j.verdict(ctx, good, nil)
 		if err != nil {
@@ -101,7 +104,8 @@ func (m *Manager) tooMany(ctx context.Context, tip string, n int) bool {
 }
 
 // compatible leaves out candidates that conflict with the tip or with an earlier candidate.
-func (m *Manager) compatible(ctx context.Context, tip string, cs []candidate, in *Integration) (good []candidate, err error) {
+func (m *Manager) compatible(ctx context.Context, tip string, cs []candidate, in *Integration) (good []candidate,
+	err error) {
 	top := tip
 	for _, c := range cs {
 		if c.commit == "" {

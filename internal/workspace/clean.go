@@ -166,7 +166,8 @@ func (m *Manager) drop(ctx context.Context, path string) error {
 
 // cleanBranches removes branches whose commits another ref contains.
 func (m *Manager) cleanBranches(ctx context.Context, dry bool) ([]Item, error) {
-	out, err := m.g.out(ctx, "for-each-ref", "--format=%(objectname) %(refname)", runBranch(m.o.Run), runBranch(m.o.Run)+".tasks/")
+	out, err := m.g.out(ctx, "for-each-ref", "--format=%(objectname) %(refname)", runBranch(m.o.Run),
+		runBranch(m.o.Run)+".tasks/")
 	if err != nil {
 		return nil, err
 	}

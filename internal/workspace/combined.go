@@ -96,7 +96,8 @@ func (j *jury) verdict(ctx context.Context, cs []candidate, only []failure) ([]f
 		return nil, err
 	}
 	if clash != nil {
-		return []failure{{evidence: verify.Evidence{Check: "merge", Reason: "task " + cs[at].Task + " conflicts in " + some(clash.paths)}}}, nil
+		return []failure{{evidence: verify.Evidence{Check: "merge", Reason: "task " + cs[at].Task + " conflicts in " +
+			some(clash.paths)}}}, nil
 	}
 	duties := j.duties(cs)
 	if only != nil {
@@ -121,7 +122,8 @@ func (j *jury) verdict(ctx context.Context, cs []candidate, only []failure) ([]f
 	}
 	for _, f := range red {
 		if !slices.ContainsFunc(still, func(s failure) bool { return s.key() == f.key() }) {
-			j.note(fmt.Sprintf("flaky: %s failed (%s) and passed when run again", verify.OneLine(f.evidence.Check, 100), f.evidence.Reason))
+			j.note(fmt.Sprintf("flaky: %s failed (%s) and passed when run again", verify.OneLine(f.evidence.Check, 100),
+				f.evidence.Reason))
 		}
 	}
 	if len(still) == 0 {

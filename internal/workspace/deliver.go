@@ -126,7 +126,8 @@ func (m *Manager) obstacle(ctx context.Context, c checkout, tip string, asked, c
 	case c.branch == "":
 		return is(NotForward, "the checkout is on no branch")
 	case c.branch != m.s.Branch:
-		return is(NotForward, "the checkout is on %s now, and the run began on %s", branchName(c.branch), orDetached(m.s.Branch))
+		return is(NotForward, "the checkout is on %s now, and the run began on %s", branchName(c.branch),
+			orDetached(m.s.Branch))
 	case m.protected(c.branch):
 		return is(Protected, "%s is protected", branchName(c.branch))
 	case c.underway != "":
@@ -162,7 +163,8 @@ func (m *Manager) leave(ctx context.Context, d *Delivery, c checkout, obstacle *
 	case c.branch != "" && d.Ref == branchName(runBranch(m.o.Run)):
 		// The user has new commits meanwhile: rebase the run's commits on them.
 		on := quoted(branchName(c.branch))
-		d.Command = fmt.Sprintf("git rebase %s %s && git switch %s && git merge --ff-only %s", on, quoted(d.Ref), on, quoted(d.Ref))
+		d.Command = fmt.Sprintf("git rebase %s %s && git switch %s && git merge --ff-only %s", on, quoted(d.Ref), on,
+			quoted(d.Ref))
 	default:
 		d.Command = "git merge " + quoted(d.Ref)
 	}
@@ -185,7 +187,8 @@ func (m *Manager) patch(ctx context.Context, d Delivery, file string) (Delivery,
 	if !filepath.IsAbs(file) {
 		file = filepath.Join(m.o.Project, filepath.FromSlash(file))
 	}
-	text, err := m.g.out(ctx, "-c", "format.attach=false", "format-patch", "--stdout", "--binary", "--no-signature", m.s.Base+".."+d.Commit)
+	text, err := m.g.out(ctx, "-c", "format.attach=false", "format-patch", "--stdout", "--binary", "--no-signature",
+		m.s.Base+".."+d.Commit)
 	if err != nil {
 		return d, err
 	}
@@ -213,7 +216,8 @@ func (m *Manager) request(ctx context.Context, d Delivery) (Delivery, error) {
 		return d, err
 	}
 	if remote == "" {
-		return d, &Error{NoRemote, "there is no remote to push to", "add one with git remote add origin URL; the work is on " + d.Ref}
+		return d, &Error{NoRemote, "there is no remote to push to",
+			"add one with git remote add origin URL; the work is on " + d.Ref}
 	}
 	head := branchName(runBranch(m.o.Run))
 	if err := m.polite(ctx).run(ctx, "push", "-q", remote, d.Commit+":refs/heads/"+head); err != nil {
@@ -246,7 +250,8 @@ func (m *Manager) request(ctx context.Context, d Delivery) (Delivery, error) {
 	var start *proc.StartError
 	switch {
 	case errors.As(err, &start):
-		return d, &Error{PushFailed, err.Error(), "install gh, or open the pull request by hand: the branch " + head + " is pushed to " + remote}
+		return d, &Error{PushFailed, err.Error(), "install gh, or open the pull request by hand: the branch " + head +
+			" is pushed to " + remote}
 	case exitCode(err) > 0:
 		return d, &Error{PushFailed, err.Error(), "the branch " + head + " is pushed to " + remote}
 	case err != nil:
@@ -273,7 +278,8 @@ func (m *Manager) polite(ctx context.Context) git {
 
 // remote returns the remote that the branch of the run's start is pushed to.
 func (m *Manager) remote(ctx context.Context) (string, error) {
-	for _, key := range []string{"branch." + branchName(m.s.Branch) + ".pushRemote", "remote.pushDefault", "branch." + branchName(m.s.Branch) + ".remote"} {
+	for _, key := range []string{"branch." + branchName(m.s.Branch) + ".pushRemote", "remote.pushDefault", "branch." +
+		branchName(m.s.Branch) + ".remote"} {
 		name, err := m.g.out(ctx, "config", "--get", key)
 		if err == nil && name != "" && name != "." {
 			return name, nil

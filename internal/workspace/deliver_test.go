@@ -31,12 +31,22 @@ func TestDeliveryStaysAway(t *testing.T) {
 		why     string
 		command string
 	}{
-		"from changed files":   {func(r *repo) { r.write(r.dir, files{"a": "mine\n"}) }, "not committed: a", "git merge --ff-only wavex/r1"},
-		"from new files":       {func(r *repo) { r.write(r.dir, files{"n": "mine\n"}) }, "not committed: n", "git merge --ff-only wavex/r1"},
-		"from staged files":    {func(r *repo) { r.write(r.dir, files{"b": "mine\n"}); r.git("add", "b") }, "not committed: b", "git merge --ff-only wavex/r1"},
-		"from another branch":  {func(r *repo) { r.git("switch", "-qc", "other") }, "is on other now, and the run began on main", "git merge --ff-only wavex/r1"},
-		"from a moved branch":  {func(r *repo) { r.write(r.dir, files{"b": "1\n"}); r.git("add", "b"); r.git("commit", "-qm", "mine") }, "main has moved", "git rebase main wavex/r1 && git switch main && git merge --ff-only wavex/r1"},
-		"from a detached HEAD": {func(r *repo) { r.git("checkout", "-q", "--detach") }, "on no branch", "git merge --ff-only wavex/r1"},
+		"from changed files": {func(r *repo) { r.write(r.dir, files{"a": "mine\n"}) }, "not committed: a",
+			"git merge --ff-only wavex/r1"},
+		"from new files": {func(r *repo) { r.write(r.dir, files{"n": "mine\n"}) }, "not committed: n",
+			"git merge --ff-only wavex/r1"},
+		"from staged files": {func(r *repo) { r.write(r.dir, files{"b": "mine\n"}); r.git("add", "b") },
+			"not committed: b", "git merge --ff-only wavex/r1"},
+		"from another branch": {func(r *repo) { r.git("switch", "-qc", "other") },
+			"is on other now, and the run began on main", "git merge --ff-only wavex/r1"},
+		"from a moved branch": {func(r *repo) {
+			r.write(r.dir, files{"b": "1\n"})
+			r.git("add", "b")
+			r.git("commit", "-qm",
+				"mine")
+		}, "main has moved", "git rebase main wavex/r1 && git switch main && git merge --ff-only wavex/r1"},
+		"from a detached HEAD": {func(r *repo) { r.git("checkout", "-q", "--detach") }, "on no branch",
+			"git merge --ff-only wavex/r1"},
 		"from a merge underway": {func(r *repo) {
 			must(r.t, os.WriteFile(filepath.Join(r.dir, ".git/MERGE_HEAD"), []byte(r.git("rev-parse", "HEAD")+"\n"), 0o600))
 		}, "merge is under way", "git merge --ff-only wavex/r1"},
@@ -120,7 +130,9 @@ func TestPullRequest(t *testing.T) {
 	bin, remote := t.TempDir(), filepath.Join(t.TempDir(), "remote.git")
 	log := filepath.Join(bin, "log")
 	// This gh knows no pull request until it has made one.
-	proctest.Script(t, filepath.Join(bin, "gh"), "#!/bin/sh\necho \"$GH_TOKEN|$*\" >>"+log+"\nif [ $2 = view ]; then test -e "+log+".made || exit 1; else touch "+log+".made; echo creating; fi\necho https://example.com/pull/7\n")
+	proctest.Script(t, filepath.Join(bin, "gh"), "#!/bin/sh\necho \"$GH_TOKEN|$*\" >>"+log+
+		"\nif [ $2 = view ]; then test -e "+log+".made || exit 1; else touch "+log+
+		".made; echo creating; fi\necho https://example.com/pull/7\n")
 	r, m := delivery(t, func(o *Options) {
 		o.Env = append([]string{"GH_TOKEN=t", "PATH=" + bin + ":" + os.Getenv("PATH")}, o.Env[1:]...)
 		o.Title = "The work"
@@ -131,12 +143,14 @@ func TestPullRequest(t *testing.T) {
 	delete(before, ".git/config")
 	d := r.deliver(m, "pr")
 	equal(t, "delivery", d.How+" "+d.Ref, "pr https://example.com/pull/7")
-	equal(t, "pushed", r.gitIn(remote, "for-each-ref", "--format=%(objectname) %(refname)"), d.Commit+" refs/heads/wavex/r1")
+	equal(t, "pushed", r.gitIn(remote, "for-each-ref", "--format=%(objectname) %(refname)"),
+		d.Commit+" refs/heads/wavex/r1")
 	d = r.deliver(m, "pr")
 	equal(t, "again", d.How+" "+d.Ref, "pr https://example.com/pull/7")
 	data, err := os.ReadFile(log)
 	must(t, err)
-	if !strings.Contains(string(data), "t|pr create --head wavex/r1 --title The work --base main --body") || strings.Count(string(data), "create") != 1 {
+	if !strings.Contains(string(data), "t|pr create --head wavex/r1 --title The work --base main --body") ||
+		strings.Count(string(data), "create") != 1 {
 		t.Errorf("gh was asked %s", data)
 	}
 }
@@ -190,7 +204,8 @@ func TestClean(t *testing.T) {
 		equal(t, it.Name, it.Removed, wouldBe[i].Removed)
 	}
 	r.untouched(before)
-	equal(t, "branches", r.git("for-each-ref", "--format=%(refname)", "refs/heads"), "refs/heads/main\nrefs/heads/wavex/r1")
+	equal(t, "branches", r.git("for-each-ref", "--format=%(refname)", "refs/heads"),
+		"refs/heads/main\nrefs/heads/wavex/r1")
 	equal(t, "worktrees", len(lines(r.git("worktree", "list"))), 1)
 	left := lines(r.git("for-each-ref", "--format=%(refname)", "refs/wavex/r1.kept/failed/"))
 	if len(left) != 1 || r.tree(left[0])["left"] != "1\n" {

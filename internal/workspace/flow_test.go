@@ -55,18 +55,21 @@ func TestAuto(t *testing.T) {
 		mode    string
 		why     string
 	}{
-		"wide and clean":    {clean, func(*repo, *Options) {}, Worktree, "4 tasks"},
-		"narrow":            {clean, func(_ *repo, o *Options) { o.Width = 1 }, Shared, "no wave"},
-		"narrow, protected": {clean, func(_ *repo, o *Options) { o.Width, o.Protect = 1, []string{"ma*"} }, Worktree, "protected"},
-		"changed":           {clean, func(r *repo, _ *Options) { r.write(r.dir, files{"a": "2\n"}) }, Shared, "uncommitted changes, which worktrees do not have: a"},
-		"untracked":         {clean, func(r *repo, _ *Options) { r.write(r.dir, files{"n/b": "2\n"}) }, Shared, "n/"},
+		"wide and clean": {clean, func(*repo, *Options) {}, Worktree, "4 tasks"},
+		"narrow":         {clean, func(_ *repo, o *Options) { o.Width = 1 }, Shared, "no wave"},
+		"narrow, protected": {clean, func(_ *repo, o *Options) { o.Width, o.Protect = 1, []string{"ma*"} }, Worktree,
+			"protected"},
+		"changed": {clean, func(r *repo, _ *Options) { r.write(r.dir, files{"a": "2\n"}) }, Shared,
+			"uncommitted changes, which worktrees do not have: a"},
+		"untracked": {clean, func(r *repo, _ *Options) { r.write(r.dir, files{"n/b": "2\n"}) }, Shared, "n/"},
 		"the plan untracked": {clean, func(r *repo, o *Options) {
 			r.write(r.dir, files{"p/plan.yaml": "x\n"})
 			o.Own = []string{filepath.Join(r.dir, "p/plan.yaml")}
 		}, Worktree, ""},
-		"no commit":     {nil, func(*repo, *Options) {}, Shared, "nothing is committed"},
-		"no repository": {clean, func(r *repo, _ *Options) { must(r.t, os.RemoveAll(filepath.Join(r.dir, ".git"))) }, Shared, "no git checkout"},
-		"no git":        {clean, func(_ *repo, o *Options) { o.Env = []string{"PATH=/nowhere"} }, Shared, "not installed"},
+		"no commit": {nil, func(*repo, *Options) {}, Shared, "nothing is committed"},
+		"no repository": {clean, func(r *repo, _ *Options) { must(r.t, os.RemoveAll(filepath.Join(r.dir, ".git"))) }, Shared,
+			"no git checkout"},
+		"no git": {clean, func(_ *repo, o *Options) { o.Env = []string{"PATH=/nowhere"} }, Shared, "not installed"},
 		"a merge under way": {clean, func(r *repo, _ *Options) {
 			must(r.t, os.WriteFile(filepath.Join(r.dir, ".git/MERGE_HEAD"), nil, 0o600))
 		}, Shared, "merge is under way"},
@@ -77,14 +80,18 @@ func TestAuto(t *testing.T) {
 		"ignored work": {files{".gitignore": "out\n", "sub/a": "1\n"}, func(r *repo, o *Options) {
 			o.Project, o.Writes = filepath.Join(r.dir, "sub"), []string{"b", "out/c"}
 		}, Shared, "git ignores what tasks are to write: sub/out/c"},
-		"work that is not ignored": {files{".gitignore": "out\n"}, func(_ *repo, o *Options) { o.Writes = []string{"b", "c/out2"} }, Worktree, ""},
+		"work that is not ignored": {files{".gitignore": "out\n"},
+			func(_ *repo, o *Options) { o.Writes = []string{"b", "c/out2"} }, Worktree, ""},
 		"ignored, but tracked": {files{".gitignore": "out\n"}, func(r *repo, o *Options) {
 			r.write(r.dir, files{"out/a": "1\n"})
 			r.git("add", "-f", "out/a")
 			r.git("commit", "-qm", "forced")
 			o.Writes = []string{"out/a"}
 		}, Worktree, ""},
-		"node_modules": {files{".gitignore": "node_modules/\n"}, func(r *repo, _ *Options) { r.write(r.dir, files{"node_modules/a": "1\n"}) }, Shared, "lack what git ignores: node_modules (see share and setup"},
+		"node_modules": {files{".gitignore": "node_modules/\n"}, func(r *repo, _ *Options) {
+			r.write(r.dir,
+				files{"node_modules/a": "1\n"})
+		}, Shared, "lack what git ignores: node_modules (see share and setup"},
 		"node_modules shared": {files{".gitignore": "node_modules/\n"}, func(r *repo, o *Options) {
 			r.write(r.dir, files{"node_modules/a": "1\n"})
 			o.Share = []string{"node_modules"}
@@ -121,8 +128,11 @@ func TestRefusals(t *testing.T) {
 		prepare func(r *repo, o *Options)
 		problem string
 	}{
-		"no commit":      {nil, func(*repo, *Options) {}, NoCommit},
-		"no repository":  {files{"a": "1\n"}, func(r *repo, _ *Options) { must(r.t, os.RemoveAll(filepath.Join(r.dir, ".git"))) }, NoRepo},
+		"no commit": {nil, func(*repo, *Options) {}, NoCommit},
+		"no repository": {files{"a": "1\n"}, func(r *repo,
+			_ *Options) {
+			must(r.t, os.RemoveAll(filepath.Join(r.dir, ".git")))
+		}, NoRepo},
 		"no git":         {files{"a": "1\n"}, func(_ *repo, o *Options) { o.Env = []string{"PATH=/nowhere"} }, NoGit},
 		"no such mode":   {files{"a": "1\n"}, func(_ *repo, o *Options) { o.Mode = "both" }, BadMode},
 		"share in git":   {files{"a": "1\n"}, func(_ *repo, o *Options) { o.Share = []string{"a"} }, BadShare},
@@ -159,7 +169,8 @@ func TestInside(t *testing.T) {
 	o.Loop = filepath.Join(o.Project, ".loop")
 	m := r.open(o)
 	var got runner.Request
-	res := r.ask(m, runner.Request{Task: "x", Dir: filepath.Join(o.Project, "dir"), Base: filepath.Join(o.Loop, "base.json"), Slot: 3, Env: map[string]string{"TOLD": "1"},
+	res := r.ask(m, runner.Request{Task: "x", Dir: filepath.Join(o.Project, "dir"),
+		Base: filepath.Join(o.Loop, "base.json"), Slot: 3, Env: map[string]string{"TOLD": "1"},
 		Files:  []plan.File{{Path: filepath.Join(o.Project, "dir", "a")}, {Path: "../../b"}, {Path: "/elsewhere/f"}},
 		Checks: []plan.Check{{File: filepath.Join(r.dir, "b")}}}, func(dir string, req runner.Request) error {
 		got = req
@@ -168,14 +179,16 @@ func TestInside(t *testing.T) {
 	})
 	equal(t, "outcome", res.Outcome, runner.Done)
 	equal(t, "dir", got.Dir, filepath.Join(o.Loop, "worktrees", "r1.1", "sub", "dir"))
-	equal(t, "files", []string{got.Files[0].Path, got.Files[1].Path, got.Files[2].Path}, []string{"a", "../../b", "/elsewhere/f"})
+	equal(t, "files", []string{got.Files[0].Path, got.Files[1].Path, got.Files[2].Path},
+		[]string{"a", "../../b", "/elsewhere/f"})
 	equal(t, "check", got.Checks[0].File, "../../b")
 	equal(t, "slot", got.Env["WAVEX_SLOT"], "3")
 	equal(t, "what it was told", got.Env["TOLD"], "1")
 	if got.Base == filepath.Join(o.Loop, "base.json") || filepath.Dir(got.Base) != o.Loop {
 		t.Errorf("the base is %s", got.Base)
 	}
-	in, err := m.Integrate(t.Context(), 1, []Done{{Task: "x", Dir: filepath.Join(o.Project, "dir"), Checks: []plan.Check{{Run: "grep 2 a"}, {File: filepath.Join(r.dir, "b")}}}})
+	in, err := m.Integrate(t.Context(), 1, []Done{{Task: "x", Dir: filepath.Join(o.Project, "dir"),
+		Checks: []plan.Check{{Run: "grep 2 a"}, {File: filepath.Join(r.dir, "b")}}}})
 	must(t, err)
 	equal(t, "integrated", in.Integrated, []string{"x"})
 
@@ -202,11 +215,14 @@ func TestExpected(t *testing.T) {
 		criteria, mustNot []plan.Check
 		culprit, says     string
 	}{
-		"nothing":                    {},
-		"held by both":               {criteria: run("test -e a"), mustNot: run("test -e c")},
-		"not both":                   {mustNot: run("test -e x && test -e y"), culprit: "y", says: "what must not be is true on the combined tree: must not be: test -e x && test -e y: it is true; together with x"},
-		"one breaks a criterion":     {criteria: run("! test -e x"), culprit: "x", says: "a criterion of the plan failed on the combined tree: ! test -e x: exit code 1"},
-		"both break a criterion":     {criteria: run("! test -e x || ! test -e y"), culprit: "y", says: "a criterion of the plan failed on the combined tree: ! test -e x || ! test -e y: exit code 1; together with x"},
+		"nothing":      {},
+		"held by both": {criteria: run("test -e a"), mustNot: run("test -e c")},
+		"not both": {mustNot: run("test -e x && test -e y"), culprit: "y",
+			says: "what must not be is true on the combined tree: must not be: test -e x && test -e y: it is true; together with x"},
+		"one breaks a criterion": {criteria: run("! test -e x"), culprit: "x",
+			says: "a criterion of the plan failed on the combined tree: ! test -e x: exit code 1"},
+		"both break a criterion": {criteria: run("! test -e x || ! test -e y"), culprit: "y",
+			says: "a criterion of the plan failed on the combined tree: ! test -e x || ! test -e y: exit code 1; together with x"},
 		"not true before either":     {criteria: run("test -e z")},
 		"true before, though it not": {mustNot: run("test -e a")},
 	} {
@@ -217,7 +233,8 @@ func TestExpected(t *testing.T) {
 			r.attempt(m, "x", r.edits(files{"x": "1\n"}))
 			r.attempt(m, "y", r.edits(files{"y": "1\n"}))
 			m.Expect(c.criteria, c.mustNot)
-			in, err := m.Integrate(t.Context(), 1, []Done{{Task: "x", Checks: run("test -e x")}, {Task: "y", Checks: run("test -e y")}})
+			in, err := m.Integrate(t.Context(), 1, []Done{{Task: "x", Checks: run("test -e x")},
+				{Task: "y", Checks: run("test -e y")}})
 			must(t, err)
 			if c.culprit == "" {
 				equal(t, "integrated", in.Integrated, []string{"x", "y"})
@@ -238,9 +255,11 @@ func TestWhoseCheck(t *testing.T) {
 	m := r.open(r.options("r1"))
 	r.attempt(m, "x", r.edits(files{"x": "1\n"}))
 	r.attempt(m, "y", r.edits(files{"a": "2\n"}))
-	in, err := m.Integrate(t.Context(), 1, []Done{{Task: "x", Checks: []plan.Check{{Run: "grep 1 a"}}}, {Task: "y", Checks: []plan.Check{{Run: "grep 2 a"}}}})
+	in, err := m.Integrate(t.Context(), 1, []Done{{Task: "x", Checks: []plan.Check{{Run: "grep 1 a"}}},
+		{Task: "y", Checks: []plan.Check{{Run: "grep 2 a"}}}})
 	must(t, err)
-	if len(in.Culprits) != 1 || in.Culprits[0].Task != "y" || !strings.HasPrefix(in.Culprits[0].Reason, "a check of x failed on the combined tree: grep 1 a: exit code 1") {
+	if len(in.Culprits) != 1 || in.Culprits[0].Task != "y" || !strings.HasPrefix(in.Culprits[0].Reason,
+		"a check of x failed on the combined tree: grep 1 a: exit code 1") {
 		t.Errorf("culprits are %+v", in.Culprits)
 	}
 }

@@ -193,7 +193,8 @@ func (g git) once(ctx context.Context, in string, args []string) (string, error)
 	for len(args) > 2 && args[0] == "-c" {
 		args = args[2:]
 	}
-	return stdout.String(), &gitError{program: program, args: args, code: exit.Code, signal: exit.Signal, said: stderr.String(), out: stdout.String()}
+	return stdout.String(), &gitError{program: program, args: args, code: exit.Code, signal: exit.Signal,
+		said: stderr.String(), out: stdout.String()}
 }
 
 // end asks a process to terminate, so that git removes its locks, and kills it after stopWait.

@@ -58,7 +58,8 @@ func TestKilled(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t, files{"a": "1\n"})
 	work := map[string]string{}
-	for task, content := range map[string]files{"x": {"a": "x\n"}, "conflicts": {"a": "c\n"}, "y": {"y": "1\n"}, "z": {"z": "1\n"}} {
+	for task, content := range map[string]files{"x": {"a": "x\n"}, "conflicts": {"a": "c\n"}, "y": {"y": "1\n"},
+		"z": {"z": "1\n"}} {
 		r.write(r.dir, content)
 		r.git("add", "-A")
 		tree := r.git("write-tree")

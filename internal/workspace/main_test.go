@@ -43,7 +43,8 @@ type repo struct {
 
 // testEnv returns an environment with a git configuration of its own.
 func testEnv(home string) []string {
-	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "GIT_CONFIG_GLOBAL=" + filepath.Join(home, "gitconfig"), "GIT_CONFIG_NOSYSTEM=1", "LANG=C"}
+	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "GIT_CONFIG_GLOBAL=" + filepath.Join(home, "gitconfig"),
+		"GIT_CONFIG_NOSYSTEM=1", "LANG=C"}
 }
 
 // newRepo makes a repository with one commit, or with none if content is nil.
@@ -55,7 +56,8 @@ func newRepo(t testing.TB, content files) *repo {
 func newRepoAt(t testing.TB, dir string, content files) *repo {
 	t.Helper()
 	home := t.TempDir()
-	must(t, os.WriteFile(filepath.Join(home, "gitconfig"), []byte("[user]\n\tname = Some One\n\temail = one@example.com\n[init]\n\tdefaultBranch = main\n[protocol \"file\"]\n\tallow = always\n[core]\n\tfsync = none\n"), 0o600))
+	must(t, os.WriteFile(filepath.Join(home, "gitconfig"),
+		[]byte("[user]\n\tname = Some One\n\temail = one@example.com\n[init]\n\tdefaultBranch = main\n[protocol \"file\"]\n\tallow = always\n[core]\n\tfsync = none\n"), 0o600))
 	must(t, os.MkdirAll(dir, 0o755))
 	r := &repo{t: t, dir: dir, env: testEnv(home)}
 	r.git("init", "-q")
@@ -147,7 +149,8 @@ func (r *repo) mine() map[string]string {
 		rel, _ := filepath.Rel(r.dir, p)
 		rel = filepath.ToSlash(rel)
 		switch {
-		case rel == ".loop", rel == ".git/objects", rel == ".git/worktrees", strings.HasSuffix(rel, "refs/wavex"), strings.HasSuffix(rel, "refs/heads/wavex"):
+		case rel == ".loop", rel == ".git/objects", rel == ".git/worktrees", strings.HasSuffix(rel, "refs/wavex"),
+			strings.HasSuffix(rel, "refs/heads/wavex"):
 			return fs.SkipDir
 		case d.IsDir(), rel == ".git/wavex.lock":
 			return nil

@@ -29,7 +29,8 @@ type conflict struct {
 
 // stack applies candidates to a commit, in order, and stops at the first conflict. at is the index
 // of that candidate. made has the commits of the tasks that changed something.
-func (m *Manager) stack(ctx context.Context, base string, cs []candidate) (top string, made map[string]string, at int, c *conflict, err error) {
+func (m *Manager) stack(ctx context.Context, base string, cs []candidate) (top string, made map[string]string, at int,
+	c *conflict, err error) {
 	top, made = base, map[string]string{}
 	for i, cand := range cs {
 		if cand.commit == "" {
@@ -50,7 +51,8 @@ func (m *Manager) pick(ctx context.Context, top string, cand candidate) (string,
 	if err != nil || c != nil {
 		return "", c, err
 	}
-	facts, err := m.g.out(ctx, "log", "-1", "--no-show-signature", "--format=%an%x00%ae%x00%aI%x00%cn%x00%ce%x00%cI%x00%B", cand.commit)
+	facts, err := m.g.out(ctx, "log", "-1", "--no-show-signature", "--format=%an%x00%ae%x00%aI%x00%cn%x00%ce%x00%cI%x00%B",
+		cand.commit)
 	if err != nil {
 		return "", nil, err
 	}

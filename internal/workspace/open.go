@@ -174,7 +174,8 @@ func (m *Manager) fit(ctx context.Context) (why string, err error) {
 		return "", err
 	}
 	if m.c.head == "" {
-		return "", &Error{NoCommit, "nothing is committed in " + m.c.top + " yet", "commit first, or run with --isolation shared"}
+		return "", &Error{NoCommit, "nothing is committed in " + m.c.top + " yet",
+			"commit first, or run with --isolation shared"}
 	}
 	if err := m.c.inspect(ctx, m.g, append([]string{m.o.Loop}, m.o.Own...)); err != nil {
 		return "", err
@@ -213,7 +214,8 @@ func (m *Manager) ready(ctx context.Context) error {
 		}
 	}
 	if err := m.g.run(ctx, "var", "GIT_COMMITTER_IDENT"); exitCode(err) > 0 {
-		m.g = m.g.with("GIT_AUTHOR_NAME=wavex", "GIT_AUTHOR_EMAIL=wavex@localhost", "GIT_COMMITTER_NAME=wavex", "GIT_COMMITTER_EMAIL=wavex@localhost")
+		m.g = m.g.with("GIT_AUTHOR_NAME=wavex", "GIT_AUTHOR_EMAIL=wavex@localhost", "GIT_COMMITTER_NAME=wavex",
+			"GIT_COMMITTER_EMAIL=wavex@localhost")
 	} else if err != nil {
 		return err
 	}

@@ -142,7 +142,8 @@ func (p *Points) commit(ctx context.Context, g git, subject string) (string, err
 	if err != nil {
 		return "", err
 	}
-	return g.feed(ctx, fmt.Sprintf("%s\n\nWavex-Run: %s\n%s%d\n", subject, p.run, gapTrailer, gapsIn(p.run, refs)), args...)
+	return g.feed(ctx, fmt.Sprintf("%s\n\nWavex-Run: %s\n%s%d\n", subject, p.run, gapTrailer, gapsIn(p.run, refs)),
+		args...)
 }
 
 // maxIndex is the largest index that is read, in bytes.

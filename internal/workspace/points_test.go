@@ -96,16 +96,19 @@ func TestRollbackOfATask(t *testing.T) {
 		t.Errorf("without a checkpoint the error is %v", err)
 	}
 	must(t, p.Before(t.Context(), "1"))
-	r.write(r.dir, files{"a.txt": "a2\n", "new/deep/n.txt": "n\n", "new/deep/x.log": "l\n", "only/o.txt": "o\n", "old/c.txt": "", "beside.txt": "other task\n"})
+	r.write(r.dir, files{"a.txt": "a2\n", "new/deep/n.txt": "n\n", "new/deep/x.log": "l\n", "only/o.txt": "o\n",
+		"old/c.txt": "", "beside.txt": "other task\n"})
 	must(t, p.After(t.Context(), "1"))
 	r.write(r.dir, files{"b.txt": "b2\n"}) // a later task, or a person
 
-	b := r.look(p, Target{Task: "1", Leave: []string{"beside.txt"}}, "restore a.txt", "remove new/deep/n.txt", "bring back old/c.txt", "remove only/o.txt")
+	b := r.look(p, Target{Task: "1", Leave: []string{"beside.txt"}}, "restore a.txt", "remove new/deep/n.txt",
+		"bring back old/c.txt", "remove only/o.txt")
 	if len(b.Theirs) > 0 || b.Unknown != "" || !slices.Equal(b.Left, []string{"beside.txt"}) {
 		t.Errorf("theirs %q, unknown %q, left %q", b.Theirs, b.Unknown, b.Left)
 	}
 	must(t, p.Restore(t.Context(), b))
-	want := files{"a.txt": "a\n", "b.txt": "b2\n", "old/c.txt": "c\n", ".gitignore": "*.log\n", "beside.txt": "other task\n", "new/deep/x.log": "l\n"}
+	want := files{"a.txt": "a\n", "b.txt": "b2\n", "old/c.txt": "c\n", ".gitignore": "*.log\n",
+		"beside.txt": "other task\n", "new/deep/x.log": "l\n"}
 	if got := r.there(); !reflect.DeepEqual(got, want) {
 		t.Errorf("there is %v, want %v", got, want)
 	}
@@ -167,7 +170,8 @@ func TestRollbackOfAWave(t *testing.T) {
 		t.Errorf("theirs are %q", b.Theirs)
 	}
 	must(t, p.Restore(t.Context(), b))
-	if got, want := r.there(), (files{"a.txt": "a\n", "one.txt": "1\n", "three.txt": "mine\n"}); !reflect.DeepEqual(got, want) {
+	if got, want := r.there(), (files{"a.txt": "a\n", "one.txt": "1\n", "three.txt": "mine\n"}); !reflect.DeepEqual(got,
+		want) {
 		t.Errorf("there is %v, want %v", got, want)
 	}
 	must(t, p.Forget(t.Context(), nil, 2))
@@ -206,7 +210,8 @@ func TestRollbackKnowsWhatCameBetweenSessions(t *testing.T) {
 	if b = r.look(p, Target{Wave: 1}, "remove one.txt"); len(b.Theirs) > 0 { // both.txt is as its other author left it
 		t.Errorf("after a rollback theirs are %q", b.Theirs)
 	}
-	if got, want := r.there(), (files{"a.txt": "mine\n", "one.txt": "1\n", "both.txt": "mine\n", "mine.txt": "mine\n"}); !reflect.DeepEqual(got, want) {
+	if got, want := r.there(), (files{"a.txt": "mine\n", "one.txt": "1\n", "both.txt": "mine\n",
+		"mine.txt": "mine\n"}); !reflect.DeepEqual(got, want) {
 		t.Errorf("there is %v, want %v", got, want)
 	}
 }

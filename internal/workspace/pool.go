@@ -255,7 +255,8 @@ func (m *Manager) sweepLocks() error {
 	var stale []string
 	for _, pattern := range []string{
 		"refs/heads/wavex/" + m.o.Run + ".lock", "refs/heads/wavex/" + m.o.Run + ".tasks/*.lock",
-		"refs/wavex/" + m.o.Run + "/*.lock", "refs/wavex/" + m.o.Run + ".run/*.lock", "refs/wavex/" + m.o.Run + ".kept/*/*.lock",
+		"refs/wavex/" + m.o.Run + "/*.lock", "refs/wavex/" + m.o.Run + ".run/*.lock", "refs/wavex/" + m.o.Run +
+			".kept/*/*.lock",
 	} {
 		found, err := filepath.Glob(filepath.Join(m.c.common, filepath.FromSlash(pattern)))
 		if err != nil {

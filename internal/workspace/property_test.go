@@ -148,20 +148,21 @@ func (w *world) attempt(d *Done, number int, added map[string][]string) bool {
 	for range 3 {
 		fails, commits := w.chance(20), w.chance(30)
 		var lines []string
-		res := w.r.ask(w.m, runner.Request{Task: d.Task, Attempt: number, Resume: w.chance(50)}, func(dir string, _ runner.Request) error {
-			for range 1 + w.rand.IntN(3) {
-				lines = append(lines, w.edit(dir, len(d.Checks) > 0)...)
-			}
-			if commits {
-				w.r.gitIn(dir, "add", "-A")
-				w.r.gitIn(dir, "commit", "-q", "--allow-empty", "-m", "by the agent")
-				w.commits = append(w.commits, w.r.gitIn(dir, "rev-parse", "HEAD"))
-			}
-			if fails {
-				return fmt.Errorf("not yet")
-			}
-			return nil
-		})
+		res := w.r.ask(w.m, runner.Request{Task: d.Task, Attempt: number, Resume: w.chance(50)},
+			func(dir string, _ runner.Request) error {
+				for range 1 + w.rand.IntN(3) {
+					lines = append(lines, w.edit(dir, len(d.Checks) > 0)...)
+				}
+				if commits {
+					w.r.gitIn(dir, "add", "-A")
+					w.r.gitIn(dir, "commit", "-q", "--allow-empty", "-m", "by the agent")
+					w.commits = append(w.commits, w.r.gitIn(dir, "rev-parse", "HEAD"))
+				}
+				if fails {
+					return fmt.Errorf("not yet")
+				}
+				return nil
+			})
 		if id, err := w.r.try(w.r.dir, "rev-parse", "--verify", "-q", taskRef("r1", d.Task)); err == nil {
 			w.commits = append(w.commits, id)
 		}

@@ -29,7 +29,8 @@ func TestConflict(t *testing.T) {
 			equal(t, "integrated", in.Integrated, []string{"x", "z"})
 			equal(t, "culprits", names(in.Culprits), "y conflict")
 			c := in.Culprits[0]
-			if !strings.Contains(c.Reason, "conflicts in a with what is integrated of x") || !strings.Contains(c.Detail, "git show "+short(lost)) {
+			if !strings.Contains(c.Reason, "conflicts in a with what is integrated of x") ||
+				!strings.Contains(c.Detail, "git show "+short(lost)) {
 				t.Errorf("the reason is %q, the detail %q", c.Reason, c.Detail)
 			}
 			equal(t, "wavex/r1", r.tree("wavex/r1"), files{"a": "x\n", "b": "1\n", "c": "z\n"})
@@ -117,10 +118,11 @@ func TestNeedsWhatGitIgnores(t *testing.T) {
 	if res.Outcome != runner.Wrong || !strings.Contains(res.Reason, "git ignores out/g") {
 		t.Errorf("it is %s: %s", res.Outcome, res.Reason)
 	}
-	res = r.ask(m, runner.Request{Task: "y", Resume: true, Files: []plan.File{{Path: "out/g"}}}, func(dir string, _ runner.Request) error {
-		r.gitIn(dir, "add", "-f", "out/g")
-		return nil
-	})
+	res = r.ask(m, runner.Request{Task: "y", Resume: true, Files: []plan.File{{Path: "out/g"}}},
+		func(dir string, _ runner.Request) error {
+			r.gitIn(dir, "add", "-f", "out/g")
+			return nil
+		})
 	equal(t, "forced in it", res.Outcome, runner.Done)
 }
 
@@ -210,7 +212,11 @@ func TestAgents(t *testing.T) {
 			r.gitIn(dir, "commit", "-qm", "1")
 			_, _ = r.try(dir, "rebase", "-q", "--exec", "false", "HEAD~1")
 		}},
-		"stashes and pops": {play: func(r *repo, dir string) { r.gitIn(dir, "stash", "-qu"); r.gitIn(dir, "stash", "pop", "-q") }},
+		"stashes and pops": {play: func(r *repo, dir string) {
+			r.gitIn(dir, "stash", "-qu")
+			r.gitIn(dir, "stash",
+				"pop", "-q")
+		}},
 		"stashes and forgets": {play: func(r *repo, dir string) {
 			r.write(dir, files{"old": "1\n"})
 			r.gitIn(dir, "stash", "-qu")
@@ -343,7 +349,8 @@ func TestShares(t *testing.T) {
 	before := r.mine()
 	o := r.options("r1")
 	o.Share = []string{"copy:.env", "node_modules"}
-	o.Setup = "echo run >> .setup-log && mkdir -p built && cat a > built/a && printf 'built/\\n.setup-log\\n' >> " + filepath.Join(r.dir, ".git/info/exclude")
+	o.Setup = "echo run >> .setup-log && mkdir -p built && cat a > built/a && printf 'built/\\n.setup-log\\n' >> " +
+		filepath.Join(r.dir, ".git/info/exclude")
 	must(t, os.MkdirAll(filepath.Join(r.dir, ".git/info"), 0o755))
 	must(t, os.WriteFile(filepath.Join(r.dir, ".git/info/exclude"), nil, 0o600))
 	m := r.open(o)
@@ -371,7 +378,8 @@ func TestShares(t *testing.T) {
 	o = r.options("r2")
 	o.Setup = "echo it broke; exit 3"
 	res := r.ask(r.open(o), runner.Request{Task: "x"}, r.edits(nil))
-	if res.Outcome != runner.Broken || !strings.Contains(res.Reason, "exit code 3") || !strings.Contains(res.Reason, "it broke") {
+	if res.Outcome != runner.Broken || !strings.Contains(res.Reason, "exit code 3") ||
+		!strings.Contains(res.Reason, "it broke") {
 		t.Errorf("it is %s: %s", res.Outcome, res.Reason)
 	}
 }

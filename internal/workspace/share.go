@@ -150,7 +150,8 @@ func (m *Manager) setUp(ctx context.Context, t *tree) error {
 		return fmt.Errorf("setup: %w", err)
 	}
 	if exit.Code != 0 {
-		return fmt.Errorf("setup %q ended with exit code %d %s: %s", m.o.Setup, exit.Code, exit.Signal, verify.OneLine(out.String(), 600))
+		return fmt.Errorf("setup %q ended with exit code %d %s: %s", m.o.Setup, exit.Code, exit.Signal,
+			verify.OneLine(out.String(), 600))
 	}
 	t.Setup = t.Base
 	return nil

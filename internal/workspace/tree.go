@@ -145,7 +145,8 @@ func (m *Manager) register(ctx context.Context, t *tree) error {
 	defer unlock()
 	path := m.path(t)
 	empty := freeName(path + ".new")
-	if err := m.g.quiet(ctx, "worktree", "add", "-q", "--force", "--lock", "--detach", "--no-checkout", empty, m.s.Base); err != nil {
+	if err := m.g.quiet(ctx, "worktree", "add", "-q", "--force", "--lock", "--detach", "--no-checkout", empty,
+		m.s.Base); err != nil {
 		return err
 	}
 	if t.Admin, err = adminOf(empty); err != nil {

@@ -216,7 +216,8 @@ func TestSlotReachesTheChecks(t *testing.T) {
 	r := newRepo(t, files{"a": "1\n"})
 	m := r.open(r.options("r1"))
 	r.attempt(m, "x", r.edits(files{"a": "2\n"}))
-	in, err := m.Integrate(t.Context(), 1, []Done{{Task: "x", Checks: []plan.Check{{Run: `test -n "$WAVEX_PORT_BASE" && test -d "$TMPDIR" && test "$WAVEX_RUN" = r1`}}}})
+	in, err := m.Integrate(t.Context(), 1, []Done{{Task: "x",
+		Checks: []plan.Check{{Run: `test -n "$WAVEX_PORT_BASE" && test -d "$TMPDIR" && test "$WAVEX_RUN" = r1`}}}})
 	must(t, err)
 	equal(t, "culprits", in.Culprits, []Culprit{})
 }

@@ -59,14 +59,17 @@ func Conformance(t *testing.T, factory Factory) {
 		{"done", Works, func(r *runner.Request) { r.Checks, r.Files = made, promised }, runner.Done, cent, ""},
 		{"done without anything to check", Idles, nil, runner.Done, cent, ""},
 		{"wrong: a check fails", Idles, func(r *runner.Request) { r.Checks = made }, runner.Wrong, cent, "made.txt"},
-		{"wrong: a command check fails", Works, func(r *runner.Request) { r.Checks = []plan.Check{{Run: "exit 3"}} }, runner.Wrong, cent, "exit 3: exit code 3"},
-		{"wrong: nothing changed", Idles, func(r *runner.Request) { r.Files = promised }, runner.Wrong, cent, "no declared file changed: made.txt"},
+		{"wrong: a command check fails", Works, func(r *runner.Request) { r.Checks = []plan.Check{{Run: "exit 3"}} },
+			runner.Wrong, cent, "exit 3: exit code 3"},
+		{"wrong: nothing changed", Idles, func(r *runner.Request) { r.Files = promised }, runner.Wrong, cent,
+			"no declared file changed: made.txt"},
 		{"timed out", Hangs, func(r *runner.Request) { r.Settings.Timeout = 2 * time.Second }, runner.TimedOut, cent, "2s"},
 		{"stalled", Hangs, func(r *runner.Request) { r.Settings.IdleTimeout = 2 * time.Second }, runner.Stalled, cent, "2s"},
 		{"denied", Denied, func(r *runner.Request) { r.Checks = made }, runner.Denied, cent, "Bash(make it)"},
 		{"over its cap", OverCap, func(r *runner.Request) { r.Cap = cent }, runner.OverCap, 2 * cent, ""},
 		{"throttled", Fails, nil, runner.Throttled, 0, ""},
-		{"a command", Idles, func(r *runner.Request) { r.Shell, r.Checks, r.Files = "echo made > made.txt", made, promised }, runner.Done, 0, ""},
+		{"a command", Idles, func(r *runner.Request) { r.Shell, r.Checks, r.Files = "echo made > made.txt", made, promised },
+			runner.Done, 0, ""},
 		{"a command fails", Idles, func(r *runner.Request) { r.Shell = "echo why; exit 7" }, runner.Wrong, 0, "7"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -100,7 +103,8 @@ func Conformance(t *testing.T, factory Factory) {
 		req := request(t)
 		began := time.Now()
 		res := factory(t, Works).Attempt(ctx, req)
-		if _, err := os.Stat(filepath.Join(req.Dir, "made.txt")); res.Outcome != runner.Interrupted || res.Cost != 0 || err == nil {
+		if _, err := os.Stat(filepath.Join(req.Dir, "made.txt")); res.Outcome != runner.Interrupted || res.Cost != 0 ||
+			err == nil {
 			t.Errorf("%+v, made.txt: %v; want interrupted, and nothing done", res, err)
 		}
 		holds(t, req, res, began)
@@ -196,8 +200,9 @@ func request(t *testing.T) runner.Request {
 	root := t.TempDir()
 	req := runner.Request{
 		// Processes are marked and swept by run, task and attempt, so each has its own.
-		Run: "conformance-" + uuid.NewString(), Task: "T-001", Attempt: 1, Dir: filepath.Join(root, "project"), LogDir: filepath.Join(root, "logs"),
-		Base: filepath.Join(root, "base.json"), Prompt: "do it", Session: "22222222-2222-4222-8222-222222222222",
+		Run: "conformance-" + uuid.NewString(), Task: "T-001", Attempt: 1, Dir: filepath.Join(root, "project"),
+		LogDir: filepath.Join(root, "logs"),
+		Base:   filepath.Join(root, "base.json"), Prompt: "do it", Session: "22222222-2222-4222-8222-222222222222",
 	}
 	for _, dir := range []string{req.Dir, req.LogDir} {
 		if err := os.Mkdir(dir, 0o755); err != nil {

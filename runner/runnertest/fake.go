@@ -84,7 +84,8 @@ func (f *Fake) Attempt(ctx context.Context, req runner.Request) runner.Result {
 	defer f.mu.Unlock()
 	f.running--
 	if cause := context.Cause(ctx); cause != nil {
-		return runner.Result{Outcome: runner.Interrupted, Reason: "stopped: " + cause.Error(), Session: req.Session, Contained: true}
+		return runner.Result{Outcome: runner.Interrupted, Reason: "stopped: " + cause.Error(), Session: req.Session,
+			Contained: true}
 	}
 	script := f.scripts[req.Task]
 	if len(script) == 0 {

@@ -29,10 +29,11 @@ func setup(t *testing.T, version, text string) *bench {
 	}
 	v, _ := statement.ParseVersion(version)
 	b := &bench{program: Program{Path: path, Version: v}}
-	b.Store = Store{Dir: filepath.Join(t.TempDir(), "wavex", "claude"), urgent: func(context.Context, probe.Target) probe.Report {
-		b.probes++
-		return b.found
-	}}
+	b.Store = Store{Dir: filepath.Join(t.TempDir(), "wavex", "claude"),
+		urgent: func(context.Context, probe.Target) probe.Report {
+			b.probes++
+			return b.found
+		}}
 	b.found = probe.Report{Verdicts: all(statement.Holds), Why: map[statement.ID]string{}}
 	return b
 }
@@ -78,7 +79,8 @@ func TestWrapperOfTestedVersionIsProbed(t *testing.T) {
 	b.Ready(t.Context(), b.program)
 	c := b.Ready(t.Context(), b.program) // it is refused, whatever else is unknown
 	why, advice := c.Refusal()
-	if b.probes != 1 || !strings.Contains(why, "sh ./other.sh was carried out") || !strings.Contains(advice, "@"+statement.Newest()) {
+	if b.probes != 1 || !strings.Contains(why, "sh ./other.sh was carried out") ||
+		!strings.Contains(advice, "@"+statement.Newest()) {
 		t.Errorf("%d probes, %q, %q", b.probes, why, advice)
 	}
 	// Verdicts on statements that cost neither money nor permission are taken from the version.
@@ -113,7 +115,8 @@ func TestKept(t *testing.T) {
 		return c
 	}
 	ready(1, "first")
-	if c := ready(1, "again"); c.Source != Kept || !strings.Contains(c.Notice(), "newer than any tested version (2.1.330); does not hold: turn-cost") {
+	if c := ready(1, "again"); c.Source != Kept ||
+		!strings.Contains(c.Notice(), "newer than any tested version (2.1.330); does not hold: turn-cost") {
 		t.Errorf("source %d, %q", c.Source, c.Notice())
 	}
 	copied := filepath.Join(t.TempDir(), "copy")
@@ -144,7 +147,8 @@ func TestKept(t *testing.T) {
 func TestUnknownIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "2.1.400", "")
-	b.found = probe.Report{Verdicts: statement.Verdicts{statement.Cap: statement.Holds}, Err: errors.New("no answer\nin time")}
+	b.found = probe.Report{Verdicts: statement.Verdicts{statement.Cap: statement.Holds},
+		Err: errors.New("no answer\nin time")}
 	for n := 1; n <= tries+2; n++ {
 		c := b.Ready(t.Context(), b.program)
 		if b.probes != min(n, tries) || c.Verdicts.Holds(statement.Denied) || !c.Verdicts.Holds(statement.Cap) {
@@ -177,7 +181,8 @@ func TestNative(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if script := setup(t, "", "#!/bin/sh\nexec claude \"$@\"\n"); !native(self) || native(script.program.Path) || native(script.program.Path+"-none") {
+	if script := setup(t, "", "#!/bin/sh\nexec claude \"$@\"\n"); !native(self) || native(script.program.Path) ||
+		native(script.program.Path+"-none") {
 		t.Error("programs and scripts are mistaken for each other")
 	}
 }
@@ -210,7 +215,8 @@ func BenchmarkKnown(b *testing.B) {
 		b.Fatal(err)
 	}
 	found := probe.Report{Verdicts: all(statement.Holds)}
-	s := Store{Dir: filepath.Join(b.TempDir(), "claude"), urgent: func(context.Context, probe.Target) probe.Report { return found }}
+	s := Store{Dir: filepath.Join(b.TempDir(), "claude"),
+		urgent: func(context.Context, probe.Target) probe.Report { return found }}
 	p := Program{Path: path, Version: statement.Version{Major: 2, Minor: 1, Patch: 400}}
 	s.Ready(b.Context(), p)
 	for b.Loop() {

@@ -29,7 +29,8 @@ func (f *fake) ask(ctx context.Context, messages []object) (object, error) {
 		}
 	}
 	body, _ := json.Marshal(object{"model": model, "system": f.system, "messages": messages, "tools": tools})
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, os.Getenv("ANTHROPIC_BASE_URL")+"/v1/messages", bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, os.Getenv("ANTHROPIC_BASE_URL")+"/v1/messages",
+		bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +53,8 @@ func (f *fake) book(reply object) {
 		out = 1
 	}
 	if _, partial := f.flags["--include-partial-messages"]; partial {
-		f.print(object{"type": "stream_event", "event": object{"type": "message_delta", "usage": object{"output_tokens": out}}})
+		f.print(object{"type": "stream_event", "event": object{"type": "message_delta",
+			"usage": object{"output_tokens": out}}})
 	}
 }
 
@@ -70,7 +72,8 @@ func (f *fake) tools(content []any) (results []object, structured any) {
 			return nil, in
 		case "Bash":
 			command := in["command"].(string)
-			allowed = strings.Contains(f.flags["--settings"], "Bash("+command+")") && !f.lies(statement.AllowRules) || f.lies(statement.Denied)
+			allowed = strings.Contains(f.flags["--settings"], "Bash("+command+")") && !f.lies(statement.AllowRules) ||
+				f.lies(statement.Denied)
 			if allowed {
 				_ = exec.Command("sh", "-c", command).Run()
 			}
@@ -84,7 +87,8 @@ func (f *fake) tools(content []any) (results []object, structured any) {
 		if !allowed {
 			f.denials = append(f.denials, object{"tool_use_id": b["id"]})
 		}
-		results = append(results, object{"type": "tool_result", "tool_use_id": b["id"], "content": "done", "is_error": !allowed})
+		results = append(results, object{"type": "tool_result", "tool_use_id": b["id"], "content": "done",
+			"is_error": !allowed})
 	}
 	return results, nil
 }

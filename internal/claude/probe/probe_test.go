@@ -121,7 +121,8 @@ func TestManagedIsNotProbed(t *testing.T) {
 		t.Fatal(err)
 	}
 	target.Managed = []string{filepath.Join(t.TempDir(), "none"), path}
-	if r := Urgent(t.Context(), target, enough); len(r.Verdicts) > 0 || r.Err == nil || !strings.Contains(r.Err.Error(), path) {
+	if r := Urgent(t.Context(), target, enough); len(r.Verdicts) > 0 || r.Err == nil ||
+		!strings.Contains(r.Err.Error(), path) {
 		t.Errorf("%v, %v", r.Verdicts, r.Err)
 	}
 }
@@ -130,8 +131,10 @@ func TestManagedIsNotProbed(t *testing.T) {
 func TestEnvironment(t *testing.T) {
 	t.Parallel()
 	r := room{root: "/scratch", project: "/scratch/project"}
-	parent := []string{"PATH=/bin", "HOME=/home/u", "ANTHROPIC_API_KEY=secret", "ANTHROPIC_AUTH_TOKEN=secret", "CLAUDE_CODE_OAUTH_TOKEN=secret",
-		"AWS_SECRET_ACCESS_KEY=secret", "HTTPS_PROXY=http://proxy", "https_proxy=http://proxy", "CLAUDE_CODE_USE_BEDROCK=1", "NODE_OPTIONS=--require=x",
+	parent := []string{"PATH=/bin", "HOME=/home/u", "ANTHROPIC_API_KEY=secret", "ANTHROPIC_AUTH_TOKEN=secret",
+		"CLAUDE_CODE_OAUTH_TOKEN=secret",
+		"AWS_SECRET_ACCESS_KEY=secret", "HTTPS_PROXY=http://proxy", "https_proxy=http://proxy", "CLAUDE_CODE_USE_BEDROCK=1",
+		"NODE_OPTIONS=--require=x",
 		"ANTHROPIC_MODEL=other", "ASDF_DATA_DIR=/home/u/.asdf", "LC_ALL=C", "LANGUAGE=de"}
 	for _, wrapper := range []bool{false, true} {
 		env := strings.Join(r.environ(parent, wrapper, "http://127.0.0.1:1"), "\n") + "\n"
@@ -140,7 +143,8 @@ func TestEnvironment(t *testing.T) {
 				t.Errorf("%s is in\n%s", part, env)
 			}
 		}
-		for part, want := range map[string]bool{"PATH=/bin\n": true, "LC_ALL=C\n": true, "ANTHROPIC_BASE_URL=http://127.0.0.1:1\n": true,
+		for part, want := range map[string]bool{"PATH=/bin\n": true, "LC_ALL=C\n": true,
+			"ANTHROPIC_BASE_URL=http://127.0.0.1:1\n": true,
 			"HOME=/home/u\n": wrapper, "HOME=/scratch\n": !wrapper, "ASDF_DATA_DIR": wrapper, "LANGUAGE": false} {
 			if strings.Contains(env, part) != want {
 				t.Errorf("wrapper %t: %q %t\n%s", wrapper, part, !want, env)

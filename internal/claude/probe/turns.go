@@ -248,7 +248,8 @@ func (b *bench) resumed(ctx context.Context) error {
 // capped runs a turn that would exceed its cap, in a process started like that of an expert.
 func (b *bench) capped(ctx context.Context) error {
 	t, err := b.begin("--tools", "Read,Edit", "--disallowedTools", "Edit",
-		"--no-session-persistence", "--strict-mcp-config", "--system-prompt", "Answer with one word.", "--max-budget-usd", usd(capUSD))
+		"--no-session-persistence", "--strict-mcp-config", "--system-prompt", "Answer with one word.", "--max-budget-usd",
+		usd(capUSD))
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,8 @@ func TestStatementsAreDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "| id | statement | %s | %s | where it fails or is unknown |\n|---|---|---|---|---|\n", Oldest(), Newest())
+	fmt.Fprintf(&b, "| id | statement | %s | %s | where it fails or is unknown |\n|---|---|---|---|---|\n",
+		Oldest(), Newest())
 	for _, s := range All() {
 		fallback := s.Fallback
 		if s.Required {

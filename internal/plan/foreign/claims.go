@@ -200,7 +200,8 @@ func (c *claims) subject(t *foreignTask, s string) (string, bool) {
 	if len(fields) > 1 && slices.Contains([]string{"the", "a", "this"}, strings.ToLower(fields[0])) {
 		fields = fields[1:]
 	}
-	if len(fields) == 2 && slices.Contains([]string{"file", "script", "module", "document", "config"}, strings.ToLower(fields[0])) {
+	if len(fields) == 2 && slices.Contains([]string{"file", "script", "module", "document", "config"},
+		strings.ToLower(fields[0])) {
 		fields = fields[1:]
 	}
 	if len(fields) != 1 {
@@ -222,7 +223,8 @@ func (c *claims) subject(t *foreignTask, s string) (string, bool) {
 		}
 		return "", false
 	}
-	if name == "" || strings.ContainsAny(name, "*?<>|:\\\"'(){}[]$") || strings.HasPrefix(name, "/") || strings.Contains(name, "..") {
+	if name == "" || strings.ContainsAny(name, "*?<>|:\\\"'(){}[]$") || strings.HasPrefix(name, "/") ||
+		strings.Contains(name, "..") {
 		return "", false
 	}
 	if slices.Contains(own, name) {
@@ -271,8 +273,10 @@ func (c *claims) command(text, kind string) (string, bool) {
 	}
 	for _, word := range strings.Fields(text)[1:] {
 		switch strings.ToLower(strings.Trim(word, ",.;")) {
-		case "is", "are", "shows", "show", "should", "must", "outputs", "output", "returns", "prints", "produces", "displays", "works", "passes", "contains",
-			"includes", "has", "have", "no", "not", "the", "and", "or", "a", "an", "with", "when", "without", "for", "to", "of", "that", "gives", "reports",
+		case "is", "are", "shows", "show", "should", "must", "outputs", "output", "returns", "prints", "produces", "displays",
+			"works", "passes", "contains",
+			"includes", "has", "have", "no", "not", "the", "and", "or", "a", "an", "with", "when", "without", "for", "to", "of",
+			"that", "gives", "reports",
 			"succeeds", "fails", "exits", "→", "->", "=>", "verify", "check", "then":
 			return "", false
 		}
@@ -287,8 +291,10 @@ func program(text string) bool {
 		return false
 	}
 	switch word := fields[0]; word {
-	case "npm", "npx", "pnpm", "yarn", "bun", "deno", "node", "tsc", "eslint", "jest", "vitest", "go", "cargo", "python", "python3", "pytest", "ruff", "mypy",
-		"make", "cmake", "mvn", "gradle", "dotnet", "git", "grep", "egrep", "rg", "bash", "sh", "test", "curl", "docker", "terraform", "kubectl", "ls", "cat", "jq":
+	case "npm", "npx", "pnpm", "yarn", "bun", "deno", "node", "tsc", "eslint", "jest", "vitest", "go", "cargo", "python",
+		"python3", "pytest", "ruff", "mypy",
+		"make", "cmake", "mvn", "gradle", "dotnet", "git", "grep", "egrep", "rg", "bash", "sh", "test", "curl", "docker",
+		"terraform", "kubectl", "ls", "cat", "jq":
 		return len(fields) > 1 || word == "make" || word == "pytest" || word == "tsc" || word == "jest" || word == "vitest"
 	default:
 		return strings.HasPrefix(word, "./") && len(word) > 2

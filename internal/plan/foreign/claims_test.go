@@ -21,18 +21,25 @@ func TestClaims(t *testing.T) {
 	}{
 		{"file", "hooks/hooks.json exists", "hooks/hooks.json", `{"file":"hooks/hooks.json"}`, false},
 		{"file", "hooks.json exists.", "hooks/hooks.json", `{"file":"hooks/hooks.json"}`, false},
-		{"file", ".data/usage.json exists with valid JSON structure", ".data/usage.json", `{"file":".data/usage.json"}`, true},
-		{"file", ".gitignore contains .data/usage.json", ".gitignore", `{"file":".gitignore","contains":".data/usage.json"}`, false},
-		{"file", "hooks/hooks.json contains PostToolUse configuration", "hooks/hooks.json", `{"file":"hooks/hooks.json"}`, true},
+		{"file", ".data/usage.json exists with valid JSON structure", ".data/usage.json", `{"file":".data/usage.json"}`,
+			true},
+		{"file", ".gitignore contains .data/usage.json", ".gitignore", `{"file":".gitignore","contains":".data/usage.json"}`,
+			false},
+		{"file", "hooks/hooks.json contains PostToolUse configuration", "hooks/hooks.json", `{"file":"hooks/hooks.json"}`,
+			true},
 		{"file", "old.md does not exist", "old.md", ``, true},
-		{"content", `File contains "Stop" hook type`, "hooks/hooks.json", `{"file":"hooks/hooks.json","contains":"Stop"}`, false},
-		{"content", `Script contains shebang "#!/usr/bin/env bash"`, "a/b.sh", `{"file":"a/b.sh","contains":"#!/usr/bin/env bash"}`, false},
-		{"content", `execute.md contains "Step 7a"`, "commands/execute.md", `{"file":"commands/execute.md","contains":"Step 7a"}`, false},
+		{"content", `File contains "Stop" hook type`, "hooks/hooks.json", `{"file":"hooks/hooks.json","contains":"Stop"}`,
+			false},
+		{"content", `Script contains shebang "#!/usr/bin/env bash"`, "a/b.sh",
+			`{"file":"a/b.sh","contains":"#!/usr/bin/env bash"}`, false},
+		{"content", `execute.md contains "Step 7a"`, "commands/execute.md",
+			`{"file":"commands/execute.md","contains":"Step 7a"}`, false},
 		{"content", `execute.md contains "Step 7a"`, "", `{"file":"execute.md","contains":"Step 7a"}`, false},
 		{"content", `File contains "x"`, "a.md b.md", ``, true},
 		{"content", `a.md contains "x"`, "one/a.md two/a.md", ``, true},
 		{"content", `two/a.md contains "x"`, "one/a.md two/a.md", `{"file":"two/a.md","contains":"x"}`, false},
-		{"content", `a.md contains "x" and "y"`, "a.md", `{"file":"a.md","contains":"x"}{"file":"a.md","contains":"y"}`, false},
+		{"content", `a.md contains "x" and "y"`, "a.md", `{"file":"a.md","contains":"x"}{"file":"a.md","contains":"y"}`,
+			false},
 		{"content", `a.md contains "x.y" or "z"`, "a.md", `{"file":"a.md","matches":"x\\.y|z"}`, false},
 		{"content", `a.md contains no "x"`, "a.md", ``, true},
 		{"content", `a.md does not contain "x"`, "a.md", ``, true},
@@ -88,7 +95,9 @@ func TestCommandsWithWords(t *testing.T) {
 	}}
 	f := &foreign{Reports: new(plan.Reports), tasks: []*foreignTask{task}}
 	f.judge(newClaims(f))
-	if len(task.checks) != 3 || len(task.manual) != 1 || task.manual[0].text != "Has Glob (as grep -A3 tools: a.md shows)" || fmt.Sprint(task.sections) != "[Check: make (builds the thing)]" {
+	if len(task.checks) != 3 || len(task.manual) != 1 ||
+		task.manual[0].text != "Has Glob (as grep -A3 tools: a.md shows)" ||
+		fmt.Sprint(task.sections) != "[Check: make (builds the thing)]" {
 		t.Errorf("got %+v", task)
 	}
 }

@@ -60,7 +60,8 @@ func (l *lost) plan(p *plan.Plan) {
 
 // noSettings reports whether no setting was given.
 func noSettings(s plan.Settings) bool {
-	return s.AllowedTools == nil && s.DisallowedTools == nil && s.Model+s.FallbackModel+s.PermissionMode+s.Agent+s.AppendSystemPrompt+s.MCPConfig+s.SettingSources+s.Dir+s.RetrySession == "" &&
+	return s.AllowedTools == nil && s.DisallowedTools == nil && s.Model+s.FallbackModel+s.PermissionMode+s.Agent+
+		s.AppendSystemPrompt+s.MCPConfig+s.SettingSources+s.Dir+s.RetrySession == "" &&
 		s.Timeout == 0 && s.IdleTimeout == 0 && s.MaxRetries == nil && s.MaxTurns == 0
 }
 
@@ -168,7 +169,8 @@ func WritePhase(p *plan.Plan) (out []byte, notCarried []string) {
 func shifted(s string) string {
 	plain := true
 	for _, line := range strings.Split(s, "\n") {
-		plain = plain && (line == "" || !strings.ContainsAny(strings.TrimLeft(line, " ")[:min(1, len(strings.TrimLeft(line, " ")))], "#`~<-"))
+		plain = plain && (line == "" || !strings.ContainsAny(strings.TrimLeft(line,
+			" ")[:min(1, len(strings.TrimLeft(line, " ")))], "#`~<-"))
 	}
 	if plain {
 		return s
@@ -187,7 +189,8 @@ func indentBy(s, by string) string {
 }
 
 func escaper() *strings.Replacer {
-	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "\n", "&#10;", "\r", "&#13;", "\t", "&#9;")
+	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "\n", "&#10;", "\r", "&#13;",
+		"\t", "&#9;")
 }
 
 func writeTask(p *plan.Plan, b *strings.Builder, i, wave int, claims *claims, l *lost) {
@@ -205,7 +208,8 @@ func writeTask(p *plan.Plan, b *strings.Builder, i, wave int, claims *claims, l 
 	}
 	for _, name := range sortedNames(t.Metadata) {
 		var s string
-		if json.Unmarshal(t.Metadata[name], &s) != nil || s == "" || !regexp.MustCompile(`^[A-Za-z_][\w.-]*$`).MatchString(name) || slices.Contains(taskWords(), name) {
+		if json.Unmarshal(t.Metadata[name], &s) != nil || s == "" ||
+			!regexp.MustCompile(`^[A-Za-z_][\w.-]*$`).MatchString(name) || slices.Contains(taskWords(), name) {
 			l.add(true, "metadata that is no plain text")
 			continue
 		}
@@ -247,8 +251,10 @@ func writeTask(p *plan.Plan, b *strings.Builder, i, wave int, claims *claims, l 
 
 // taskWords returns the attributes and fields of a task that have a meaning of their own.
 func taskWords() []string {
-	return []string{"id", "title", "name", "subject", "wave", "depends", "depends_on", "dependsOn", "dependencies", "blockedBy", "blocked_by", "addBlockedBy", "needs", "parallel",
-		"action", "description", "prompt", "details", "files", "verify", "checks", "verification", "acceptanceCriteria", "acceptance_criteria", "acceptance", "criteria",
+	return []string{"id", "title", "name", "subject", "wave", "depends", "depends_on", "dependsOn", "dependencies",
+		"blockedBy", "blocked_by", "addBlockedBy", "needs", "parallel",
+		"action", "description", "prompt", "details", "files", "verify", "checks", "verification", "acceptanceCriteria",
+		"acceptance_criteria", "acceptance", "criteria",
 		"done", "done_when", "user_observable", "notes", "libraries", "skills", "status", "command", "passes"}
 }
 

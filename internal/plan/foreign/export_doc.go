@@ -51,7 +51,8 @@ func WritePhaseDoc(p *plan.Plan) (out []byte, notCarried []string) {
 		}
 		waves.Items = append(waves.Items, n.Set("tasks", tasks))
 	}
-	root.Set("wave_count", source.Count(len(waves.Items), 0)).Set("task_count", source.Count(len(p.Tasks), 0)).Set("waves", waves)
+	root.Set("wave_count", source.Count(len(waves.Items), 0)).Set("task_count", source.Count(len(p.Tasks), 0)).Set("waves",
+		waves)
 	return indented(root.AppendJSON(nil)), l.list
 }
 

@@ -26,7 +26,8 @@ func writers() []writer {
 // alike compares the work of two plans: ids, words, files, checks, waves, edges.
 func alike(p, q *plan.Plan) error {
 	if len(p.Tasks) != len(q.Tasks) || p.Name != q.Name || p.Request != q.Request || len(p.Criteria) != len(q.Criteria) {
-		return fmt.Errorf("%d tasks of %q (%q), and %d of %q (%q)", len(p.Tasks), p.Name, p.Request, len(q.Tasks), q.Name, q.Request)
+		return fmt.Errorf("%d tasks of %q (%q), and %d of %q (%q)", len(p.Tasks), p.Name, p.Request, len(q.Tasks),
+			q.Name, q.Request)
 	}
 	a, _, _ := figures(p)
 	b, _, _ := figures(q)
@@ -164,11 +165,14 @@ func TestLost(t *testing.T) {
 	p := load(t, "../testdata/full.json")
 	for _, w := range writers() {
 		out, lost := w.write(p)
-		if q, ds := Parse(w.name, out, plan.Options{}); q == nil || len(q.Tasks) != len(p.Tasks) || q.Graph.Edges() != p.Graph.Edges() {
+		if q, ds := Parse(w.name, out, plan.Options{}); q == nil || len(q.Tasks) != len(p.Tasks) ||
+			q.Graph.Edges() != p.Graph.Edges() {
 			t.Errorf("%v", ds)
 		}
-		for _, want := range []string{"the budget", "parallel", "the eager schedule", "the defaults", "mustNot", "rehearse blocks", "checks and verifications of criteria",
-			"that a task is a command (it became words)", "settings of tasks", "budgets of tasks", "estimates", "reversibility", "aspects", "active forms"} {
+		for _, want := range []string{"the budget", "parallel", "the eager schedule", "the defaults", "mustNot",
+			"rehearse blocks", "checks and verifications of criteria",
+			"that a task is a command (it became words)", "settings of tasks", "budgets of tasks", "estimates", "reversibility",
+			"aspects", "active forms"} {
 			if !slices.Contains(lost, want) {
 				t.Errorf("%s: %q is dropped in silence", w.name, want)
 			}

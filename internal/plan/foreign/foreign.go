@@ -182,7 +182,8 @@ func (t *foreignTask) tree() *source.Node {
 			list = append(list, file.path.node())
 			continue
 		}
-		list = append(list, source.Object(file.path.at).Set("path", file.path.node()).Set("action", source.Text(file.action, file.path.at)))
+		list = append(list, source.Object(file.path.at).Set("path", file.path.node()).Set("action",
+			source.Text(file.action, file.path.at)))
 	}
 	if len(list) > 0 {
 		n.Set("files", source.List(list[0].At, list...))

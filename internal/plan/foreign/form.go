@@ -15,16 +15,19 @@ import (
 // notText returns the problem that makes markdown unreadable, or nil.
 func notText(src string) *source.Problem {
 	if len(src) > maxForeign {
-		return &source.Problem{At: 0, Code: plan.CodeTooLarge, Message: "the file is larger than 16 MB, which no plan in markdown is"}
+		return &source.Problem{At: 0, Code: plan.CodeTooLarge,
+			Message: "the file is larger than 16 MB, which no plan in markdown is"}
 	}
 	if i := strings.IndexByte(src, 0); i >= 0 {
-		return &source.Problem{At: source.Place(i), Code: plan.CodeEncoding, Message: "a NUL character; save the file as UTF-8 text"}
+		return &source.Problem{At: source.Place(i), Code: plan.CodeEncoding,
+			Message: "a NUL character; save the file as UTF-8 text"}
 	}
 	if !utf8.ValidString(src) {
 		for i := 0; ; {
 			r, n := utf8.DecodeRuneInString(src[i:])
 			if r == utf8.RuneError && n <= 1 {
-				return &source.Problem{At: source.Place(i), Code: plan.CodeEncoding, Message: "not valid UTF-8; save the file as UTF-8"}
+				return &source.Problem{At: source.Place(i), Code: plan.CodeEncoding,
+					Message: "not valid UTF-8; save the file as UTF-8"}
 			}
 			i += n
 		}

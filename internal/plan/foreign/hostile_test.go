@@ -54,7 +54,8 @@ func sound(t *testing.T, name, text string) {
 		t.Fatalf("out is nil: %v, but %v", out == nil, ds)
 	}
 	for _, d := range ds {
-		if d.Severity == "" || d.Code == "" || d.Message == "" || d.File != name || d.Line < 0 || (d.Line > 0) != (d.Column > 0) {
+		if d.Severity == "" || d.Code == "" || d.Message == "" || d.File != name || d.Line < 0 ||
+			(d.Line > 0) != (d.Column > 0) {
 			t.Fatalf("incomplete: %#v", d)
 		}
 	}
@@ -95,19 +96,24 @@ func TestHostileImports(t *testing.T) {
 	long := strings.Repeat("x", mega)
 	deep := strings.Repeat("[", 100_000)
 	for name, c := range map[string]struct{ file, text, code string }{
-		"line":              {"p.md", task + long, ""},
-		"line of blanks":    {"p.md", task + strings.Repeat(" ", mega), ""},
-		"action":            {"p.md", "<task id=\"1\">\n<action>" + long + "</action>\n</task>\n", ""},
-		"attribute":         {"p.md", "<task id=\"1\" x=\"" + long + "\">\n<action>x</action>\n</task>\n", ""},
-		"id":                {"p.md", "<task id=\"" + long + "\">\n<action>x</action>\n</task>\n", plan.CodeBadID},
-		"blockers":          {"p.md", "<task id=\"1\" depends=\"" + strings.Repeat("2,", mega/8) + "\">\n<action>x</action>\n</task>\n", plan.CodeUnknownTask},
-		"open tags":         {"p.md", "<task id=\"1\">\n" + strings.Repeat("<a ", mega/3) + "\n</task>\n", ""},
-		"open sections":     {"p.md", "<task id=\"1\">\n" + strings.Repeat("<a>", mega/3) + "\n</task>\n", plan.CodeSyntax},
-		"ends of actions":   {"p.md", "<task id=\"1\">\n<action>" + strings.Repeat("</action>x", mega/10) + "\n</task>\n", ""},
-		"open tasks":        {"p.md", strings.Repeat("<task id=\"1\">\n", 200_000), plan.CodeSyntax},
-		"checks":            {"p.md", "<task id=\"1\">\n<action>x</action>\n<verify>" + strings.Repeat("<check>a.md contains \"x\"</check>\n", 20_000) + "</verify>\n</task>\n", ""},
-		"open checks":       {"p.md", "<task id=\"1\">\n<action>x</action>\n<verify>" + strings.Repeat("<check>", mega/7) + "</verify>\n</task>\n", ""},
-		"one long check":    {"p.md", "<task id=\"1\">\n<action>x</action>\n<verify><check>" + strings.Repeat("a contains `", mega/12) + "</check></verify>\n</task>\n", ""},
+		"line":           {"p.md", task + long, ""},
+		"line of blanks": {"p.md", task + strings.Repeat(" ", mega), ""},
+		"action":         {"p.md", "<task id=\"1\">\n<action>" + long + "</action>\n</task>\n", ""},
+		"attribute":      {"p.md", "<task id=\"1\" x=\"" + long + "\">\n<action>x</action>\n</task>\n", ""},
+		"id":             {"p.md", "<task id=\"" + long + "\">\n<action>x</action>\n</task>\n", plan.CodeBadID},
+		"blockers": {"p.md", "<task id=\"1\" depends=\"" + strings.Repeat("2,", mega/8) +
+			"\">\n<action>x</action>\n</task>\n", plan.CodeUnknownTask},
+		"open tags":     {"p.md", "<task id=\"1\">\n" + strings.Repeat("<a ", mega/3) + "\n</task>\n", ""},
+		"open sections": {"p.md", "<task id=\"1\">\n" + strings.Repeat("<a>", mega/3) + "\n</task>\n", plan.CodeSyntax},
+		"ends of actions": {"p.md", "<task id=\"1\">\n<action>" + strings.Repeat("</action>x", mega/10) +
+			"\n</task>\n", ""},
+		"open tasks": {"p.md", strings.Repeat("<task id=\"1\">\n", 200_000), plan.CodeSyntax},
+		"checks": {"p.md", "<task id=\"1\">\n<action>x</action>\n<verify>" +
+			strings.Repeat("<check>a.md contains \"x\"</check>\n", 20_000) + "</verify>\n</task>\n", ""},
+		"open checks": {"p.md", "<task id=\"1\">\n<action>x</action>\n<verify>" + strings.Repeat("<check>", mega/7) +
+			"</verify>\n</task>\n", ""},
+		"one long check": {"p.md", "<task id=\"1\">\n<action>x</action>\n<verify><check>" + strings.Repeat("a contains `",
+			mega/12) + "</check></verify>\n</task>\n", ""},
 		"headings":          {"p.md", strings.Repeat("## Wave 99999\n", 100_000) + task, ""},
 		"waves":             {"p.md", strings.Repeat("#", mega) + "\n" + task, ""},
 		"comments":          {"p.md", strings.Repeat("<!--\n", mega/5), plan.CodeSyntax},
@@ -119,14 +125,16 @@ func TestHostileImports(t *testing.T) {
 		"deep":              {"p.json", `{"phase":1,"tasks":` + deep, plan.CodeTooDeep},
 		"deep before":       {"p.json", `{"x":` + deep + `,"phase":1}`, plan.CodeTooDeep},
 		"deep in a task":    {"p.json", `{"phase":1,"tasks":[{"id":1,"title":"x","y":` + deep + `}]}`, plan.CodeTooDeep},
-		"values":            {"p.json", `{"phase":1,"x":[` + strings.Repeat("1,", source.MaxNodes) + `1],"tasks":[]}`, plan.CodeTooLarge},
-		"long values":       {"p.json", `{"phase":1,"tasks":[{"id":1,"title":"` + long + `"}]}`, ""},
-		"fields":            {"p.json", `{"phase":1,"tasks":[{"id":1,"title":"x"` + many(200_000) + `}]}`, ""},
-		"chain":             {"p.json", `{"phase":1,"tasks":[` + chain(20_000) + `]}`, ""},
-		"high wave":         {"p.json", `{"phase":1,"tasks":[{"id":1,"title":"x","wave":999999999999999999999}]}`, plan.CodeBadNumber},
-		"nul":               {"p.json", "{\"phase\":1,\"tasks\":[{\"id\":1,\"title\":\"x\\u0000\"}]}", plan.CodeEncoding},
-		"utf-16":            {"p.md", "\xff\xfe#\x00", plan.CodeEncoding},
-		"yaml":              {"p.yaml", "phase: 1\ntasks: " + deep, plan.CodeTooDeep},
+		"values": {"p.json", `{"phase":1,"x":[` + strings.Repeat("1,", source.MaxNodes) + `1],"tasks":[]}`,
+			plan.CodeTooLarge},
+		"long values": {"p.json", `{"phase":1,"tasks":[{"id":1,"title":"` + long + `"}]}`, ""},
+		"fields":      {"p.json", `{"phase":1,"tasks":[{"id":1,"title":"x"` + many(200_000) + `}]}`, ""},
+		"chain":       {"p.json", `{"phase":1,"tasks":[` + chain(20_000) + `]}`, ""},
+		"high wave": {"p.json", `{"phase":1,"tasks":[{"id":1,"title":"x","wave":999999999999999999999}]}`,
+			plan.CodeBadNumber},
+		"nul":    {"p.json", "{\"phase\":1,\"tasks\":[{\"id\":1,\"title\":\"x\\u0000\"}]}", plan.CodeEncoding},
+		"utf-16": {"p.md", "\xff\xfe#\x00", plan.CodeEncoding},
+		"yaml":   {"p.yaml", "phase: 1\ntasks: " + deep, plan.CodeTooDeep},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -156,7 +156,8 @@ func (o *opened) tree(form Form, s source.Tokens) {
 	}
 	wrong := s.Problem()
 	if wrong == nil && (root == nil || size < 0) {
-		wrong = &source.Problem{At: first.At, Code: plan.CodeTooLarge, Message: "too many values for a plan that has to be imported"}
+		wrong = &source.Problem{At: first.At, Code: plan.CodeTooLarge,
+			Message: "too many values for a plan that has to be imported"}
 	}
 	o.form = form
 	if wrong != nil {

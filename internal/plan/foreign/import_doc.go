@@ -73,7 +73,8 @@ func (f *foreign) readPhaseDoc(root *source.Node) {
 // unused reports that a field of the whole file is not carried over, unless it is empty.
 func (f *foreign) unused(name, v *source.Node) {
 	switch {
-	case v.Kind == source.KindNull, v.Kind == source.KindString && v.Text == "", v.Kind == source.KindBool && v.Text == "false":
+	case v.Kind == source.KindNull, v.Kind == source.KindString && v.Text == "", v.Kind == source.KindBool &&
+		v.Text == "false":
 	case (v.Kind == source.KindArray || v.Kind == source.KindObject) && len(v.Items) == 0:
 	default:
 		f.notCarried(name.At, "the field "+source.Quote(name.Text))
@@ -168,12 +169,14 @@ func (f *foreign) docWave(i int, e *source.Node, byID map[string]*foreignTask) {
 		} else {
 			id := f.scalar(v)
 			if t = byID[spelled(id.text)]; t == nil {
-				f.errorf(v.At, plan.CodeUnknownTask, "wave %d names task %s, which is not among the tasks", w.number, source.Quote(id.text))
+				f.errorf(v.At, plan.CodeUnknownTask, "wave %d names task %s, which is not among the tasks", w.number,
+					source.Quote(id.text))
 				continue
 			}
 		}
 		if t.wave != 0 && t.wave != w.number {
-			f.errorf(v.At, plan.CodeConflict, "task %s is in wave %d and in wave %d; keep one", source.Quote(t.id.text), t.wave, w.number)
+			f.errorf(v.At, plan.CodeConflict, "task %s is in wave %d and in wave %d; keep one", source.Quote(t.id.text),
+				t.wave, w.number)
 			continue
 		}
 		t.wave, t.waveAt = w.number, v.At

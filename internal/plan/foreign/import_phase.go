@@ -217,6 +217,7 @@ func (r *phaseReader) task(i int) int {
 			return end
 		}
 	}
-	r.errorf(t.at, plan.CodeSyntax, "task %s is not closed; end it with </task> on a line of its own", source.Quote(t.id.text))
+	r.errorf(t.at, plan.CodeSyntax, "task %s is not closed; end it with </task> on a line of its own",
+		source.Quote(t.id.text))
 	return len(r.lines)
 }

@@ -51,7 +51,8 @@ func (f *foreign) readPRD(src string) {
 		case m != nil:
 			finish()
 			level = n
-			t = &foreignTask{at: l.at, id: phrase{l.text[m[4]:m[5]], l.at + source.Place(m[4])}, subject: phrase{strings.TrimSpace(l.text[m[6]:m[7]]), l.at + source.Place(m[6])}}
+			t = &foreignTask{at: l.at, id: phrase{l.text[m[4]:m[5]], l.at + source.Place(m[4])},
+				subject: phrase{strings.TrimSpace(l.text[m[6]:m[7]]), l.at + source.Place(m[6])}}
 			f.tasks = append(f.tasks, t)
 			continue
 		case n > 0 && n <= level && t != nil:

@@ -75,7 +75,8 @@ func (f *foreign) readStories(root *source.Node) {
 		f.tasks = append(f.tasks, t)
 	}
 	if !edges && len(list) > 1 {
-		f.warnf(list[1].task.at, plan.CodeGuessed, "no story names what it depends on: they run one after the other, in the order of their priority")
+		f.warnf(list[1].task.at, plan.CodeGuessed,
+			"no story names what it depends on: they run one after the other, in the order of their priority")
 	}
 	if len(list) == 0 && len(passed) > 0 {
 		f.errorf(f.at, plan.CodeEmptyPlan, "all stories pass already; there is nothing to do")

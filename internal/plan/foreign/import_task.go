@@ -106,7 +106,8 @@ func (r *phaseReader) body(t *foreignTask, body string, at source.Place) {
 			if n < 0 {
 				n = len(body) - i
 			}
-			r.notCarried(at+source.Place(i), "task "+source.Quote(t.id.text)+": the text "+source.Quote(strings.TrimSpace(body[i:i+n])))
+			r.notCarried(at+source.Place(i), "task "+source.Quote(t.id.text)+": the text "+
+				source.Quote(strings.TrimSpace(body[i:i+n])))
 			i += n
 			continue
 		}
@@ -118,7 +119,8 @@ func (r *phaseReader) body(t *foreignTask, body string, at source.Place) {
 		}
 		n := r.close(body[from:], name)
 		if n < 0 {
-			r.errorf(at+source.Place(i), plan.CodeSyntax, "task %s: <%s> is not closed", source.Quote(t.id.text), clipped(name, 40))
+			r.errorf(at+source.Place(i), plan.CodeSyntax, "task %s: <%s> is not closed", source.Quote(t.id.text),
+				clipped(name, 40))
 			return
 		}
 		r.part(t, strings.ToLower(name), body[from:from+n], at+source.Place(from))
@@ -266,7 +268,8 @@ func (f *foreign) file(t *foreignTask, p phrase, action string) {
 func (r *phaseReader) checks(t *foreignTask, text string, at source.Place) {
 	around := r.elements(text, "check", func(attrs map[string]string, text string, n int) {
 		kind := strings.ToLower(attrs["type"])
-		t.claims = append(t.claims, claim{kind: kind, command: strings.TrimSpace(attrs["cmd"] + attrs["command"]), file: attrs["file"], phrase: phrase{text, at + source.Place(n)}})
+		t.claims = append(t.claims, claim{kind: kind, command: strings.TrimSpace(attrs["cmd"] + attrs["command"]),
+			file: attrs["file"], phrase: phrase{text, at + source.Place(n)}})
 	})
 	for _, l := range strings.Split(around, "\n") {
 		if l = strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(l), "-*")); l != "" {

@@ -30,15 +30,24 @@ type sample struct {
 
 func samples() []sample {
 	return []sample{
-		{"loop.plan.md", FormPhase, "Phase 3: Retry Loop", "01 02 03 | [04 05] | [06 07]", 10, 22, 1, 2, map[string]int{plan.CodeNotCarried: 2, plan.CodeManualCheck: 1}},
-		{"grep.plan.md", FormPhase, "Phase 1: Tools", "01 02 | 03 04", 4, 4, 3, 1, map[string]int{plan.CodeManualCheck: 3, plan.CodeFileOverlap: 1, plan.CodeNoCheck: 1}},
-		{"flat.json", FormPhaseDoc, "Phase 1: Logging", "01 02 | 03 04", 2, 4, 3, 0, map[string]int{plan.CodeNotCarried: 1, plan.CodeManualCheck: 3}},
-		{"sequential.json", FormPhaseDoc, "Phase 2: Levels", "[01 02 03]", 0, 0, 3, 1, map[string]int{plan.CodeNotCarried: 2, plan.CodeManualCheck: 3, plan.CodeNoCheck: 3}},
-		{"fourwaves.json", FormPhaseDoc, "Phase 4: Balance", "01 02 | 03 04 | 05 06 | 07 08", 12, 0, 2, 0, map[string]int{plan.CodeManualCheck: 2, plan.CodeNoCheck: 8, plan.CodeFileOverlap: 3}},
-		{"hybrid.json", FormPhaseDoc, "Phase 1: Embed", "T01 T02", 0, 0, 2, 0, map[string]int{plan.CodeManualCheck: 2, plan.CodeNoCheck: 2}},
-		{"feature.prd.md", FormPRD, "Feature: Settings Page", "[T-001 T-003] | T-002 | T-004", 3, 3, 3, 0, map[string]int{plan.CodeManualCheck: 3, plan.CodeNoCheck: 2, plan.CodeGuessed: 1, plan.CodeNotCarried: 1}},
-		{"prd.json", FormStories, "Shop", "US-002 | US-003", 1, 2, 1, 0, map[string]int{plan.CodeNotCarried: 2, plan.CodeManualCheck: 1, plan.CodeGuessed: 1}},
-		{"state.json", FormSteps, "", "T-001 | T-002", 1, 0, 0, 2, map[string]int{plan.CodeNotCarried: 4, plan.CodeNoCheck: 2}},
+		{"loop.plan.md", FormPhase, "Phase 3: Retry Loop", "01 02 03 | [04 05] | [06 07]", 10, 22, 1, 2,
+			map[string]int{plan.CodeNotCarried: 2, plan.CodeManualCheck: 1}},
+		{"grep.plan.md", FormPhase, "Phase 1: Tools", "01 02 | 03 04", 4, 4, 3, 1, map[string]int{plan.CodeManualCheck: 3,
+			plan.CodeFileOverlap: 1, plan.CodeNoCheck: 1}},
+		{"flat.json", FormPhaseDoc, "Phase 1: Logging", "01 02 | 03 04", 2, 4, 3, 0, map[string]int{plan.CodeNotCarried: 1,
+			plan.CodeManualCheck: 3}},
+		{"sequential.json", FormPhaseDoc, "Phase 2: Levels", "[01 02 03]", 0, 0, 3, 1, map[string]int{plan.CodeNotCarried: 2,
+			plan.CodeManualCheck: 3, plan.CodeNoCheck: 3}},
+		{"fourwaves.json", FormPhaseDoc, "Phase 4: Balance", "01 02 | 03 04 | 05 06 | 07 08", 12, 0, 2, 0,
+			map[string]int{plan.CodeManualCheck: 2, plan.CodeNoCheck: 8, plan.CodeFileOverlap: 3}},
+		{"hybrid.json", FormPhaseDoc, "Phase 1: Embed", "T01 T02", 0, 0, 2, 0, map[string]int{plan.CodeManualCheck: 2,
+			plan.CodeNoCheck: 2}},
+		{"feature.prd.md", FormPRD, "Feature: Settings Page", "[T-001 T-003] | T-002 | T-004", 3, 3, 3, 0,
+			map[string]int{plan.CodeManualCheck: 3, plan.CodeNoCheck: 2, plan.CodeGuessed: 1, plan.CodeNotCarried: 1}},
+		{"prd.json", FormStories, "Shop", "US-002 | US-003", 1, 2, 1, 0, map[string]int{plan.CodeNotCarried: 2,
+			plan.CodeManualCheck: 1, plan.CodeGuessed: 1}},
+		{"state.json", FormSteps, "", "T-001 | T-002", 1, 0, 0, 2, map[string]int{plan.CodeNotCarried: 4,
+			plan.CodeNoCheck: 2}},
 	}
 }
 
@@ -86,8 +95,10 @@ func TestSamples(t *testing.T) {
 				t.Fatal(ds)
 			}
 			waves, checks, words := figures(p)
-			if waves != s.waves || checks != s.checks || words != s.words || p.Graph.Edges() != s.edges || len(p.Criteria) != s.criteria || p.Name != s.name {
-				t.Errorf("got %q: waves %s, %d edges, %d checks, %d words, %d criteria", p.Name, waves, p.Graph.Edges(), checks, words, len(p.Criteria))
+			if waves != s.waves || checks != s.checks || words != s.words || p.Graph.Edges() != s.edges ||
+				len(p.Criteria) != s.criteria || p.Name != s.name {
+				t.Errorf("got %q: waves %s, %d edges, %d checks, %d words, %d criteria", p.Name, waves, p.Graph.Edges(), checks,
+					words, len(p.Criteria))
 			}
 			codes := map[string]int{}
 			for _, d := range ds {
@@ -152,25 +163,33 @@ func TestPhaseWords(t *testing.T) {
 	t.Parallel()
 	p, _ := Parse("loop.plan.md", samples()[0].read(t), plan.Options{})
 	one, two, four := p.Tasks[0], p.Tasks[1], p.Tasks[3]
-	if one.Subject != "Create the hooks file" || one.Pos != (plan.Pos{Line: 18, Column: 1}) || !reflect.DeepEqual(one.Files, []plan.File{{Path: "hooks/hooks.json", Action: "create"}}) {
+	if one.Subject != "Create the hooks file" || one.Pos != (plan.Pos{Line: 18, Column: 1}) ||
+		!reflect.DeepEqual(one.Files, []plan.File{{Path: "hooks/hooks.json", Action: "create"}}) {
 		t.Errorf("got %+v", one)
 	}
-	if want := "Create the hooks file. It names the script.\n\n```json\n{\"hooks\""; !strings.HasPrefix(one.Description, want) || !strings.HasSuffix(one.Description, "```\n\nDone when: The hooks file points to the script") {
+	if want := "Create the hooks file. It names the script.\n\n```json\n{\"hooks\""; !strings.HasPrefix(one.Description,
+		want) || !strings.HasSuffix(one.Description, "```\n\nDone when: The hooks file points to the script") {
 		t.Errorf("got %q", one.Description)
 	}
-	if !strings.Contains(two.Description, "if iteration < max_iterations") && !strings.Contains(two.Description, "If iteration < max_iterations") || !strings.Contains(two.Description, "# <done> & </action> mean nothing here") {
+	if !strings.Contains(two.Description, "if iteration < max_iterations") && !strings.Contains(two.Description,
+		"If iteration < max_iterations") || !strings.Contains(two.Description, "# <done> & </action> mean nothing here") {
 		t.Errorf("got %q", two.Description)
 	}
-	if !strings.Contains(four.Description, "<previous_attempt>\n  <error>{captured}</error>") || !strings.Contains(four.Description, "## Not a heading of the plan") || !strings.HasSuffix(four.Description, "Skills: look-twice") {
+	if !strings.Contains(four.Description, "<previous_attempt>\n  <error>{captured}</error>") ||
+		!strings.Contains(four.Description, "## Not a heading of the plan") || !strings.HasSuffix(four.Description,
+		"Skills: look-twice") {
 		t.Errorf("got %q", four.Description)
 	}
-	if want := []plan.Check{{File: "hooks/stop.sh"}, {File: "hooks/stop.sh", Contains: "#!/usr/bin/env bash"}, {File: "hooks/stop.sh", Contains: "decision"}}; !reflect.DeepEqual(two.Verify, want) {
+	if want := []plan.Check{{File: "hooks/stop.sh"}, {File: "hooks/stop.sh", Contains: "#!/usr/bin/env bash"},
+		{File: "hooks/stop.sh", Contains: "decision"}}; !reflect.DeepEqual(two.Verify, want) {
 		t.Errorf("got %+v", two.Verify)
 	}
-	if four.Verify[0] != (plan.Check{File: "commands/execute.md", Contains: "Step 7a"}) || p.Tasks[2].Verify[0].File != ".tool/config.md" {
+	if four.Verify[0] != (plan.Check{File: "commands/execute.md", Contains: "Step 7a"}) ||
+		p.Tasks[2].Verify[0].File != ".tool/config.md" {
 		t.Errorf("basenames: %+v %+v", four.Verify, p.Tasks[2].Verify)
 	}
-	if want := []plan.Wave{{Number: 1, Title: "Ground", Sequential: false}, {Number: 2, Title: "Commands", Sequential: true}, {Number: 3, Title: "Integration", Sequential: true}}; !reflect.DeepEqual(p.Declared, want) {
+	if want := []plan.Wave{{Number: 1, Title: "Ground", Sequential: false}, {Number: 2, Title: "Commands",
+		Sequential: true}, {Number: 3, Title: "Integration", Sequential: true}}; !reflect.DeepEqual(p.Declared, want) {
 		t.Errorf("got %+v", p.Declared)
 	}
 	if !strings.Contains(p.Request, "| hooks/hooks.json | hooks/stop.sh | path |") {
@@ -180,15 +199,19 @@ func TestPhaseWords(t *testing.T) {
 		t.Errorf("links %+v, want %+v", p.Links, want)
 	}
 	chain, _ := Parse("links.json", []byte(`{"phase": 1, "tasks": [{"id": "1", "title": "a"}], "key_links": ["a.js -> ./b.js -> c/d.json (reads it)", {"from": "x.md", "to": "y.md"}, "One -> Two"]}`), plan.Options{})
-	if want := []plan.Link{{From: "a.js", To: "b.js", Why: "reads it"}, {From: "b.js", To: "c/d.json", Why: "reads it"}, {From: "x.md", To: "y.md"}}; !slices.Equal(chain.Links, want) {
+	if want := []plan.Link{{From: "a.js", To: "b.js", Why: "reads it"}, {From: "b.js", To: "c/d.json", Why: "reads it"},
+		{From: "x.md", To: "y.md"}}; !slices.Equal(chain.Links, want) {
 		t.Errorf("links %+v, want %+v", chain.Links, want)
 	}
 	g, _ := Parse("grep.plan.md", samples()[1].read(t), plan.Options{})
-	if g.Tasks[0].Verify[1].Run != "test -s agents/a.md && true" || string(g.Tasks[1].Metadata["reqs"]) != `"R1,R2"` || g.Tasks[0].Metadata != nil {
+	if g.Tasks[0].Verify[1].Run != "test -s agents/a.md && true" || string(g.Tasks[1].Metadata["reqs"]) != `"R1,R2"` ||
+		g.Tasks[0].Metadata != nil {
 		t.Errorf("got %+v", g.Tasks[:2])
 	}
 	f, _ := Parse("feature.prd.md", samples()[6].read(t), plan.Options{})
-	if f.Tasks[0].Description != "It is new." || f.Request != "Users change their settings.\n\n## Out of scope\n\n- Themes" || string(f.Tasks[3].Metadata["owner"]) != `"me"` {
+	if f.Tasks[0].Description != "It is new." ||
+		f.Request != "Users change their settings.\n\n## Out of scope\n\n- Themes" ||
+		string(f.Tasks[3].Metadata["owner"]) != `"me"` {
 		t.Errorf("got %+v %q", f.Tasks[0], f.Request)
 	}
 	s, _ := Parse("state.json", samples()[8].read(t), plan.Options{})
@@ -207,8 +230,10 @@ func TestImportMistakes(t *testing.T) {
 		want             string // line:column code: part; the first diagnostic of the kind
 	}{
 		{"counts", "p.md", "---\ntask_count: 3\n---\n" + block(`id="1"`, ""), "2:1 wrong-count: 3 tasks, and 1 were found"},
-		{"counts of waves", "p.json", `{"phase":1,"wave_count":2,"tasks":[{"id":1,"wave":1,"title":"x"}]}`, "1:25 wrong-count: 2 waves, and 1"},
-		{"wave order", "p.md", block(`id="1" wave="2"`, "") + block(`id="2" wave="2" depends="1"`, ""), "5:1 wave-order: its blocker"},
+		{"counts of waves", "p.json", `{"phase":1,"wave_count":2,"tasks":[{"id":1,"wave":1,"title":"x"}]}`,
+			"1:25 wrong-count: 2 waves, and 1"},
+		{"wave order", "p.md", block(`id="1" wave="2"`, "") + block(`id="2" wave="2" depends="1"`, ""),
+			"5:1 wave-order: its blocker"},
 		{"unknown", "p.md", block(`id="1" depends="7, 9"`, ""), `1:23 unknown-task: "7"`},
 		{"cycle", "p.md", block(`id="1" depends="2"`, "") + block(`id="2" depends="1"`, ""), "1:1 cycle: 1 -> 2 -> 1"},
 		{"no id", "p.md", block(`wave="1"`, ""), "1:1 missing-field: needs an id"},
@@ -222,8 +247,10 @@ func TestImportMistakes(t *testing.T) {
 		{"no markdown plan", "p.md", "# Hello\n", "1:1 syntax: no plan that is known"},
 		{"only in a fence", "p.md", "```\n" + block(`id="1"`, "") + "```\n", "1:1 syntax: no plan that is known"},
 		{"only in a comment", "p.md", "<!--\n" + block(`id="1"`, "") + "-->\n", "1:1 syntax: no plan that is known"},
-		{"hybrid without task", "p.json", `{"phase":1,"waves":[{"tasks":["x"]}],"tasks":[{"id":"y","title":"t"}]}`, `1:31 unknown-task: wave 1 names task "x"`},
-		{"two waves", "p.json", `{"phase":1,"waves":[{"tasks":["y"]},{"tasks":["y"]}],"tasks":[{"id":"y","title":"t"}]}`, "1:47 conflict: in wave 1 and in wave 2"},
+		{"hybrid without task", "p.json", `{"phase":1,"waves":[{"tasks":["x"]}],"tasks":[{"id":"y","title":"t"}]}`,
+			`1:31 unknown-task: wave 1 names task "x"`},
+		{"two waves", "p.json", `{"phase":1,"waves":[{"tasks":["y"]},{"tasks":["y"]}],"tasks":[{"id":"y","title":"t"}]}`,
+			"1:47 conflict: in wave 1 and in wave 2"},
 		{"types", "p.json", `{"phase":1,"tasks":[7,{"id":[],"title":{}}]}`, "1:21 wrong-type: expected a task"},
 		{"broken", "p.json", `{"phase":1,"tasks":[{"id":1,"title":"x"}`, "1:41 syntax: ends in the middle"},
 		{"behind", "p.json", `{"phase":1,"tasks":[{"id":1,"title":"x"}]} x`, `1:44 syntax`},

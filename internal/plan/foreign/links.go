@@ -56,7 +56,8 @@ func linksIn(at source.Place, line string) (out []link, ok bool) {
 // asFile returns a text as the path of a file in the project; "" if it is not one.
 func asFile(s string) string {
 	s = path.Clean(strings.Trim(strings.TrimSpace(s), "`\"'"))
-	if strings.ContainsAny(s, " \t<>:*?|\\") || !strings.Contains(path.Base(s), ".") || !filepath.IsLocal(filepath.FromSlash(s)) || s == "." {
+	if strings.ContainsAny(s, " \t<>:*?|\\") || !strings.Contains(path.Base(s), ".") ||
+		!filepath.IsLocal(filepath.FromSlash(s)) || s == "." {
 		return ""
 	}
 	return s

@@ -156,7 +156,8 @@ func (s *JSON) fail(err error) {
 	}
 	switch {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		s.wrong = &Problem{Place(len(s.src)), CodeSyntax, "the file ends in the middle of a value; close what is open, or restore the rest of the file"}
+		s.wrong = &Problem{Place(len(s.src)), CodeSyntax,
+			"the file ends in the middle of a value; close what is open, or restore the rest of the file"}
 		return
 	}
 	if p := s.misread(at); p != nil {
@@ -177,7 +178,8 @@ func (s *JSON) fail(err error) {
 // bareWord returns the word at the start of text, unless it is a JSON word.
 func bareWord(text string) string {
 	n := 0
-	for n < len(text) && (text[n]|0x20 >= 'a' && text[n]|0x20 <= 'z' || text[n] == '_' || n > 0 && text[n] >= '0' && text[n] <= '9') {
+	for n < len(text) && (text[n]|0x20 >= 'a' && text[n]|0x20 <= 'z' || text[n] == '_' || n > 0 && text[n] >= '0' &&
+		text[n] <= '9') {
 		n++
 	}
 	switch word := text[:n]; word {

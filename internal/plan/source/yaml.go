@@ -93,7 +93,8 @@ func (s *YAML) parse() {
 		s.root = doc.Body
 	}
 	if s.root == nil {
-		s.Wrong = &Problem{yamlPlace(1, 1), CodeEmptyPlan, "the file is empty; a plan needs at least tasks with an id and a subject"}
+		s.Wrong = &Problem{yamlPlace(1, 1), CodeEmptyPlan,
+			"the file is empty; a plan needs at least tasks with an id and a subject"}
 	}
 }
 

@@ -193,10 +193,13 @@ func check(c verify.Evidence) Check {
 }
 
 func advice(panel int, v counsel.Verdict) Advice {
-	out := Advice{Panel: panel, Unavailable: safe.Line(v.Unavailable), Analysis: safe.Text(v.Analysis, outputMax), Fix: safe.Text(v.Fix, outputMax),
-		Action: safe.Line(string(v.Action)), Agreement: v.Agreement, Tradeoff: v.Tradeoff, Dissent: lines(v.Dissent), Cost: int64(v.Cost)}
+	out := Advice{Panel: panel, Unavailable: safe.Line(v.Unavailable), Analysis: safe.Text(v.Analysis, outputMax),
+		Fix:    safe.Text(v.Fix, outputMax),
+		Action: safe.Line(string(v.Action)), Agreement: v.Agreement, Tradeoff: v.Tradeoff, Dissent: lines(v.Dissent),
+		Cost: int64(v.Cost)}
 	for _, o := range v.Opinions {
-		out.Opinions = append(out.Opinions, Opinion{safe.Line(o.Expert), safe.Line(o.Unavailable), safe.Text(o.Diagnosis, outputMax),
+		out.Opinions = append(out.Opinions, Opinion{safe.Line(o.Expert), safe.Line(o.Unavailable),
+			safe.Text(o.Diagnosis, outputMax),
 			safe.Text(o.Approach, outputMax), safe.Line(o.Falsifier), o.Confidence, safe.Line(string(o.Action))})
 	}
 	return out
@@ -205,8 +208,9 @@ func advice(panel int, v counsel.Verdict) Advice {
 // Task returns the detail of one task. texts says whether to read its prompts and edits.
 func (d *Details) Task(i int, texts bool) Detail {
 	p := &d.plan.Tasks[i]
-	out := Detail{Description: safe.Text(p.Description, promptMax), Command: safe.Text(p.Command, outputMax), Model: safe.Line(d.plan.Settings(i).Model),
-		Line: p.Pos.Line, Attempts: make([]Attempt, len(d.attempts[i]))}
+	out := Detail{Description: safe.Text(p.Description, promptMax), Command: safe.Text(p.Command, outputMax),
+		Model: safe.Line(d.plan.Settings(i).Model),
+		Line:  p.Pos.Line, Attempts: make([]Attempt, len(d.attempts[i]))}
 	copy(out.Attempts, d.attempts[i])
 	for _, c := range p.Verify {
 		out.Verify = append(out.Verify, safe.Line(verify.Describe(c)))

@@ -59,12 +59,14 @@ func TestPolicyFitsThePage(t *testing.T) {
 			t.Errorf("the policy does not have %s", want)
 		}
 	}
-	for _, want := range []string{"default-src &#39;none&#39;", "connect-src &#39;none&#39;", "base-uri &#39;none&#39;", "form-action &#39;none&#39;"} {
+	for _, want := range []string{"default-src &#39;none&#39;", "connect-src &#39;none&#39;", "base-uri &#39;none&#39;",
+		"form-action &#39;none&#39;"} {
 		if !strings.Contains(html, want) {
 			t.Errorf("the policy does not have %s", want)
 		}
 	}
-	if m := regexp.MustCompile(`(?i)(https?:)?//[a-z0-9.-]+\.[a-z]{2,}[^ ]*`).FindAllString(html, -1); len(m) > 1 || len(m) == 1 && !strings.Contains(m[0], "www.w3.org/2000/svg") {
+	if m := regexp.MustCompile(`(?i)(https?:)?//[a-z0-9.-]+\.[a-z]{2,}[^ ]*`).FindAllString(html, -1); len(m) > 1 ||
+		len(m) == 1 && !strings.Contains(m[0], "www.w3.org/2000/svg") {
 		t.Errorf("the page names addresses: %q", m)
 	}
 }
@@ -77,7 +79,8 @@ func TestForeignTextIsData(t *testing.T) {
 	s.S.Plan.Request = evil
 	r := reporttest.Bad(10_000)
 	r.Reason, r.Detail, r.Report, r.Checks[0].Check, r.Checks[0].Output = evil, evil, evil, evil, evil
-	s.Begin(reporttest.Config()).Wave(1).Run(evil, 0).After(time.Second).End(evil, r, scheduler.Failed, nil).Over("failed", 1, evil, evil)
+	s.Begin(reporttest.Config()).Wave(1).Run(evil, 0).After(time.Second).End(evil, r, scheduler.Failed, nil).Over("failed",
+		1, evil, evil)
 	html := written(t, s)
 	if n := strings.Count(html, "<script"); n != 3 {
 		t.Errorf("%d script elements, want 3: the data, the detail, the script", n)
@@ -95,7 +98,8 @@ func TestForeignTextIsData(t *testing.T) {
 func TestHostileTextIsClean(t *testing.T) {
 	t.Parallel()
 	html := written(t, reporttest.Hostile(t, nil))
-	for _, bad := range []string{"\x1b", "\u009b", "\u202e", `\u001b`, `\u202e`, `\u009b`, "\x00", `\u0000`, "<loop-complete>", `\u003cloop-complete\u003e`} {
+	for _, bad := range []string{"\x1b", "\u009b", "\u202e", `\u001b`, `\u202e`, `\u009b`, "\x00", `\u0000`,
+		"<loop-complete>", `\u003cloop-complete\u003e`} {
 		if strings.Contains(html, bad) {
 			t.Errorf("the page holds %q", bad)
 		}
@@ -110,7 +114,8 @@ func TestRun(t *testing.T) {
 	s := reporttest.Mixed(t, nil)
 	var run page.Run
 	inside(t, written(t, s), "run", &run)
-	if run.Status != "failed" || run.Cost != 1_659_000 || run.CounselCost != 40_000 || *run.Budget != 25_000_000 || run.Waves != 3 || len(run.Tasks) != 6 {
+	if run.Status != "failed" || run.Cost != 1_659_000 || run.CounselCost != 40_000 || *run.Budget != 25_000_000 ||
+		run.Waves != 3 || len(run.Tasks) != 6 {
 		t.Errorf("%+v", run)
 	}
 	kinds := map[string]int{}
@@ -139,7 +144,8 @@ func TestRun(t *testing.T) {
 	}
 	var d page.Detail
 	inside(t, written(t, s), "d1", &d)
-	if len(d.Attempts) != 2 || d.Attempts[0].Outcome != "wrong" || len(d.Attempts[0].Counsel) != 1 || len(d.Attempts[0].Counsel[0].Opinions) != 3 ||
+	if len(d.Attempts) != 2 || d.Attempts[0].Outcome != "wrong" || len(d.Attempts[0].Counsel) != 1 ||
+		len(d.Attempts[0].Counsel[0].Opinions) != 3 ||
 		!d.Attempts[1].Advised || d.Attempts[0].Checks[0].Exit != 1 || d.Line != 11 {
 		t.Errorf("%+v", d)
 	}
@@ -211,7 +217,8 @@ func TestContrast(t *testing.T) {
 			}
 		}
 	}
-	for _, text := range []string{"ink", "muted", "link", "done", "verified", "running", "advising", "failed", "blocked", "pending"} {
+	for _, text := range []string{"ink", "muted", "link", "done", "verified", "running", "advising", "failed", "blocked",
+		"pending"} {
 		for _, ground := range []string{"bg", "card", "sunk"} {
 			check(text, ground)
 		}
@@ -261,10 +268,12 @@ func TestClosing(t *testing.T) {
 		t.Fatalf("%+v", run.Reviews)
 	}
 	f := run.Reviews[0].Findings
-	if !f[0].Blocks || f[0].Place != "cache/cache.go:41" || f[0].State != "confirmed" || f[1].Blocks || f[2].State != "refuted: it is copied first" {
+	if !f[0].Blocks || f[0].Place != "cache/cache.go:41" || f[0].State != "confirmed" || f[1].Blocks ||
+		f[2].State != "refuted: it is copied first" {
 		t.Errorf("%+v", f)
 	}
-	if c := run.Criteria; len(c) != 2 || !c[0].Met || c[0].Check != "go test -bench ." || c[1].Met || c[1].By != "assumption" {
+	if c := run.Criteria; len(c) != 2 || !c[0].Met || c[0].Check != "go test -bench ." || c[1].Met ||
+		c[1].By != "assumption" {
 		t.Errorf("%+v", c)
 	}
 	var notes []string

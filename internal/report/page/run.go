@@ -140,10 +140,13 @@ type Note struct {
 // wavex process works at the run.
 func Of(s *scheduler.State, events []scheduler.Event, now time.Time, alive bool) *Run {
 	sum := report.Of(s, events)
-	r := &Run{V: Version, Now: ms(now), ID: safe.Line(sum.Run), Name: safe.Line(sum.Name), Plan: safe.Line(strings.TrimPrefix(sum.Plan, s.Config.Dir+"/")),
-		Agent: sum.Agent, Schedule: s.Config.Schedule, Status: sum.Status, ExitCode: sum.ExitCode, Reason: safe.Line(sum.Reason),
-		Limit: safe.Line(sum.Limit), Breaker: safe.Line(sum.Breaker), Resume: safe.Line(sum.Resume), ResumeAt: ms(sum.ResumeAt),
-		Cost: int64(sum.Cost), CounselCost: int64(sum.CounselCost), Notional: sum.Notional, Iterations: sum.Iterations,
+	r := &Run{V: Version, Now: ms(now), ID: safe.Line(sum.Run), Name: safe.Line(sum.Name),
+		Plan:  safe.Line(strings.TrimPrefix(sum.Plan, s.Config.Dir+"/")),
+		Agent: sum.Agent, Schedule: s.Config.Schedule, Status: sum.Status, ExitCode: sum.ExitCode,
+		Reason: safe.Line(sum.Reason),
+		Limit:  safe.Line(sum.Limit), Breaker: safe.Line(sum.Breaker), Resume: safe.Line(sum.Resume),
+		ResumeAt: ms(sum.ResumeAt),
+		Cost:     int64(sum.Cost), CounselCost: int64(sum.CounselCost), Notional: sum.Notional, Iterations: sum.Iterations,
 		Tokens: tokens(sum.Usage), Waves: sum.Waves, Open: s.Wave}
 	if sum.Limit == "" { // at a limit the advice is a flag, and part of Resume
 		r.Advice = safe.Line(sum.Advice)
@@ -167,7 +170,8 @@ func Of(s *scheduler.State, events []scheduler.Event, now time.Time, alive bool)
 	for i, c := range report.Criteria(s) {
 		out := Criterion{Text: safe.Line(c.Text), Met: c.Met}
 		if i < len(s.Criteria) { // else it is the criterion that stands for having none
-			out.By, out.Evidence, out.Check = c.Verification, safe.Text(s.Criteria[i].Evidence, outputMax), safe.Line(s.Criteria[i].Check)
+			out.By, out.Evidence, out.Check = c.Verification, safe.Text(s.Criteria[i].Evidence, outputMax),
+				safe.Line(s.Criteria[i].Check)
 		}
 		r.Criteria = append(r.Criteria, out)
 	}
@@ -184,9 +188,11 @@ func Of(s *scheduler.State, events []scheduler.Event, now time.Time, alive bool)
 
 func short(s *scheduler.State, t *report.Task, i int) Task {
 	p := &s.Plan.Tasks[i]
-	out := Task{ID: safe.Line(t.ID), Subject: safe.Line(t.Subject), Wave: t.Wave, Status: string(t.Status), Outcome: string(t.Outcome),
-		Reason: safe.Fit(t.Reason, 400, false), Vacuous: t.Vacuous, Command: p.Command != "", Attempts: t.Attempts, Panels: t.Panels,
-		Cost: int64(t.Cost), Counsel: int64(t.CounselCost), Tokens: tokens(t.Usage), Took: t.Took.Milliseconds()}
+	out := Task{ID: safe.Line(t.ID), Subject: safe.Line(t.Subject), Wave: t.Wave, Status: string(t.Status),
+		Outcome: string(t.Outcome),
+		Reason:  safe.Fit(t.Reason, 400, false), Vacuous: t.Vacuous, Command: p.Command != "", Attempts: t.Attempts,
+		Panels: t.Panels,
+		Cost:   int64(t.Cost), Counsel: int64(t.CounselCost), Tokens: tokens(t.Usage), Took: t.Took.Milliseconds()}
 	for _, b := range s.Plan.Graph.Blockers(i) {
 		out.Blockers = append(out.Blockers, int(b))
 	}
@@ -200,14 +206,17 @@ func short(s *scheduler.State, t *report.Task, i int) Task {
 
 func review(b scheduler.ReviewEnded) Review {
 	v := b.Review
-	out := Review{Number: b.N, Mode: string(b.Mode), Wave: b.Wave, Passed: b.Passed, Score: v.Score, Experts: lines(v.Experts),
-		Silent: lines(v.Silent), Words: safe.Line(v.Nothing), Cost: int64(v.Cost)}
+	out := Review{Number: b.N, Mode: string(b.Mode), Wave: b.Wave, Passed: b.Passed, Score: v.Score,
+		Experts: lines(v.Experts),
+		Silent:  lines(v.Silent), Words: safe.Line(v.Nothing), Cost: int64(v.Cost)}
 	if v.Error != "" {
 		out.Words = safe.Line(v.Error)
 	}
 	for _, f := range v.Findings {
-		g := Finding{Severity: safe.Line(string(f.Severity)), Blocks: f.Blocks(), Place: safe.Line(f.File), Text: safe.Text(f.Text, outputMax),
-			Evidence: safe.Text(f.Evidence, outputMax), Fix: safe.Text(f.Fix, outputMax), Expert: safe.Line(f.Expert), State: safe.Line(f.Resolution)}
+		g := Finding{Severity: safe.Line(string(f.Severity)), Blocks: f.Blocks(), Place: safe.Line(f.File),
+			Text:     safe.Text(f.Text, outputMax),
+			Evidence: safe.Text(f.Evidence, outputMax), Fix: safe.Text(f.Fix, outputMax), Expert: safe.Line(f.Expert),
+			State: safe.Line(f.Resolution)}
 		if f.Line > 0 {
 			g.Place += fmt.Sprintf(":%d", f.Line)
 		}

@@ -177,7 +177,8 @@ func (w *walker) attempt(b scheduler.AttemptEnded, at int64) {
 		w.open(Span{Kind: "wait", From: at, Text: "backoff after " + string(b.Result.Outcome)}, b.Task)
 	}
 	if !b.Hold.IsZero() {
-		w.Spans = append(w.Spans, Span{Kind: "wait", Task: -1, From: at, To: ms(b.Hold), Text: "nothing starts: " + string(b.Result.Outcome)})
+		w.Spans = append(w.Spans, Span{Kind: "wait", Task: -1, From: at, To: ms(b.Hold), Text: "nothing starts: " +
+			string(b.Result.Outcome)})
 	}
 	w.stop(at, b.Task, b.Stop)
 }

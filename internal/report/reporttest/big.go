@@ -16,8 +16,10 @@ import (
 // dependents. The same n always gives the same run.
 func Big(t testing.TB, n int) *Story {
 	t.Helper()
-	verbs := []string{"Add", "Rename", "Test", "Document", "Split", "Speed up", "Validate", "Migrate", "Simplify", "Remove"}
-	things := []string{"the parser", "the token cache", "order totals", "the login page", "error messages", "the search index", "retry rules", "the import of customers", "the audit log", "time zones"}
+	verbs := []string{"Add", "Rename", "Test", "Document", "Split", "Speed up", "Validate", "Migrate",
+		"Simplify", "Remove"}
+	things := []string{"the parser", "the token cache", "order totals", "the login page", "error messages",
+		"the search index", "retry rules", "the import of customers", "the audit log", "time zones"}
 	wide := max(n/10, 1)
 	tasks := make(Tasks, n)
 	for i := range tasks {
@@ -65,7 +67,8 @@ func Big(t testing.TB, n int) *Story {
 	if s.S.Counts.Failed == 0 {
 		return s.Over("complete", 0, "", "")
 	}
-	return s.Over("failed", 1, fmt.Sprintf("%d failed, %d blocked by them", s.S.Counts.Failed, s.S.Counts.Blocked), "wavex resume")
+	return s.Over("failed", 1, fmt.Sprintf("%d failed, %d blocked by them", s.S.Counts.Failed, s.S.Counts.Blocked),
+		"wavex resume")
 }
 
 // bigEnd ends a task's attempt in one of several ways, some after more attempts.
@@ -88,9 +91,10 @@ func (s *Story) bigEnd(id string, k int) {
 		s.After(11 * time.Second).Tell(scheduler.CounselEnded{Task: id, Panel: 1, Verdict: v})
 		s.Run(id, 7).After(40*time.Second).End(id, Good(usd), scheduler.Completed, nil)
 	case k%29 == 28:
-		s.End(id, runner.Result{Outcome: runner.Throttled, Reason: "the API is overloaded (529)"}, scheduler.Pending, func(b *scheduler.AttemptEnded) {
-			b.NotBefore = s.Now().Add(20 * time.Second)
-		})
+		s.End(id, runner.Result{Outcome: runner.Throttled, Reason: "the API is overloaded (529)"}, scheduler.Pending,
+			func(b *scheduler.AttemptEnded) {
+				b.NotBefore = s.Now().Add(20 * time.Second)
+			})
 		s.After(20*time.Second).Run(id, 7).After(30*time.Second).End(id, Good(usd), scheduler.Completed, nil)
 	default:
 		s.End(id, Good(usd), scheduler.Completed, nil)

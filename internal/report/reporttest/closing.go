@@ -22,18 +22,26 @@ func Refused(t testing.TB, show func(scheduler.Event, *scheduler.State)) *Story 
 	s.After(21*time.Second).End("T-001", Good(110_000), scheduler.Verified, nil)
 	s.After(9*time.Second).End("T-002", Good(90_000), scheduler.Verified, nil)
 	s.Tell(scheduler.IntegrationStarted{Wave: 1, Tasks: []string{"T-001", "T-002"}})
-	s.After(6 * time.Second).Tell(scheduler.IntegrationEnded{Wave: 1, Commit: "c0ffee", Completed: []string{"T-001", "T-002"}})
+	s.After(6 * time.Second).Tell(scheduler.IntegrationEnded{Wave: 1, Commit: "c0ffee",
+		Completed: []string{"T-001", "T-002"}})
 	s.Tell(scheduler.CriteriaStarted{Round: 1, Judge: true})
 	s.After(5 * time.Second).Tell(scheduler.CriteriaEnded{Round: 1, Cost: 20_000, Criteria: []scheduler.Criterion{
-		{ID: "C-1", Text: "it is fast", Met: true, Verification: scheduler.ExecutionOutput, Check: "go test -bench .", Evidence: "BenchmarkGet  12 ns/op", Round: 1},
+		{ID: "C-1", Text: "it is fast", Met: true, Verification: scheduler.ExecutionOutput, Check: "go test -bench .",
+			Evidence: "BenchmarkGet  12 ns/op", Round: 1},
 		{ID: "C-2", Text: "it is right", Verification: scheduler.Assumption, Evidence: "nobody looked", Round: 1}}})
 	s.Tell(scheduler.ReviewStarted{N: 1, Mode: counsel.Thorough, Round: 1})
-	s.After(24 * time.Second).Tell(scheduler.ReviewEnded{N: 1, Mode: counsel.Thorough, Round: 1, Blockers: 1, Review: counsel.Review{
-		Score: 4.5, Experts: []string{"tester", "debugger"}, Cost: 70_000, Findings: []counsel.Finding{
-			{ID: "F-1", Severity: counsel.Blocker, Confirmed: true, File: "cache/cache.go", Line: 41, Text: "The cache is never emptied.", Evidence: "Get returns a value that was deleted.", Fix: "Delete the entry in Drop.", Expert: "tester"},
-			{ID: "F-2", Severity: counsel.Warning, File: "cache/cache.go", Line: 12, Text: "The lock is held while loading.", Expert: "debugger"},
-			{ID: "F-3", Severity: counsel.Blocker, Text: "The map is shared.", Refuted: "it is copied first", Expert: "debugger"}}}})
+	s.After(24 * time.Second).Tell(scheduler.ReviewEnded{N: 1, Mode: counsel.Thorough, Round: 1, Blockers: 1,
+		Review: counsel.Review{
+			Score: 4.5, Experts: []string{"tester", "debugger"}, Cost: 70_000, Findings: []counsel.Finding{
+				{ID: "F-1", Severity: counsel.Blocker, Confirmed: true, File: "cache/cache.go", Line: 41,
+					Text: "The cache is never emptied.", Evidence: "Get returns a value that was deleted.",
+					Fix: "Delete the entry in Drop.", Expert: "tester"},
+				{ID: "F-2", Severity: counsel.Warning, File: "cache/cache.go", Line: 12, Text: "The lock is held while loading.",
+					Expert: "debugger"},
+				{ID: "F-3", Severity: counsel.Blocker, Text: "The map is shared.", Refuted: "it is copied first",
+					Expert: "debugger"}}}})
 	s.Tell(scheduler.GateEnded{Reasons: []string{"1 confirmed blocker"}})
-	s.Tell(scheduler.DeliveryStarted{}).After(time.Second).Tell(scheduler.DeliveryEnded{How: "branch", Ref: "wavex/r-1", Command: "git merge wavex/r-1"})
+	s.Tell(scheduler.DeliveryStarted{}).After(time.Second).Tell(scheduler.DeliveryEnded{How: "branch", Ref: "wavex/r-1",
+		Command: "git merge wavex/r-1"})
 	return s.Over("failed", 1, "the gate refuses: 1 confirmed blocker", "wavex resume")
 }

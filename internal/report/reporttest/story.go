@@ -117,8 +117,10 @@ func (s *Story) task(id string) *scheduler.Task {
 func (s *Story) Run(id string, slot int) *Story {
 	s.t.Helper()
 	t := s.task(id)
-	b := scheduler.AttemptStarted{Task: id, Key: t.Key, Wave: t.Wave, Attempt: t.Attempts + 1, Iteration: s.S.Ledger.Iterations() + 1, Try: t.Tries, Why: t.Next, Slot: slot,
-		Session: fmt.Sprintf("session-%s-%d", id, t.Attempts+1), Cap: budget.Dollar, Advised: t.Advice != nil, Resume: t.Continue}
+	b := scheduler.AttemptStarted{Task: id, Key: t.Key, Wave: t.Wave, Attempt: t.Attempts + 1,
+		Iteration: s.S.Ledger.Iterations() + 1, Try: t.Tries, Why: t.Next, Slot: slot,
+		Session: fmt.Sprintf("session-%s-%d", id, t.Attempts+1), Cap: budget.Dollar, Advised: t.Advice != nil,
+		Resume: t.Continue}
 	if b.Why != "again" && b.Why != "continue" {
 		b.Try++
 	}
@@ -132,7 +134,8 @@ func (s *Story) End(id string, r runner.Result, status scheduler.Status, change 
 	t := s.task(id)
 	r.Started, r.Session = t.Started, t.Session
 	r.Duration = s.at.Sub(t.Started)
-	b := scheduler.AttemptEnded{Task: id, Key: t.Key, Attempt: t.Attempts, Result: r, Charged: r.Outcome.Charged(), Status: status, Stuck: t.Stuck}
+	b := scheduler.AttemptEnded{Task: id, Key: t.Key, Attempt: t.Attempts, Result: r, Charged: r.Outcome.Charged(),
+		Status: status, Stuck: t.Stuck}
 	if r.Outcome.Stuck() {
 		b.Stuck++
 	}
@@ -163,7 +166,8 @@ func Bad(usd budget.USD) runner.Result {
 	r.Outcome, r.Reason, r.Signature = runner.Wrong, "check failed: go test ./...: exit code 1", "test-fails"
 	r.Detail = "--- FAIL: TestParse (0.00s)\n    parse_test.go:12: got 1, want 2"
 	r.Checks = append(r.Checks, verify.Evidence{Check: "go vet ./...", Kind: "execution output", Passed: true})
-	r.Checks[0] = verify.Evidence{Check: "go test ./...", Kind: "execution output", ExitCode: 1, Reason: "exit code 1", Output: r.Detail}
+	r.Checks[0] = verify.Evidence{Check: "go test ./...", Kind: "execution output", ExitCode: 1, Reason: "exit code 1",
+		Output: r.Detail}
 	return r
 }
 
@@ -172,9 +176,12 @@ func Advice() counsel.Verdict {
 	return counsel.Verdict{Analysis: "The parser counts from 0.", Fix: "Count from 1 in Parse.\nThen run the tests.",
 		Action: counsel.Retry, Confidence: 0.8, Agreement: 2.0 / 3, Dissent: []string{"simplifier: drop the counter"},
 		Opinions: []counsel.Opinion{
-			{Expert: "debugger", Diagnosis: "off by one", Approach: "count from 1", Confidence: 0.8, Action: counsel.Retry, Cost: 20_000},
-			{Expert: "tester", Diagnosis: "off by one", Approach: "count from 1", Confidence: 0.7, Action: counsel.Retry, Cost: 10_000},
-			{Expert: "simplifier", Diagnosis: "needless", Approach: "drop it", Confidence: 0.4, Action: counsel.Amend, Cost: 10_000}},
+			{Expert: "debugger", Diagnosis: "off by one", Approach: "count from 1", Confidence: 0.8, Action: counsel.Retry,
+				Cost: 20_000},
+			{Expert: "tester", Diagnosis: "off by one", Approach: "count from 1", Confidence: 0.7, Action: counsel.Retry,
+				Cost: 10_000},
+			{Expert: "simplifier", Diagnosis: "needless", Approach: "drop it", Confidence: 0.4, Action: counsel.Amend,
+				Cost: 10_000}},
 		Cost: 40_000}
 }
 
@@ -190,9 +197,11 @@ func Mixed(t testing.TB, show func(scheduler.Event, *scheduler.State)) *Story {
 	s.Begin(Config()).Wave(1)
 	s.Run("T-001", 0).Run("T-002", 1).Run("T-003", 2)
 	s.After(12*time.Second).End("T-001", Good(120_000), scheduler.Completed, nil)
-	s.After(3*time.Second).End("T-002", Bad(310_000), scheduler.Advising, func(b *scheduler.AttemptEnded) { b.Continue = true })
+	s.After(3*time.Second).End("T-002", Bad(310_000), scheduler.Advising,
+		func(b *scheduler.AttemptEnded) { b.Continue = true })
 	s.Tell(scheduler.CounselStarted{Task: "T-002", Attempt: 1, Panel: 1, Cap: budget.Dollar})
-	s.After(time.Second).End("T-003", runner.Result{Outcome: runner.Throttled, Reason: "the API is overloaded (529)"}, scheduler.Pending,
+	s.After(time.Second).End("T-003", runner.Result{Outcome: runner.Throttled, Reason: "the API is overloaded (529)"},
+		scheduler.Pending,
 		func(b *scheduler.AttemptEnded) {
 			b.NotBefore, b.Note = s.Now().Add(20*time.Second), "not the task's fault; again in 20s"
 		})
@@ -241,7 +250,8 @@ func Paused(t testing.TB, show func(scheduler.Event, *scheduler.State)) *Story {
 	s.Begin(c).Wave(1).Run("T-001", 0).After(2*time.Second).End("T-001", Good(10_000), scheduler.Completed, nil)
 	s.Tell(scheduler.Draining{Stop: scheduler.Stop{Status: "paused", ExitCode: 3, Limit: "iterations",
 		Reason: "limit of 1 iterations reached (1 made); raise it with --max-iterations", Advice: "--max-iterations +10"}})
-	s.Over("paused", 3, "limit of 1 iterations reached (1 made); raise it with --max-iterations", "wavex resume --max-iterations +10")
+	s.Over("paused", 3, "limit of 1 iterations reached (1 made); raise it with --max-iterations",
+		"wavex resume --max-iterations +10")
 	c.Limits.Iterations = 11
 	s.After(time.Hour).Tell(scheduler.Resumed{Config: c, Plan: "plan.json", Digest: "d", Tasks: 2, Waves: 1})
 	return s.Wave(1).Run("T-002", 0)
@@ -260,7 +270,8 @@ func Hostile(t testing.TB, show func(scheduler.Event, *scheduler.State)) *Story 
 	r.Report = evil
 	r.Checks[0].Check = evil
 	r.Checks[0].Output = evil
-	s.Begin(Config()).Wave(1).Run("T-001", 0).After(time.Second).End("T-001", r, scheduler.Advising, func(b *scheduler.AttemptEnded) { b.Note = evil })
+	s.Begin(Config()).Wave(1).Run("T-001", 0).After(time.Second).End("T-001", r, scheduler.Advising,
+		func(b *scheduler.AttemptEnded) { b.Note = evil })
 	v := Advice()
 	v.Fix = evil
 	v.Dissent = []string{evil}

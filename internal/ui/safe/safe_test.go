@@ -87,7 +87,8 @@ func TestPad(t *testing.T) {
 func TestJSON(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		in := strings.Join(rapid.SliceOf(rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"\u009b", "\u202e", "\x7f", "\U000e0041", "終"}))).Draw(t, "in"), "")
+		in := strings.Join(rapid.SliceOf(rapid.OneOf(rapid.String(),
+			rapid.SampledFrom([]string{"\u009b", "\u202e", "\x7f", "\U000e0041", "終"}))).Draw(t, "in"), "")
 		plain, err := json.Marshal(in)
 		if err != nil {
 			t.Fatal(err)
@@ -97,7 +98,8 @@ func TestJSON(t *testing.T) {
 			t.Fatalf("%q still acts", safe)
 		}
 		var back string
-		if err := json.Unmarshal(safe, &back); err != nil || back != strings.ToValidUTF8(in, "\uFFFD") && utf8.ValidString(in) {
+		if err := json.Unmarshal(safe, &back); err != nil || back != strings.ToValidUTF8(in, "\uFFFD") &&
+			utf8.ValidString(in) {
 			t.Fatalf("%q decodes to %q, not %q (%v)", safe, back, in, err)
 		}
 	})
@@ -123,7 +125,8 @@ func holds(t interface{ Fatalf(string, ...any) }, in string, columns int) {
 
 func TestLineHolds(t *testing.T) {
 	t.Parallel()
-	piece := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"\x1b[", "\x1b]", "\x07", "\x1b\\", "m", "<", "loop-", "complete>", "\x00", "\u009d", " ", "\n", "終"}))
+	piece := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"\x1b[", "\x1b]", "\x07", "\x1b\\", "m", "<", "loop-",
+		"complete>", "\x00", "\u009d", " ", "\n", "終"}))
 	rapid.Check(t, func(t *rapid.T) {
 		holds(t, strings.Join(rapid.SliceOf(piece).Draw(t, "pieces"), ""), rapid.IntRange(0, 40).Draw(t, "columns"))
 	})

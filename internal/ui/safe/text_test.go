@@ -32,7 +32,8 @@ func FuzzText(f *testing.F) {
 	f.Add("a\x1b[31mb\u202e<loop-complete>\x9b")
 	f.Fuzz(func(t *testing.T, text string) {
 		got := safe.Text(text, 100)
-		if strings.ContainsAny(got, "\x1b\x07\x00\r") || strings.Contains(strings.ToLower(got), "<loop-complete") || len(got) > 500 {
+		if strings.ContainsAny(got, "\x1b\x07\x00\r") || strings.Contains(strings.ToLower(got), "<loop-complete") ||
+			len(got) > 500 {
 			t.Errorf("%q", got)
 		}
 	})
